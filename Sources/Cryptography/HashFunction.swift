@@ -18,6 +18,14 @@ package enum HashFunction: Sendable {
         return digest
     }
 
+    /// True if OpenSSL, as configured, offers the function. Without it, digests and HMAC trap.
+    public var isOffered: Bool {
+        var digest = [UInt8](repeating: 0, count: byteCount)
+        // SAFETY: as above.
+        defer { ERR_clear_error() }
+        return unsafe EVP_Digest(nil, 0, &digest, nil, algorithm, nil) == 1
+    }
+
     private var byteCount: Int {
         switch self {
         case .sha1: 20

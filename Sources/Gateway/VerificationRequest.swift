@@ -35,7 +35,7 @@ package enum Mode: String, CaseIterable, Hashable, Sendable {
     case local
     /// Apple; without Apple the answer is undecided.
     case apple
-    /// Apple if available, else the receipt itself: the mode for clients of `verifyReceipt`, and only for them.
+    /// Apple if available, else the receipt itself: the mode of `POST /verifyReceipt` and of the form API, and only of them.
     case appleFirst = "apple_first"
 }
 

@@ -75,7 +75,7 @@ struct ResponseCollector {
         guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let name = line[..<colon]
         guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return false }
-        fields.append(TransportHeader(name: String(name), value: String(line[colon...].dropFirst().trimmed)))
+        fields.append(TransportHeader(name: String(name), value: String(line[colon...].dropFirst().trimmingWhiteSpace)))
         return true
     }
 }
@@ -87,13 +87,5 @@ extension Span<UInt8> {
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         return Substring(line)
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        let start = utf8.drop(while: \.isWhitespace)
-        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return Substring(start[...last])
     }
 }

@@ -33,7 +33,6 @@ package struct TransportResponse: Sendable {
     /// The body as sent, not decompressed; at most `TransportConfiguration.maximumResponseBytes`.
     package let body: [UInt8]
     package let httpVersion: HTTPVersion
-    /// True if the connection had served an earlier request.
     package let connectionWasReused: Bool
     /// The time from the request's start to the last byte of the answer.
     package let took: Duration
@@ -83,4 +82,85 @@ extension TransportResponse: CustomStringConvertible, CustomReflectable {
         "\(httpVersion.rawValue) \(status) with \(headers.count) fields and \(body.count) bytes"
     }
     package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension UInt8 {
+    fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+
+    /// `OWS`: a space or a tab (RFC 9110 §5.6.3).
+    var isWhitespace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    /// `VCHAR`: a visible character (RFC 5234 appendix B.1).
+    var isVisible: Bool { (0x21...0x7E).contains(self) }
+
+    /// `tchar = any VCHAR, except delimiters` (RFC 9110 §5.6.2).
+    package var isTokenCharacter: Bool { isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self) }
+
+    /// `field-vchar`, space or tab: `VCHAR / obs-text / SP / HTAB` (RFC 9110 §5.5).
+    var isFieldCharacter: Bool { self == 0x09 || (0x20...0x7E).contains(self) || self >= 0x80 }
+}
+
+extension StringProtocol where SubSequence == Substring {
+    /// The text without optional white space (`OWS`) around it.
+    package var trimmingWhiteSpace: Substring {
+        let start = self[...].utf8.drop(while: \.isWhitespace)
+        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return Substring(start[...last])
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Compares two texts, ASCII letters without regard to case.
+    func isSameText(as other: some Sequence<UInt8>) -> Bool {
+        elementsEqual(other) { $0.lowercased == $1.lowercased }
+    }
+}
+
+/// The reason why a request has no answer: one case for each action of an operator. No case carries text, so no part of
+/// a URL, header or body can get into a log.
+package enum TransportError: Error, Hashable, Sendable {
+    /// The progress of a request at its timeout.
+    package enum Phase: String, Sendable, Hashable, CaseIterable {
+        /// No connection was ready; nothing was sent.
+        case connecting
+        /// The request was sent, at least in part.
+        case answering
+    }
+
+    // MARK: Faults of the caller
+
+    /// The URL is not absolute, has invalid bytes, names a user, or is too long.
+    case invalidURL
+    case insecureURL
+    /// A field has an invalid name or value, or only the transport may set it.
+    case invalidHeader
+    case tooManyRequests
+
+    // MARK: Faults of the network
+
+    /// The proxy is unreachable, or refused the request.
+    case proxy
+    case resolve
+    /// All addresses of the host are forbidden by the configuration: loopback, private, link-local, ...
+    case forbiddenAddress
+    case connect
+    /// No TLS session: no common version or cipher, or no TLS at all.
+    case tlsHandshake
+    /// The upstream's certificate is not trusted, not for this host, or not valid now.
+    case tlsVerification
+    case trustStore
+    case timeout(Phase)
+
+    // MARK: Faults of the upstream
+
+    case reset
+    case tooLarge
+    case protocolViolation
+
+    // MARK: Local reasons
+
+    case cancelled
+    case shuttingDown
+    /// Another libcurl error: its number (CURLcode), or 0 if the system refused a thread or memory.
+    case `internal`(code: Int32)
 }

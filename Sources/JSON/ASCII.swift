@@ -37,7 +37,6 @@ package enum ASCII {
         return bytes
     }
 
-    /// Returns two lowercase digits for each byte.
     package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.underestimatedCount)

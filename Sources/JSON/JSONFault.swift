@@ -47,7 +47,6 @@ package struct JSONFault: Error, Hashable, Sendable {
         case loneSurrogate
         case invalidUTF8
         case tooDeep(maximumDepth: Int)
-        /// Too many members and elements, counted together.
         case tooManyValues(maximum: Int)
         case tooLarge(maximumBytes: Int)
         case tooMuchSkipped

@@ -65,7 +65,6 @@ package struct JSONReader: ~Escapable {
         return true
     }
 
-    /// Throws if anything but white space follows.
     package mutating func endDocument() throws(JSONFault) {
         skipWhiteSpace()
         if position < bytes.count { throw JSONFault(.trailingData, at: position) }
@@ -237,7 +236,6 @@ extension JSONType {
 
 /// The limits of skipped values, for a whole text: a limit per value would grow with their number.
 package struct JSONSkipAllowance: Hashable, Sendable {
-    /// The maximum nesting of arrays and objects in one value.
     fileprivate let maximumDepth: Int
     /// The steps left for all values together, counted as in `JSONReader.work`.
     fileprivate var remainingWork: Int

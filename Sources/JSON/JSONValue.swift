@@ -74,8 +74,6 @@ package struct JSONNumber: Hashable, Sendable {
     package var integer: Int64? { Int64(text) }
 }
 
-// MARK: - Writing
-
 extension JSONWriter {
     package mutating func value(_ value: JSONValue) {
         switch value {
@@ -100,5 +98,125 @@ extension JSONValue {
         var json = JSONWriter()
         json.value(self)
         return json.bytes
+    }
+}
+
+extension JSONValue {
+    package struct Limits: Hashable, Sendable {
+        package var bytes: Int
+        /// The nesting of arrays and objects; reading, writing and freeing a tree take stack with its depth.
+        package var depth: Int
+        /// Members and elements, counted together: `[0,0,0]` takes ten times the memory of its text.
+        package var values: Int
+
+        /// Creates limits that fit Apple's responses: a receipt of 5 MB is on record, and its response is twice as
+        /// long.
+        package init(bytes: Int = 16 << 20, depth: Int = 16, values: Int = 1_000_000) {
+            self.bytes = bytes
+            self.depth = depth
+            self.values = values
+        }
+    }
+
+    /// Parses a text of one value, in time proportional to its length.
+    ///
+    /// - Throws: `JSONFault`, with the position; a duplicate name in an object is one.
+    package init(parsing text: Span<UInt8>, limits: Limits = Limits()) throws(JSONFault) {
+        guard text.count <= limits.bytes else { throw JSONFault(.tooLarge(maximumBytes: limits.bytes), at: 0) }
+        var reader = JSONTreeReader(text, limits)
+        self = try reader.document()
+    }
+
+    package init(parsing text: [UInt8], limits: Limits = Limits()) throws(JSONFault) {
+        try self.init(parsing: text.span, limits: limits)
+    }
+}
+
+private struct JSONTreeReader: ~Escapable {
+    private var reader: JSONReader
+    private let limits: JSONValue.Limits
+    private var depth = 0
+    private var values = 0
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>, _ limits: JSONValue.Limits) {
+        reader = JSONReader(text)
+        self.limits = limits
+    }
+
+    mutating func document() throws(JSONFault) -> JSONValue {
+        try reader.beginDocument()
+        let value = try value()
+        try reader.endDocument()
+        return value
+    }
+
+    private mutating func value() throws(JSONFault) -> JSONValue {
+        switch try reader.nextType() {
+        case .object: return try nested { reader throws(JSONFault) in .object(try reader.members()) }
+        case .array: return try nested { reader throws(JSONFault) in .array(try reader.elements()) }
+        case .string: return .string(try reader.string(of: try reader.readText()))
+        case .number: return .number(try reader.readNumber())
+        case .boolean: return .bool(try reader.readBoolean())
+        case .null:
+            try reader.readWord("null", "null")
+            return .null
+        }
+    }
+
+    private mutating func nested(
+        _ content: (inout JSONTreeReader) throws(JSONFault) -> JSONValue
+    ) throws(JSONFault) -> JSONValue {
+        guard depth < limits.depth else { throw JSONFault(.tooDeep(maximumDepth: limits.depth), at: reader.position) }
+        depth += 1
+        defer { depth -= 1 }
+        reader.position += 1
+        return try content(&self)
+    }
+
+    private mutating func members() throws(JSONFault) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        var names = MemberNames()
+        while let key = try reader.nextKey(isFirst: members.isEmpty) {
+            try count()
+            let name = try reader.string(of: key)
+            guard names.insert(name) else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }
+            members.append(JSONValue.Member(name, try value()))
+        }
+        return members
+    }
+
+    private mutating func elements() throws(JSONFault) -> [JSONValue] {
+        var elements: [JSONValue] = []
+        while try reader.nextElement(isFirst: elements.isEmpty) {
+            try count()
+            elements.append(try value())
+        }
+        return elements
+    }
+
+    private mutating func count() throws(JSONFault) {
+        values += 1
+        guard values <= limits.values else {
+            throw JSONFault(.tooManyValues(maximum: limits.values), at: reader.position)
+        }
+    }
+}
+
+/// The names of one object. The first few are compared one by one, which for objects of ordinary size is faster than
+/// hashing; the others are hashed, because there may be very many.
+private struct MemberNames {
+    private static let fewCount = 32
+    private var few: [String] = []
+    private var others: Set<[UInt8]> = []
+
+    /// Returns false if the name is present already. Bytes are compared: Unicode treats some different names as equal.
+    mutating func insert(_ name: String) -> Bool {
+        guard !few.contains(where: { $0 == name && $0.utf8.elementsEqual(name.utf8) }) else { return false }
+        guard few.count >= Self.fewCount else {
+            few.append(name)
+            return true
+        }
+        return others.insert(Array(name.utf8)).inserted
     }
 }

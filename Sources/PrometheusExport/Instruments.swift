@@ -4,7 +4,6 @@
 internal import CoreMetrics
 internal import Synchronization
 
-/// The storage of one series' value.
 protocol Instrument: Sendable {
     /// The values of the series' lines, in the order of `MetricFamily.lineStarts`.
     var valueTexts: [String] { get }
@@ -93,7 +92,6 @@ package final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrume
 
     package func record(_ value: Int64) { record(Double(value)) }
 
-    /// Records a duration as seconds.
     package func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 }
 

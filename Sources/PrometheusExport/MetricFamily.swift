@@ -31,12 +31,9 @@ package struct MetricFamily: Hashable, Sendable {
     enum Limits {
         /// Series of one family: each adds a line to every scrape, or one per bucket for a histogram.
         static let series = 4096
-        /// Bounds of a histogram.
         static let buckets = 64
     }
 }
-
-// MARK: - Checks
 
 /// The reason why a list of families cannot be exported.
 package struct CatalogueError: Error, Hashable, Sendable {
@@ -49,10 +46,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case nameMalformed
         /// Another family has lines of that name.
         case nameTaken
-        /// Counter names must end in `_total`, other names must not.
         case totalMisplaced
         case helpMissing
-        /// As `nameMalformed`.
         case labelNameMalformed
         /// `le` and names with two leading underscores are reserved by Prometheus.
         case labelNameReserved
@@ -60,7 +55,6 @@ package struct CatalogueError: Error, Hashable, Sendable {
         /// A label set does not have exactly one value per label.
         case labelSetIncomplete
         case labelSetRepeated
-        /// A histogram's buckets are missing, not ascending or not finite.
         case bucketsNotAscending
         /// The family has no series, or more than `MetricFamily.Limits.series`.
         case seriesCount
@@ -111,7 +105,6 @@ extension String {
 }
 
 extension UInt8 {
-    /// True for a lower-case letter, a digit or an underscore.
     var isMetricNameByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true

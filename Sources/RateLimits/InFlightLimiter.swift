@@ -3,15 +3,13 @@
 
 internal import Synchronization
 
-/// Limits the requests in flight.
-public protocol InFlightLimiter: Sendable {
+package protocol InFlightLimiter: Sendable {
     /// Acquires a slot for one more request; false if all are taken. Release each acquired slot once.
     func acquire(_ limit: InFlightLimit) -> Bool
     func release(_ limit: InFlightLimit)
 }
 
-/// The limit of a client's requests in flight.
-public struct InFlightLimit: Hashable, Sendable {
+package struct InFlightLimit: Hashable, Sendable {
     package var client: String
     /// The maximum at one time, on all nodes together.
     package var maximum: Int

@@ -24,7 +24,6 @@ extension RedisNode: RedisClient {
 }
 
 extension RedisClientConfiguration {
-    /// Creates a client that is not connected.
     /// - Parameters:
     ///   - eventLoops: each gets a connection to each master.
     ///   - observer: receives the events of every master.
@@ -37,7 +36,6 @@ extension RedisClientConfiguration {
     }
 }
 
-/// The URL of Redis, and the settings of its nodes.
 package struct RedisClientConfiguration: Sendable {
     package let url: RedisURL
     /// The settings of each master. Sentinels, and nodes that are only queried for the map, share those of connections.

@@ -26,7 +26,6 @@ package struct RedisCommand: Sendable {
 }
 
 extension RedisCommand: Redacted {
-    /// The command's name, without its arguments.
     package var description: String { words.first.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
 }
 

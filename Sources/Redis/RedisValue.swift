@@ -16,7 +16,6 @@ package enum RedisValue: Hashable, Sendable {
     /// `-ERR ...` inside an array; as a whole reply it is thrown as `RedisError.refused`.
     case error(RedisRefusal)
 
-    /// The bytes of a string; nil for any other value.
     package var bytes: [UInt8]? { if case .string(let bytes) = self { bytes } else { nil } }
 }
 
@@ -30,15 +29,12 @@ package struct RedisRefusal: Error, Hashable, Sendable {
         case ask = "ASK"
         /// Some of the keys are being moved; the same command works a moment later.
         case tryAgain = "TRYAGAIN"
-        /// The cluster does not serve this slot now.
         case clusterDown = "CLUSTERDOWN"
         /// The node is a replica: another one became the master.
         case readOnly = "READONLY"
         /// The node has just started and loads its data.
         case loading = "LOADING"
-        /// The replica has no master.
         case masterDown = "MASTERDOWN"
-        /// A script runs for too long.
         case busy = "BUSY"
         /// The script is not cached: send its source.
         case noScript = "NOSCRIPT"
@@ -52,7 +48,6 @@ package struct RedisRefusal: Error, Hashable, Sendable {
         case other = ""
     }
 
-    /// The kind, from the first word.
     package let kind: Kind
     /// The error reply without the command's arguments, which may be secret; for logs, at most 200 characters.
     package let line: String
@@ -81,9 +76,7 @@ package struct RedisRefusal: Error, Hashable, Sendable {
     package var isConfigurationFault: Bool { [.noAuth, .wrongPassword, .noPermission].contains(kind) }
 }
 
-/// The reason why there is no reply.
 package enum RedisError: Error, Hashable, Sendable {
-    /// There is no connection yet, or no longer.
     case notConnected
     /// The connection ended after the command was sent: it may have been executed.
     case connectionLost

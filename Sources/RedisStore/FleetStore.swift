@@ -21,7 +21,6 @@ package struct FleetStore: Sendable {
 }
 
 extension FleetStore {
-    /// Creates the store.
     /// - Throws: the problems of the files the configuration names.
     package init(
         _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
@@ -74,7 +73,6 @@ extension FleetStore {
 }
 
 extension RedisClientConfiguration {
-    /// Creates the client's configuration; nil without Redis.
     package init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
         guard let url = configuration.url else { return nil }
         do throws(RedisTLS.Fault) {
@@ -103,7 +101,6 @@ extension RedisClientConfiguration {
 }
 
 extension ConfigurationProblem {
-    /// Describes a fault of a TLS file.
     fileprivate init(_ fault: RedisTLS.Fault) {
         let pem = "is not a PEM file with"
         let (location, text) =

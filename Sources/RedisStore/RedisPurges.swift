@@ -28,13 +28,10 @@ package final class RedisPurges: Sendable {
     static let log: RedisWord = "gw:{purges}:log"
     static let keys = [head, log]
 
-    /// The bounds of an exchange with Redis.
     enum Limits {
-        /// Purges in one reply.
         static let page = 4096
         /// Replies before this node gives up for now: a whole log, and reserve for a history that changes.
         static let pages = 2 * PurgeHistory.Limits.purges / page
-        /// The name under which purges are encrypted.
         static let sealedName = "purge"
     }
 
@@ -49,10 +46,8 @@ package final class RedisPurges: Sendable {
         self.observe = observe
     }
 
-    /// The last purge that this node knows.
     var position: PurgePosition { known.withLock { $0.history.position } }
 
-    /// Checks a result against the purges that this node knows.
     func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
         known.withLock { $0.history.purgeDecision(for: result, naming: originalTransactionIDs) }
     }
@@ -76,7 +71,6 @@ package final class RedisPurges: Sendable {
         guard head != nil, await catchUp() else { throw StoreUnreachable() }
     }
 
-    /// Returns a unique name for a history or a purge.
     private static func randomName() -> RedisWord { RedisWord(String(UInt64.random(in: 1 ... .max), radix: 16)) }
 
     // MARK: - Catching up
@@ -234,7 +228,6 @@ package final class RedisPurges: Sendable {
         """)
 }
 
-/// The purges that one node knows.
 private struct KnownPurges {
     private(set) var history = PurgeHistory()
     /// The head up to which all purges are known, as stored in Redis.
@@ -243,7 +236,6 @@ private struct KnownPurges {
     private var last: [UInt8] = []
 
     enum Addition {
-        /// These transactions were purged.
         case added([String])
         /// Purges were skipped, or the history is another one.
         case restarted
@@ -313,8 +305,6 @@ private struct PurgePage {
     /// Returns the name of a purge: the end of its ciphertext, which is as good as random.
     static func name(of sealed: [UInt8]) -> UInt64 { sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
-
-// MARK: - In Redis
 
 extension PurgePosition {
     /// Parses a head: `<history>:<number>:<nonce>`, with hexadecimal names.

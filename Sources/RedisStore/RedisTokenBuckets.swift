@@ -14,7 +14,6 @@ package struct RedisTokenBuckets: SharedBuckets {
     let redis: any RedisCommands
     let names: StoreNames
 
-    /// Carries out a request for tokens in one step.
     func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
         let keys = order.lines.map { RedisWord(key(of: $0.charge.bucket)) }
         let arguments = [RedisWord(order.requests)] + order.lines.flatMap(Self.arguments)
@@ -24,7 +23,6 @@ package struct RedisTokenBuckets: SharedBuckets {
         return grant
     }
 
-    /// Returns the key of a bucket.
     func key(of bucket: RateBucket) -> String {
         let client = names.name("rate tenant", [Array(bucket.client.utf8)])
         let subject = names.name("rate subject", [Array(bucket.client.utf8), Array(bucket.subject.utf8)])

@@ -27,7 +27,6 @@ final class RedisUpstreamCache: UpstreamCache {
     /// By the name under the first key.
     private let localCopies: Mutex<Generations<String, LocalCopy>>
 
-    /// A result kept in this process.
     private struct LocalCopy {
         let known: CachedResult
         /// The stored value it was read from; nil for a result of this node that did not reach Redis.
@@ -45,7 +44,6 @@ final class RedisUpstreamCache: UpstreamCache {
 
         init(_ sealed: [UInt8], _ stored: StoredResult) { (self.sealed, self.stored) = (sealed, stored) }
 
-        /// Returns true if these are the bytes it was decrypted from.
         func isOf(_ bytes: [UInt8]) -> Bool {
             let sealed = sealed
             return sealed.span.equals(bytes.span)
@@ -145,7 +143,6 @@ final class RedisUpstreamCache: UpstreamCache {
         }
     }
 
-    /// Returns the newest local copy under any of these names.
     private func copy(for names: [String]) -> LocalCopy? {
         localCopies.withLock { localCopies in
             names.compactMap { localCopies.find($0) }.max { $0.known.fetchedAt < $1.known.fetchedAt }

@@ -8,7 +8,6 @@ internal import Synchronization
 
 /// A signal to refresh from the shared store. Signals before the next refresh count as one.
 struct RefreshSignal: Sendable {
-    /// The signals.
     let firings: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 
@@ -38,7 +37,6 @@ final class StoreEvents: RedisObserver {
         self.logger = logger
     }
 
-    /// Registers the cache that gets invalidations.
     func register(_ cache: RedisUpstreamCache) { results.withLock { $0 = cache } }
 
     func observe(_ event: RedisEvent) {
@@ -52,7 +50,7 @@ final class StoreEvents: RedisObserver {
             results.withLock { $0 }?.flushed()
             leaseWaits.wakeAll()
             refreshSignal.fire()
-        case .commandDone, .published, .redirected, .mastersChanged, .mastersUnknown: break
+        case .published, .redirected, .mastersChanged, .mastersUnknown: break
         }
     }
 
@@ -102,7 +100,6 @@ extension RedisConnectionFault {
     }
 }
 
-/// The tasks of this node that wait for a change of a Redis key.
 final class KeyChangeWaiters: Sendable {
     private let timeouts = Timeouts()
     /// By key and waiter; at most one waiter per flight.
@@ -119,7 +116,6 @@ final class KeyChangeWaiters: Sendable {
         }
     }
 
-    /// Resumes the waiters of these keys.
     func wake(_ keys: [[UInt8]]) {
         let awake = waiting.withLock { waiting in
             waiting.isEmpty
@@ -137,6 +133,5 @@ final class KeyChangeWaiters: Sendable {
         for waiter in awake.flatMap(\.values) { waiter.end(with: true) }
     }
 
-    /// The number of keys with waiters.
     var count: Int { waiting.withLock { $0.count } }
 }

@@ -11,7 +11,6 @@ package enum StoreCondition: String, CaseIterable, Hashable, Sendable {
     case embedded
     /// The node has not read the fleet's state yet, within the time for the first connection.
     case connecting
-    /// Redis answers.
     case connected
     /// Redis does not answer; each node decides alone.
     case degraded
@@ -19,7 +18,6 @@ package enum StoreCondition: String, CaseIterable, Hashable, Sendable {
     case misconfigured
 }
 
-/// The health of the shared store, and the number of nodes that share it.
 package final class StoreHealth: Sendable {
     private struct State {
         var breaker = CircuitBreaker(.sharedStore)
@@ -27,11 +25,9 @@ package final class StoreHealth: Sendable {
         var answers: Bool?
         /// True once the time for the first connection is over.
         var isSettled = false
-        /// Rejected logins by connection role.
         var refusedLogins: [RedisConnectionRole: RedisRefusal] = [:]
         /// Commands or keys this user may not use: a handful, because all are constants of this program.
         var refusedCommands: [String: RedisRefusal] = [:]
-        /// True if Redis has ever served everything this process sent.
         var hasServed = false
         /// The live nodes at the last heartbeats, newest last.
         var nodeCounts: [Int] = []
@@ -103,7 +99,6 @@ package final class StoreHealth: Sendable {
         state.withLock { $0.breaker.state == .closed ? $0.permit() : nil }
     }
 
-    /// Returns a permit for a probe.
     func permitProbe() -> CircuitBreaker.Permit? { state.withLock { $0.permit() } }
 
     /// Records an exchange.
@@ -139,7 +134,6 @@ package final class StoreHealth: Sendable {
         }
     }
 
-    /// Records the number of live nodes, this one included.
     func recordLiveNodes(_ count: Int) {
         state.withLock { state in
             state.nodeCounts = state.nodeCounts.suffix(Limits.rememberedBeats - 1) + [max(1, count)]
@@ -162,5 +156,80 @@ extension RedisCommand {
     fileprivate var permission: String {
         let prefix = key.map { String(decoding: $0.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
         return description + " " + (prefix ?? "")
+    }
+}
+
+/// Redis behind a circuit breaker: while Redis is unavailable, commands fail at once. All faults of the store are
+/// counted here.
+final class SharedStore: RedisCommands {
+    private let redis: any RedisCommands
+    private let health: StoreHealth
+    private let metrics: StoreMetrics
+
+    init(_ redis: any RedisCommands, health: StoreHealth, metrics: StoreMetrics) {
+        self.redis = redis
+        self.health = health
+        self.metrics = metrics
+    }
+
+    func send(_ commands: [RedisCommand]) async -> RedisResults {
+        if commands.isEmpty { return [] }
+        guard let permit = health.permit() else {
+            metrics.countRejected(commands.count)
+            return commands.map { _ in .failure(.notConnected) }
+        }
+        return await exchange(commands, permit, isProbe: false)
+    }
+
+    /// Sends a PING if one is due, even while the circuit breaker is open.
+    func probe() async {
+        guard let permit = health.permitProbe() else { return }
+        _ = await exchange([RedisCommand("PING")], permit, isProbe: true)
+    }
+
+    private func exchange(
+        _ commands: [RedisCommand], _ permit: CircuitBreaker.Permit, isProbe: Bool
+    ) async -> RedisResults {
+        let start = Instant.now
+        let results = await redis.send(commands)
+        let took = start.duration(to: .now)
+        let moves = health.record(Outcome(results, took: took, isProbe: isProbe), of: permit, commands, results)
+        metrics.count(results, took: took)
+        for (transition, times) in moves { metrics.breakerChanged(transition, times) }
+        return results
+    }
+}
+
+extension Outcome {
+    /// Rates replies by the worst of them. A missing connection costs requests no time, and the other nodes of a
+    /// cluster serve: only probes count it.
+    fileprivate init(_ results: RedisResults, took: Duration, isProbe: Bool) {
+        let faults = results.compactMap { result -> RedisError? in
+            if case .failure(let error) = result { error } else { nil }
+        }
+        if faults.contains(.shutDown) {
+            self = .neutral
+        } else if faults.contains(.connectionLost) || faults.contains(.timeout) {
+            self = .failure(.hard, took: took)
+        } else if faults.contains(where: \.isUnavailable) {
+            self = .failure(.soft, took: took)
+        } else if faults.contains(.notConnected) {
+            self = isProbe ? .failure(.hard, took: took) : .neutral
+        } else {
+            self = .success(took: took)
+        }
+    }
+}
+
+extension RedisError {
+    /// True if the answer shows that Redis serves no requests now. A full memory or a failing disk rejects writes only;
+    /// missing permissions do not pass by themselves.
+    fileprivate var isUnavailable: Bool {
+        switch self {
+        case .pipelineFull, .protocolViolation: true
+        case .refused(let refusal):
+            [.clusterDown, .readOnly, .loading, .masterDown, .busy, .noAuth, .wrongPassword].contains(refusal.kind)
+        case .notConnected, .connectionLost, .timeout, .shutDown: false
+        }
     }
 }

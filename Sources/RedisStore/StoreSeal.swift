@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
+internal import Gateway
+internal import Receipts
+internal import Redis
 internal import Settings
 
 /// Encrypts the values in Redis. A reader of Redis learns only sizes and times. A writer can delete values, but not
@@ -33,14 +36,12 @@ struct StoreSeal: Sendable {
     /// Encrypts with the first of these keys, and decrypts with any.
     init(keys: StoreKeys) { self.keys = keys.all.map { SealingKey($0) } }
 
-    /// Encrypts a value for a name.
     func seal(_ value: [UInt8], for name: String) -> [UInt8] {
         let first = keys[0]
         let header = [Self.version, UInt8(first.id.utf8.count)] + Array(first.id.utf8)
         return header + Self.cipher(first, for: name).seal(value, context: header + Array(name.utf8))
     }
 
-    /// Decrypts a value stored under a name.
     func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> [UInt8] {
         guard sealed.count >= 2, sealed[0] == Self.version else { throw .sealMalformed }
         let headerLength = 2 + Int(sealed[1])
@@ -63,9 +64,7 @@ struct StoreSeal: Sendable {
 
 /// A fault of the shared cache. Each counts as a miss. The raw values are those of metrics.
 package enum SharedCacheFault: String, Error, CaseIterable, Hashable, Sendable {
-    /// A lookup timed out or failed.
     case lookupFailed = "lookup_failed"
-    /// A write timed out or failed.
     case insertFailed = "insert_failed"
     /// A value that is not encrypted, or of an unknown version.
     case sealMalformed = "seal_malformed"
@@ -77,12 +76,110 @@ package enum SharedCacheFault: String, Error, CaseIterable, Hashable, Sendable {
     case unreadable
     /// A result with a longer freshness or retention than allowed, or from a clock that is hours off.
     case implausibleTimes = "implausible_times"
-    /// A result that is too large for Redis.
     case tooLarge = "too_large"
-    /// A result that names a purged transaction.
     case purged
     /// A result older than the known purges.
     case purgesUnknown = "purges_unknown"
     /// Redis lacks purges that it had.
     case purgesLost = "purges_lost"
+}
+
+/// Pseudonymous names of entries in Redis: readers of Redis cannot tell what they stand for.
+struct StoreNames: Sendable {
+    /// Secret, and equal on all nodes.
+    let key: HMACKey
+
+    /// Returns a name: base64url of HMAC-SHA256, 43 characters.
+    /// - Parameters:
+    ///   - area: the kind of entry; equal parts in another area have another name.
+    ///   - parts: the identity within the area. `["ab", "c"]` and `["a", "bc"]` have different names.
+    func name(_ area: String, _ parts: [[UInt8]]) -> String {
+        var message: [UInt8] = []
+        Self.append(area.utf8, to: &message)
+        for part in parts { Self.append(part, to: &message) }
+        return Base64URL.encode(key.code(for: message.span))
+    }
+
+    /// Appends a part after its length, which separates parts.
+    private static func append(_ part: some Collection<UInt8>, to message: inout [UInt8]) {
+        for shift in stride(from: 0, to: 64, by: 8) { message.append(UInt8(truncatingIfNeeded: part.count >> shift)) }
+        message.append(contentsOf: part)
+    }
+}
+
+extension StoreNames {
+    init(_ key: StoreKey) {
+        self.init(key: HMACKey(key.derived(for: "receipt-gateway names 1")))
+    }
+}
+
+extension StoreKey {
+    /// Derives the key for one purpose, which reveals nothing about the others. HKDF with SHA-256 (RFC 5869).
+    func derived(for purpose: String) -> [UInt8] {
+        HMACKey.derive(from: secret, for: purpose)
+    }
+}
+
+extension String {
+    /// Returns a unique name of 128 random bits.
+    package static func randomName() -> String { Base64URL.encode((0..<16).map { _ in .random(in: .min ... .max) }) }
+}
+
+/// The names of cached results in Redis: one per store key, the writing key's first.
+package struct SharedCacheNames: Sendable {
+    /// The key prefix. The number increases when the format of values changes.
+    package static let resultPrefix = "rc:4:"
+
+    /// One per store key; the first writes.
+    private let names: [StoreNames]
+
+    init(keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
+
+    /// Returns the names of a cached result, derived from all parts of its cache key.
+    func names(of key: CacheKey) -> [String] {
+        let parts = key.parts
+        return names.map { $0.name("finding", parts) }
+    }
+
+    /// Returns the name in a Redis key; nil if the key is not that of a cached result.
+    static func name(inKey key: [UInt8]) -> String? {
+        guard key.starts(with: resultPrefix.utf8) else { return nil }
+        return String(decoding: key.dropFirst(resultPrefix.utf8.count), as: UTF8.self)
+    }
+}
+
+extension RedisWord {
+    static func result(_ name: String) -> RedisWord { RedisWord(SharedCacheNames.resultPrefix + name) }
+}
+
+extension CacheKey {
+    /// The parts that distinguish requests to Apple, for a name.
+    var parts: [[UInt8]] {
+        [
+            Array((environment?.rawValue ?? "").utf8), Array((bundleID ?? "").utf8), Array(api.storedName.utf8),
+            [options.excludesOldTransactions ? 1 : 0], Array((credentials?.description ?? "").utf8),
+            subject.part,
+        ]
+    }
+}
+
+// Leases use these names in all versions, so they must not change.
+
+extension UpstreamAPI {
+    fileprivate var storedName: String {
+        switch self {
+        case .verifyReceipt: "verifyReceipt"
+        }
+    }
+}
+
+extension VerificationSubject.Identity {
+    /// The identity's bytes: a digest of 64 hexadecimal digits, or a prefixed transaction ID. The prefix separates what
+    /// a client named from what Apple signed.
+    fileprivate var part: [UInt8] {
+        switch self {
+        case .signedContent(let digest): Array(digest.description.utf8)
+        case .transaction(let id): Array("transaction:\(id)".utf8)
+        }
+    }
 }

@@ -22,18 +22,15 @@ internal import Receipts
 struct StoredResult: Sendable {
     /// The result, with times by the writer's clock.
     let known: CachedResult
-    /// The time to live in Redis.
     let retention: Duration
 }
 
-/// The bounds of stored results.
 enum StoredResultLimits {
     /// The maximum size: a thousand transactions. Larger values would delay other commands on the connection.
     static let bytes = 1 << 20
     /// The maximum difference of the writer's and the reader's clocks. Beyond it, the value counts as an old one that
     /// was restored.
     static let clockDifference: Duration = .seconds(7200)
-    /// The longest wait for Apple.
     static let took: Duration = .seconds(60)
 }
 
@@ -102,5 +99,176 @@ extension StoredResult {
         if kind == .answered { return .answered(try fields.answer()) }
         guard fields.isAtEnd else { throw .unreadable }
         return kind == .accountNotFound ? .accountNotFound : .unanswered(.upstreamDisagrees)
+    }
+}
+
+// The parts of an answer, in the order in which `visitFields` names them. Names are not stored.
+//
+//     text    4 bytes length + 1, UTF-8; length 0 for nil
+//     number  1 byte 1, 8 bytes two's complement; 1 byte 0 for nil
+//     flag    1 byte: 0 for nil, 1 false, 2 true
+//     list    4 bytes count, then the elements
+//
+// All big-endian.
+
+extension Renewal {
+    /// Visits all fields, the subscription and product names first.
+    fileprivate mutating func visitStoredFields<Visitor: FieldVisitor>(
+        with visitor: inout Visitor
+    ) throws(Visitor.Failure) {
+        try visitor.required("original_transaction_id", &originalTransactionID)
+        try visitor.text("product_id", &productID)
+        try visitFields(with: &visitor)
+    }
+}
+
+struct StoredFieldWriter: FieldVisitor {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ number: some FixedWidthInteger) {
+        for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+
+    mutating func text(_ name: String, _ value: inout String?) { write(value) }
+
+    mutating func count(_ name: String, _ value: inout Int64?) { write(value) }
+
+    mutating func code(_ name: String, _ value: inout Int64?) { write(value) }
+
+    mutating func flag(_ name: String, _ value: inout Bool?) {
+        write(UInt8(value.map { $0 ? 2 : 1 } ?? 0))
+    }
+
+    mutating func date(_ name: String, _ value: inout Timestamp?) {
+        write(value?.millisecondsSince1970)
+    }
+
+    func invalid(_ name: String) {}
+
+    private mutating func write(_ text: String?) {
+        write(UInt32(text.map { $0.utf8.count + 1 } ?? 0))
+        if let text { bytes += text.utf8 }
+    }
+
+    private mutating func write(_ number: Int64?) {
+        write(UInt8(number == nil ? 0 : 1))
+        if let number { write(number) }
+    }
+
+    /// Writes an answer. The receipt that came with it served its check, and is left out.
+    mutating func write(_ answer: UpstreamAnswer) {
+        write(UInt8(answer.environment == .production ? 0 : 1))
+        write(Optional(answer.bundleID))
+        write(UInt32(answer.transactions.count))
+        for var transaction in answer.transactions { transaction.visitFields(with: &self) }
+        write(UInt32(answer.renewals.count))
+        for var renewal in answer.renewals { renewal.visitStoredFields(with: &self) }
+        bytes += answer.body
+    }
+}
+
+/// Decodes a cached result. Decryption proves the writer, not the content: nothing is read beyond the end, and nothing
+/// is allocated for announced sizes.
+struct StoredFieldReader: FieldVisitor {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    private mutating func take(_ count: Int) throws(SharedCacheFault) -> Range<Int> {
+        guard count <= bytes.count - position else { throw .unreadable }
+        defer { position += count }
+        return position..<position + count
+    }
+
+    private mutating func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws(SharedCacheFault) -> Number {
+        var number: Number = 0
+        for index in try take(Number.bitWidth / 8) { number = number << 8 | Number(bytes[index]) }
+        return number
+    }
+
+    mutating func byte() throws(SharedCacheFault) -> UInt8 {
+        bytes[try take(1).lowerBound]
+    }
+
+    mutating func number() throws(SharedCacheFault) -> Int64 {
+        Int64(bitPattern: try integer(UInt64.self))
+    }
+
+    mutating func text(_ name: String, _ value: inout String?) throws(SharedCacheFault) {
+        let length = Int(try integer(UInt32.self)) - 1
+        guard length >= 0 else { value = nil; return }
+        let range = try take(length)
+        guard let characters = try? UTF8Span(validating: bytes.span.extracting(range)) else { throw .unreadable }
+        value = String(copying: characters)
+    }
+
+    mutating func count(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+        value = try optionalNumber()
+    }
+
+    mutating func code(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+        value = try optionalNumber()
+    }
+
+    mutating func flag(_ name: String, _ value: inout Bool?) throws(SharedCacheFault) {
+        switch try byte() {
+        case 0: value = nil
+        case 1: value = false
+        case 2: value = true
+        default: throw .unreadable
+        }
+    }
+
+    mutating func date(_ name: String, _ value: inout Timestamp?) throws(SharedCacheFault) {
+        value = try optionalNumber().map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    func invalid(_ name: String) throws(SharedCacheFault) { throw .unreadable }
+
+    private mutating func optionalNumber() throws(SharedCacheFault) -> Int64? {
+        switch try byte() {
+        case 0: return nil
+        case 1: return try number()
+        default: throw .unreadable
+        }
+    }
+
+    private mutating func list<Element>(
+        of blank: Element, _ pass: (inout Element, inout Self) throws(SharedCacheFault) -> Void
+    ) throws(SharedCacheFault) -> [Element] {
+        let count = try integer(UInt32.self)
+        var elements: [Element] = []
+        for _ in 0..<count {
+            var element = blank
+            try pass(&element, &self)
+            elements.append(element)
+        }
+        return elements
+    }
+
+    /// Reads an answer up to the end of the bytes.
+    mutating func answer() throws(SharedCacheFault) -> UpstreamAnswer {
+        let environment: Environment
+        switch try byte() {
+        case 0: environment = .production
+        case 1: environment = .sandbox
+        default: throw .unreadable
+        }
+        var bundleID = ""
+        try required("bundle_id", &bundleID)
+        let transactions = try list(of: Transaction(productID: "", transactionID: "")) {
+            (element, fields) throws(SharedCacheFault) in try element.visitFields(with: &fields)
+        }
+        let renewals = try list(of: Renewal(originalTransactionID: "")) {
+            (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
+        }
+        return UpstreamAnswer(
+            environment: environment, bundleID: bundleID, transactions: transactions, renewals: renewals,
+            latestReceipt: nil, body: Array(bytes[try take(bytes.count - position)]))
     }
 }

@@ -3,7 +3,7 @@
 
 extension CircuitBreaker {
     /// The control over calls, by the breaker or the operator.
-    public enum Mode: String, Hashable, Sendable, CaseIterable {
+    package enum Mode: String, Hashable, Sendable, CaseIterable {
         /// The breaker decides.
         case auto
         /// The operator forbids all calls; nothing is counted.
@@ -16,9 +16,7 @@ extension CircuitBreaker {
         var decides: Bool { self == .auto || self == .metricsOnly }
     }
 
-    /// The present state of a breaker.
-    public enum State: Hashable, Sendable {
-        /// Calls are made and counted.
+    package enum State: Hashable, Sendable {
         case closed
         /// Calls are rejected until this time; if nil, always.
         case open(until: Instant?)
@@ -34,22 +32,18 @@ extension CircuitBreaker {
         }
 
         /// The names of the states in metrics.
-        public enum Name: String, Hashable, Sendable, CaseIterable {
+        package enum Name: String, Hashable, Sendable, CaseIterable {
             case closed
             case open
             case halfOpen = "half_open"
         }
     }
 
-    /// The changes of state.
-    public enum Transition: Hashable, Sendable, CaseIterable {
+    package enum Transition: Hashable, Sendable, CaseIterable {
         /// Too many calls failed or were slow.
         case trip
-        /// The opening has ended.
         case probe
-        /// A probe failed.
         case reopen
-        /// All probes succeeded.
         case close
 
         package var from: State.Name {
@@ -69,7 +63,6 @@ extension CircuitBreaker {
         }
     }
 
-    /// The decision about a call.
     package enum Admission: Hashable, Sendable {
         case call(Permit)
         /// The call may not be made. An earlier retry succeeds only if a probe ends early.
@@ -82,5 +75,65 @@ extension CircuitBreaker {
         var probe: Probes.Number?
         /// True if the call would have been rejected in another mode than `metricsOnly`.
         package internal(set) var overrulesRejection = false
+    }
+}
+
+/// The probes of one half-open phase. Each slot is leased: a probe without a recorded outcome loses it when the lease
+/// ends.
+struct Probes: Hashable, Sendable {
+    typealias Number = UInt64
+
+    enum Beginning {
+        case began(Number)
+        /// The time until the first lease ends.
+        case allBusy(Duration)
+    }
+
+    private struct Lease: Hashable, Sendable {
+        let number: Number
+        var end: Instant
+    }
+
+    var successes = 0
+    private var leases: [Lease] = []
+    private var nextNumber: Number = 0
+
+    /// Begins a probe unless as many as are still needed are in flight.
+    mutating func begin(at now: Instant, following policy: CircuitBreaker.Policy) -> Beginning {
+        // Never longer than from now, in case the clock went back.
+        for index in leases.indices { leases[index].end = min(leases[index].end, now + policy.probeLease) }
+        leases.removeAll { $0.end <= now }
+        if leases.count + successes >= policy.probes, let first = leases.map(\.end).min() {
+            return .allBusy(now.duration(to: first))
+        }
+        defer { nextNumber += 1 }
+        leases.append(Lease(number: nextNumber, end: now + policy.probeLease))
+        return .began(nextNumber)
+    }
+
+    /// Ends a probe; false if its lease had ended.
+    mutating func end(_ number: Number) -> Bool {
+        guard let index = leases.firstIndex(where: { $0.number == number }) else { return false }
+        leases.remove(at: index)
+        return true
+    }
+}
+
+/// The outcome of a call to an upstream. The caller classifies its errors.
+package enum Outcome: Hashable, Sendable {
+    /// The upstream gave a meaningful answer, favourable or not.
+    case success(took: Duration)
+    /// The upstream gave no answer, or none that can be used.
+    case failure(Failure, took: Duration)
+    /// The upstream rejected too many requests (429). It works, but calls must pause.
+    case throttled
+    /// Nothing was learnt about the upstream, for instance because the caller left.
+    case neutral
+
+    package enum Failure: Hashable, Sendable, CaseIterable {
+        /// No answer: no connection, no TLS, no answer in time.
+        case hard
+        /// An unusable answer: a 5xx, an unreadable body, a temporary error of the upstream.
+        case soft
     }
 }

@@ -3,7 +3,7 @@
 
 /// An adaptive limit of the calls in flight: one more after a round of successes, a tenth less after each failure
 /// (additive increase, multiplicative decrease).
-public struct ConcurrencyLimit: Hashable, Sendable {
+package struct ConcurrencyLimit: Hashable, Sendable {
     /// One call in flight. Release it exactly once, however the call ends: it has no lease.
     package struct Slot: Hashable, Sendable {
         /// True if the limit mattered when the call began. Successes of an idle upstream say nothing about its limit.
@@ -25,7 +25,6 @@ public struct ConcurrencyLimit: Hashable, Sendable {
 
     package var limit: Int { Int(exactLimit) }
 
-    /// Begins a call; nil if the limit is reached.
     package mutating func acquire() -> Slot? {
         guard inFlight < limit else { return nil }
         inFlight += 1
@@ -48,8 +47,7 @@ public struct ConcurrencyLimit: Hashable, Sendable {
         exactLimit = newLimit.clamped(to: Double(policy.minimum)...Double(policy.maximum))
     }
 
-    /// The range and the steps of a limit.
-    public struct Policy: Hashable, Sendable {
+    package struct Policy: Hashable, Sendable {
         /// The lower bound, so that an upstream's recovery is noticed.
         package let minimum: Int
         package let maximum: Int

@@ -5,7 +5,7 @@
 ///
 /// An instant may lie anywhere within ±2^63 s of the clock's start, and the next one before or after it. A jump of the
 /// clock costs at most a rule's longest span, because no stored time is further ahead of `now` than that.
-public typealias Instant = ContinuousClock.Instant
+package typealias Instant = ContinuousClock.Instant
 
 extension Comparable {
     package func clamped(to range: ClosedRange<Self>) -> Self { min(max(self, range.lowerBound), range.upperBound) }

@@ -6,7 +6,6 @@
 package struct RetryBudget: Hashable, Sendable {
     /// One token is one retry. Time refills the minimum, and calls refill the rest.
     private var retries: TokenBucket
-    /// The refill time that one call is worth.
     private let spanPerCall: Duration
 
     /// Creates a full budget; values outside `Limits` are clamped.
@@ -24,7 +23,6 @@ package struct RetryBudget: Hashable, Sendable {
     enum Limits {
         /// Calls that pay for one retry.
         static let calls = 1...1_000_000
-        /// The delay before a retry.
         static let delay: Duration = .milliseconds(100)
     }
 
@@ -51,4 +49,29 @@ package struct RetryBudget: Hashable, Sendable {
     /// Takes one retry; false if too many were made lately. Call it when a retry is scheduled: if called when it is
     /// sent, all calls in backoff see the same budget.
     mutating func take(at now: Instant) -> Bool { retries.take(at: now) == .admitted }
+}
+
+/// The pause that an upstream requested (429 with `Retry-After`).
+package struct UpstreamPause: Hashable, Sendable {
+    package enum Limits {
+        /// The maximum; after this time the upstream is called again, whatever it requested.
+        package static let longest: Duration = .seconds(3600)
+    }
+
+    /// The end of the pause, which may be past; nil if there was none.
+    package private(set) var until: Instant?
+
+    package init() {}
+
+    /// Pauses until `end`, but at most for `Limits.longest`. A longer pause in effect stays as it is.
+    package mutating func pause(until end: Instant, at now: Instant) {
+        until = min(max(end, until ?? end), now + Limits.longest)
+    }
+
+    /// Returns the rest of the pause; nil if there is none. At most `Limits.longest`, even if the clock went back.
+    package mutating func remaining(at now: Instant) -> Duration? {
+        guard let end = until, now < end else { return nil }
+        until = min(end, now + Limits.longest)
+        return until.map { now.duration(to: $0) }
+    }
 }

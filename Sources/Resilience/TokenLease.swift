@@ -104,7 +104,6 @@ package struct TokenLease: Hashable, Sendable {
         static let fewestSpent = 4
     }
 
-    /// The tokens spent in the present span and in the previous one.
     private struct Spending: Hashable, Sendable {
         let span: Duration
         var start: Instant?

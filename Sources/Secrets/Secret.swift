@@ -10,7 +10,6 @@ package struct Secret: Hashable, Sendable {
 }
 
 extension Secret: Redacted, CustomDebugStringConvertible {
-    /// The description of any secret.
     package static let redacted = "<redacted>"
 
     package var description: String { Self.redacted }

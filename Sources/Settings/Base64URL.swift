@@ -5,7 +5,6 @@ internal import Receipts
 
 /// Base64url without padding (RFC 4648 §5).
 package enum Base64URL {
-    /// Encodes bytes.
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         Base64.append(encoding: bytes, to: &text)

@@ -11,11 +11,8 @@
 
 /// The functions of the C library that the server uses, with their names on each platform.
 package enum CLibrary {
-    /// `errno` for a port that is already in use.
     package static let addressInUse = EADDRINUSE
-    /// `errno` for an address this machine does not have.
     package static let addressNotAvailable = EADDRNOTAVAIL
-    /// `errno` for a port this user may not bind.
     package static let permissionDenied = EACCES
 
     package static var isStandardOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
@@ -23,7 +20,6 @@ package enum CLibrary {
     /// Returns an exponentially distributed random number with mean 1.
     @Sendable package static func exponential() -> Double { -log(1 - Double.random(in: 0..<1)) }
 
-    /// The size of a memory page in bytes.
     package static var pageBytes: Double { Double(sysconf(Int32(_SC_PAGESIZE))) }
 
     /// Makes the allocator map every large block separately, so that freeing it returns the memory to the system. glibc

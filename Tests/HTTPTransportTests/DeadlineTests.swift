@@ -94,19 +94,4 @@ import Testing
             }
         }
     }
-
-    /// libcurl averages over the last seconds, so an answer that has begun takes longer to fail.
-    @Test func `a request without progress fails`() async throws {
-        try await ScriptedServer.with { _ in
-            [.hold]
-        } _: { server in
-            try await HTTPTransport.with {
-                $0.lowSpeedTime = .seconds(1)
-            } _: { transport in
-                await #expect(throws: TransportError.timeout(.stalled)) {
-                    try await transport.send(TransportRequest(.get, url: server.url()))
-                }
-            }
-        }
-    }
 }

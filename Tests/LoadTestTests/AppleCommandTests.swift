@@ -54,7 +54,7 @@ struct AppleCommandTests {
     @Test func `a scenario with a fault is named with its line`() async throws {
         try await withFolder {
             let path = try put("seed: 1\nfaults: [{fault: slow}]\n", in: "scenario.yaml")
-            let error = #expect(throws: ScenarioFileError.self) { try Scenario.read(path) }
+            let error = #expect(throws: ContentError<ScenarioError>.self) { try Scenario.read(path) }
             #expect(error?.description.hasPrefix("\(path): line 2: 'slow' is unknown here") == true)
             #expect(throws: FileError.notReadable(path: path + "x")) { try Scenario.read(path + "x") }
         }

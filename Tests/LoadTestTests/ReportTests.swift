@@ -11,12 +11,12 @@ struct ReportTests {
         VerifyCase(
             purchases: 3, bytes: 6163, threads: 2, chain: .warm, receiptsPerSecond: 73_106.4, floorPerSecond: 82_000.5,
             cmsVerifyPerSecond: 2780.1, ratioToFloor: 0.8921, ratioToCMSVerify: 26.3, nanosecondsPerReceipt: 27_358,
-            base64BytesPerSecond: 885_000_000, lowestReceiptsPerSecond: 70_001, highestReceiptsPerSecond: 75_999.6,
+            base64BytesPerSecond: 885_000_000, receiptsPerSecondLowest: 70_001, receiptsPerSecondHighest: 75_999.6,
             scaling: 1.97),
         VerifyCase(
             purchases: 187, bytes: 82_920, threads: 4, chain: .cold, receiptsPerSecond: 10, floorPerSecond: 100,
             cmsVerifyPerSecond: 8, ratioToFloor: 0.1, ratioToCMSVerify: 1.25, nanosecondsPerReceipt: 400_000_000,
-            base64BytesPerSecond: 1_000_000, lowestReceiptsPerSecond: 9, highestReceiptsPerSecond: 11, scaling: nil),
+            base64BytesPerSecond: 1_000_000, receiptsPerSecondLowest: 9, receiptsPerSecondHighest: 11, scaling: nil),
     ])
 
     @Test func `the table has a line for each case`() {

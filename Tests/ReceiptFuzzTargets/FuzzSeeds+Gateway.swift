@@ -11,7 +11,7 @@
         static var gateway: [(String, [UInt8])] {
             seeds("json", of: .json, json) + seeds("reply", of: .reply, replies) + seeds("edge", of: .edge, requests)
                 + seeds("header", of: .header, headers) + seeds("answer", of: .answer, answers)
-                + seeds("clients", of: .clients, clients) + stored
+                + seeds("clients", of: .clients, clients) + seeds("forms", of: .form, forms) + stored
         }
 
         private static func seeds(
@@ -76,6 +76,13 @@
                 + #""expires_date":"1790000000000"},"latest_expired_receipt_info":{"product_id":"p","#
                 + #""transaction_id":"2"},"auto_renew_status":0}"#,
             #"{"status":"21002","exception":"x","is_retryable":true}"#, #"{"status":21007}"#, "<html>", "[]",
+        ]
+
+        private static let forms = [
+            "apikey=act_1&token=app_1&receipt=++/+/w==", "apikey=a&token=t&receipt=%2B%2B%2F%2B%2Fw%3D%3D&x=1&x=2",
+            "%61pikey=a=b&token=&receipt= AQID&receipt=AQID", "apikey=a&token=t&receipt=AQ%0D%0AID", "&&=&%&%4",
+            #"{"status":0,"receipt":{"in_app":[]},"latest_receipt_info":[{"a":"1"}],"environment":"Sandbox"}"#,
+            #"{"receipt":{"latest_receipt_info":1},"latest_receipt":"AQID"}"#,
         ]
 
         private static let clients = [

@@ -45,6 +45,8 @@
         case answer
         /// The clients file.
         case clients
+        /// Forms, and the answers to them.
+        case form
 
         /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
@@ -71,6 +73,7 @@
             case .header: try checkHeader(bytes)
             case .answer: try checkAnswer(bytes)
             case .clients: try checkClients(bytes)
+            case .form: try checkForm(bytes)
             }
         }
 

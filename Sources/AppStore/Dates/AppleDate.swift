@@ -13,8 +13,6 @@ package struct AppleDate: Hashable, Sendable {
         self.timestamp = timestamp
     }
 
-    // MARK: - Writing
-
     /// The plain form: `2023-10-12 03:01:50 Etc/GMT`.
     package var gmt: String {
         Self.text(CivilTime(timestamp), in: .gmt)
@@ -45,11 +43,7 @@ package struct AppleDate: Hashable, Sendable {
         case gmt = "Etc/GMT"
         case pacific = "America/Los_Angeles"
     }
-}
 
-// MARK: - Reading
-
-extension AppleDate {
     /// Parses any of the three forms; nil for anything else, including dates that do not exist.
     package init?(_ text: String) {
         guard let date = Self(milliseconds: text) ?? Self(zoned: text) else { return nil }

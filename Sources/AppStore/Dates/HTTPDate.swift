@@ -52,8 +52,6 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    // MARK: - Writing
-
     /// Returns the IMF-fixdate, the only form to send; nil for years without four digits.
     package static func text(_ timestamp: Timestamp) -> String? {
         let time = CivilTime(timestamp)
@@ -65,8 +63,6 @@ package enum HTTPDate {
 
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }
-
-// MARK: - Shared with Apple's dates
 
 extension CivilTime {
     /// The number of days since the last Sunday, 0...6.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+internal import HTTPTransport
 package import Receipts
 
 /// The announcements of an endpoint's end in an answer's header: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and
@@ -16,7 +17,6 @@ package struct EndpointAnnouncements: Hashable, Sendable {
     package var links: [LifecycleLink] = []
     package var faults: [Fault] = []
 
-    /// A deprecation, with its date if there is one.
     package enum Deprecation: Hashable, Sendable {
         /// `true`, from drafts of RFC 9745: deprecated already, without a date.
         case undated
@@ -44,19 +44,16 @@ package struct EndpointAnnouncements: Hashable, Sendable {
     }
 }
 
-// MARK: - Reading
-
 extension EndpointAnnouncements {
     /// Parses the fields of a header; `values` returns the lines of a field by its name.
     package init(now: Timestamp, values: (String) -> [String]) {
-        for read in read(.deprecation, values, as: { Deprecation($0.trimmingWhiteSpace, now: now) }) {
+        for read in read(.deprecation, values, as: { Deprecation(String($0.trimmingWhiteSpace), now: now) }) {
             deprecation = deprecation.map { $0.earlier(of: read, now: now) } ?? read
         }
         sunset = read(.sunset, values) { HTTPDate.timestamp($0, now: now) }.min()
         for links in read(.link, values, as: LinkField.links) { add(links) }
     }
 
-    /// Returns the values of a field's readable lines.
     private mutating func read<Value>(
         _ field: Field, _ values: (String) -> [String], as parse: (String) -> Value?
     ) -> [Value] {
@@ -68,7 +65,6 @@ extension EndpointAnnouncements {
         return readable
     }
 
-    /// Adds the links of one line.
     private mutating func add(_ values: [LinkValue]) {
         for link in values.flatMap(\.announcements) where !links.contains(link) {
             guard link.target.utf8.count <= Limits.targetBytes, links.count < Limits.links else {
@@ -110,5 +106,45 @@ extension Timestamp {
         let digits = integer.drop { $0 == "-" }
         guard digits.utf8.count <= 15, !digits.hasPrefix("+"), let seconds = Int64(integer) else { return nil }
         self.init(millisecondsSince1970: seconds * 1000)
+    }
+}
+
+/// The wait that `Retry-After` requests.
+///
+/// RFC 9110 §10.2.3 allows seconds or a date; the App Store Server API sends milliseconds since 1970. The sizes are
+/// unambiguous: 10^9 seconds are 31 years, and 10^12 ms since 1970 are in 2001.
+package enum RetryAfter {
+    /// The limit of one hour for any value, so that one wrong byte does not disable an upstream for days.
+    package static let maximum: Duration = .seconds(3600)
+    private static let maximumBytes = 64
+
+    /// Returns the wait from `now`, 0 to `maximum`; nil if the value has no known form.
+    package static func duration(_ value: String, now: Timestamp) -> Duration? {
+        let text = String(value.trimmingWhiteSpace)
+        guard !text.isEmpty, text.utf8.count <= maximumBytes else { return nil }
+        let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        if isNumber { return duration(Int64(text) ?? .max, now: now) }
+        return HTTPDate.timestamp(text, now: now).map { now.duration(until: $0.millisecondsSince1970) }
+    }
+
+    package static func duration(_ values: [String], now: Timestamp) -> Duration? {
+        values.prefix(8).compactMap { duration($0, now: now) }.max()
+    }
+
+    private static func duration(_ number: Int64, now: Timestamp) -> Duration {
+        switch number {
+        case 1_000_000_000_000...: now.duration(until: number)
+        case 1_000_000_000...: now.duration(until: number * 1000)
+        default: min(.seconds(number), maximum)
+        }
+    }
+}
+
+extension Timestamp {
+    /// Returns the time until then, between 0 and the maximum.
+    fileprivate func duration(until milliseconds: Int64) -> Duration {
+        let (difference, overflow) = milliseconds.subtractingReportingOverflow(millisecondsSince1970)
+        if overflow { return milliseconds < 0 ? .zero : RetryAfter.maximum }
+        return min(max(.milliseconds(difference), .zero), RetryAfter.maximum)
     }
 }

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HTTPTransport
+internal import JSON
 package import Receipts
+package import Secrets
 
 /// A client of `verifyReceipt` at one URL. It does not choose the URL or retry.
 package struct VerifyReceiptEndpoint: Sendable {
@@ -36,4 +38,57 @@ package struct VerifyReceiptEndpoint: Sendable {
         ]
         return TransportRequest(.post, url: url, headers: headers, body: request.body)
     }
+}
+
+package struct VerifyReceiptRequest: Sendable {
+    /// The receipt: PKCS #7 in DER, or an iOS 6 style transaction receipt.
+    package var receipt: [UInt8]
+    /// `password`: required for receipts with auto-renewable subscriptions.
+    package var sharedSecret: Secret?
+    /// `exclude-old-transactions`: only the latest transaction of each subscription.
+    package var excludesOldTransactions: Bool
+
+    package init(receipt: [UInt8], sharedSecret: Secret? = nil, excludesOldTransactions: Bool = false) {
+        self.receipt = receipt
+        self.sharedSecret = sharedSecret
+        self.excludesOldTransactions = excludesOldTransactions
+    }
+
+    /// The body as JSON. It holds the shared secret: send it and discard it.
+    package var body: [UInt8] {
+        var json = JSONWriter(reservingCapacity: receipt.count / 3 * 4 + 256)
+        json.object { json in
+            json.key("receipt-data")
+            json.string { Base64.append(encoding: receipt, to: &$0) }
+            json.member("password", sharedSecret?.exposed)
+            if excludesOldTransactions { json.member("exclude-old-transactions", true) }
+        }
+        return json.bytes
+    }
+
+    /// Returns true if a text must not be shown: it has 8 consecutive bytes of the receipt's base64 or the secret.
+    package func isEchoed(in text: String) -> Bool {
+        var words: Set<UInt64> = []
+        Self.forEachWord(of: Array(text.utf8)) { words.insert($0) }
+        var isEchoed = false
+        var base64: [UInt8] = []
+        Base64.append(encoding: receipt, to: &base64)
+        for sent in [base64, Array((sharedSecret?.exposed ?? "").utf8)] where !words.isEmpty {
+            Self.forEachWord(of: sent) { isEchoed = isEchoed || words.contains($0) }
+        }
+        return isEchoed
+    }
+
+    /// Calls `body` with each eight consecutive bytes, as a number.
+    private static func forEachWord(of bytes: [UInt8], _ body: (UInt64) -> Void) {
+        var word: UInt64 = 0
+        for (index, byte) in bytes.enumerated() {
+            word = word << 8 | UInt64(byte)
+            if index >= 7 { body(word) }
+        }
+    }
+}
+
+extension VerifyReceiptRequest: Redacted {
+    package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }
 }

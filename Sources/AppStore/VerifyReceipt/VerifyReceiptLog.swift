@@ -29,7 +29,6 @@ struct VerifyReceiptLog: Sendable {
         logger.log(level: level, "Apple answered", metadata: metadata)
     }
 
-    /// Logs that no answer came, or an unusable one.
     func failed(_ failure: VerifyReceiptFailure, about request: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
         guard logger.logLevel <= .info else { return }
         var metadata = metadata(endpoint, failure.head, request)

@@ -25,7 +25,6 @@ package struct VerifyReceiptResponse: Sendable {
     /// `pending_renewal_info`; in iOS 6 style answers, the members beside `status`.
     package let pendingRenewalInfo: [Renewal]
 
-    /// Parses a body.
     /// - Throws: `AppStoreFault` for an unusable answer, or one that confirms a receipt with unreadable entitlements.
     package init(parsing body: [UInt8], limits: JSONValue.Limits = JSONValue.Limits()) throws(AppStoreFault) {
         json = try Self.object(in: body, limits)
@@ -91,8 +90,6 @@ package struct AppReceipt: Sendable {
         }
     }
 }
-
-// MARK: - Reading
 
 extension VerifyReceiptResponse {
     private static func object(in body: [UInt8], _ limits: JSONValue.Limits) throws(AppStoreFault) -> JSONValue {

@@ -7,7 +7,6 @@ package import Logging
 internal import Receipts
 package import Secrets
 
-/// Apple's `verifyReceipt` as the gateway's upstream.
 package struct VerifyReceiptUpstream: Upstream {
     /// Makes one request, and adds it to the log and traces.
     package typealias RequestTracer =
@@ -88,8 +87,6 @@ package struct VerifyReceiptUpstream: Upstream {
         fleetState.publish(.lifecycle(dates, links: announcements.links), of: endpoint)
     }
 }
-
-// MARK: - Replies
 
 extension UpstreamAnswer {
     init?(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {

@@ -28,10 +28,19 @@ struct FormBody: Sendable {
         }
     }
 
+    /// True if the body is one of the few spellings of its contents that clients use. Others are not kept in the near
+    /// cache, which anyone with a key could fill with them.
+    private(set) var isUsualSpelling = true
+
+    /// Fields that are read. A body with more has no credentials, so that it costs no more than an honest one.
+    static let maximumFields = 32
+
     init(_ body: Span<UInt8>) {
         var (key, token) = (Field.missing, Field.missing)
-        var start = 0
+        var start = 0, count = 0
         while start < body.count {
+            count += 1
+            guard count <= Self.maximumFields else { return }
             let end = body.firstIndex(of: UInt8(ascii: "&"), in: start..<body.count)
             let nameEnd = body.firstIndex(of: UInt8(ascii: "="), in: start..<end)
             let value = min(nameEnd + 1, end)..<end
@@ -43,6 +52,7 @@ struct FormBody: Sendable {
             }
             start = end + 1
         }
+        isUsualSpelling = count == Name.allCases.count && body.isUsualSpelling
         self.key = Self.credential(key, in: body)
         self.token = Self.credential(token, in: body)
     }
@@ -97,11 +107,19 @@ extension FormBody {
         case token
         case receipt
 
-        /// Three bytes for each of the longest name, and percent-encoding.
+        /// Three times the seven bytes of `receipt`.
         private static let maximumBytes = 21
 
         init?(_ body: Span<UInt8>, _ range: Range<Int>) {
-            guard range.count <= Self.maximumBytes, let name = body.percentDecoded(range) else { return nil }
+            guard range.count <= Self.maximumBytes else { return nil }
+            guard body.isEncoded(range) else {
+                guard let name = Self.allCases.first(where: { body.extracting(range).equals($0.rawValue) }) else {
+                    return nil
+                }
+                self = name
+                return
+            }
+            guard let name = body.percentDecoded(range) else { return nil }
             self.init(rawValue: String(decoding: name, as: UTF8.self))
         }
     }
@@ -124,6 +142,29 @@ extension Span<UInt8> {
     fileprivate func isEncoded(_ range: Range<Int>) -> Bool {
         firstIndex(of: UInt8(ascii: "%"), in: range) < range.upperBound
             || firstIndex(of: UInt8(ascii: " "), in: range) < range.upperBound
+    }
+
+    fileprivate func equals(_ text: String) -> Bool {
+        count == text.utf8.count && indices.allSatisfy { self[$0] == text.utf8.span[$0] }
+    }
+
+    /// True if nothing is percent-encoded, or `+`, `/` and `=` are, in capitals, and nothing else.
+    fileprivate var isUsualSpelling: Bool {
+        guard isEncoded(0..<count) else { return true }
+        var index = 0
+        while case let sign = firstIndex(of: UInt8(ascii: "%"), in: index..<count), sign < count {
+            guard count - sign > 2 else { return false }
+            switch (self[sign + 1], self[sign + 2]) {
+            case (UInt8(ascii: "2"), UInt8(ascii: "B")), (UInt8(ascii: "2"), UInt8(ascii: "F")),
+                (UInt8(ascii: "3"), UInt8(ascii: "D")):
+                index = sign + 3
+            default: return false
+            }
+        }
+        // Raw ones beside them would make as many spellings as there are combinations.
+        return firstIndex(of: UInt8(ascii: "+"), in: 0..<count) == count
+            && firstIndex(of: UInt8(ascii: "/"), in: 0..<count) == count
+            && firstIndex(of: UInt8(ascii: " "), in: 0..<count) == count
     }
 
     /// SAFETY: the caller has checked that sixteen bytes follow; every bit pattern is a value of the vector.

@@ -18,7 +18,9 @@ struct FormEndpoint: VerifyEndpoint {
     /// The HTTP statuses of failures.
     let statuses: FormStatuses
 
-    /// The form was read as one already.
+    var keepsAnswers: Bool { form.isUsualSpelling }
+
+    /// `FormRoutes` has checked it.
     func check(contentType: String?) {}
 
     /// Reads the receipt. The answer is Apple's if Apple has one, and never fails for want of it.
@@ -27,14 +29,14 @@ struct FormEndpoint: VerifyEndpoint {
             let receipt = try form.receiptBytes(in: body.readableBytesUInt8Span)
             // A receipt for one purchase, as in iOS 6.
             guard receipt.first != UInt8(ascii: "{") else {
-                return .reply(.form(.serverUnavailable, because: "transaction_receipts_are_not_supported"))
+                return .reply(.form(.serverUnavailable, "Receipts for one purchase (iOS 6) are not supported yet."))
             }
             var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .appleFirst)
             request.options.expectations.bundleID = app.bundleID
             request.options.sentSecret = app.sharedSecret
             return .request(request)
         } catch {
-            return .reply(.form(.malformedOrTemporary, because: "\(error)"))
+            return .reply(.form(.malformedOrTemporary, "\(error)."))
         }
     }
 
@@ -48,8 +50,8 @@ struct FormEndpoint: VerifyEndpoint {
         switch answer.verdict {
         case .rejected(.rule(.bundleIDMismatch)):
             .form(.foreignApp, "The receipt belongs to another app.", statuses)
-        case .rejected(.rule(let rule)): .form(rule.appleStatus, because: rule.rawValue)
-        case .rejected(.accountNotFound): .form(.accountNotFound)
+        case .rejected(.rule(let rule)): .form(rule.appleStatus, rule.explanation)
+        case .rejected(.accountNotFound): .form(.accountNotFound, VerifyReceiptStatus.accountNotFound.explanation)
         case .undecided(let reason):
             .form(.failed, "There is no answer now (\(reason.rawValue)). Try again later.", statuses)
         case .genuine: genuine(answer, at: now)
@@ -61,7 +63,8 @@ struct FormEndpoint: VerifyEndpoint {
         let json =
             answer.upstreamBody.flatMap { FormAnswer.success(from: $0.span) }
             ?? FormAnswer.success(from: receipt.verifyReceiptBody(for: answer, at: now).span)
-        return Reply(body: ByteBuffer(bytes: json ?? []), from: answer.provenance)
+        guard let json else { return .form(.failed, "The answer has no receipt.", statuses) }
+        return Reply(body: ByteBuffer(bytes: json), from: answer.provenance)
     }
 
     /// Always false: this API does not end with Apple's.
@@ -77,9 +80,7 @@ extension Reply {
     }
 
     /// Creates an answer with a status of Apple's.
-    /// - Parameter reason: the broken rule, for people.
-    fileprivate static func form(_ status: VerifyReceiptStatus, because reason: String? = nil) -> Reply {
-        let reason = reason.map { " (\($0))" } ?? ""
-        return Reply(json: FormAnswer.failure(status.code, status.explanation + reason))
+    fileprivate static func form(_ status: VerifyReceiptStatus, _ description: String) -> Reply {
+        Reply(json: FormAnswer.failure(status.code, description))
     }
 }

@@ -36,44 +36,56 @@ package struct FormRoutes: Sendable {
     /// The routes, which are offered while any client has form keys.
     package var routes: [Route] {
         [
-            route("/api") { context, access, app, form, body in
-                try verification.answer(context, of: app.client, access, body, at: endpoint("/api", app, form))
-            },
-            route("/apiencrypted") { context, access, app, form, body in
-                guard let encryption = app.app.encryption else { throw Problem.noEncryptionKey }
-                return try verification.answer(
-                    context, of: app.client, access, body, at: endpoint("/apiencrypted", app, form)
-                ).map { $0.encrypted(with: encryption, in: configuration.envelope) }
+            route("/api") { call in try answer(call, at: "/api") },
+            route("/apiencrypted") { call in
+                guard let encryption = call.sender.app.encryption else {
+                    return try wrongCredentials.refuse(
+                        .noEncryptionKey, to: call.sender.client, in: call.context)
+                }
+                return try answer(call, at: "/apiencrypted").map {
+                    $0.encrypted(with: encryption, in: configuration.envelope)
+                }
             },
         ]
     }
 
-    private func endpoint(_ path: String, _ access: FormAccess, _ form: FormBody) -> FormEndpoint {
-        FormEndpoint(path: path, app: access.app, form: form, statuses: configuration.statuses)
+    /// A request whose key and token are right.
+    private struct Call {
+        let context: RequestContext
+        let access: Access
+        let sender: FormAccess
+        let form: FormBody
+        let body: ReservedBody
     }
 
-    private typealias Handler =
-        @Sendable (
-            RequestContext, Access, FormAccess, FormBody, ReservedBody
-        ) throws -> VerifyHandler.Progress
+    private func answer(_ call: Call, at path: String) throws -> VerifyHandler.Progress {
+        let endpoint = FormEndpoint(
+            path: path, app: call.sender.app, form: call.form, statuses: configuration.statuses)
+        return try verification.answer(call.context, of: call.sender.client, call.access, call.body, at: endpoint)
+    }
 
-    private func route(_ path: String, _ handler: @escaping Handler) -> Route {
+    private func route(
+        _ path: String, _ handler: @escaping @Sendable (Call) throws -> VerifyHandler.Progress
+    ) -> Route {
         Route(
             .post, path, authentication: .body, bodyLimit: configuration.bodyLimit,
             problems: { [statuses = configuration.statuses] problem, _ in Reply(form: problem, statuses) },
             isOffered: { access.now.formAuthenticator.hasAccounts }
         ) { context, body in
-            guard RequestMediaType.form.accepts(context.header.contentType) else { throw Problem.notAForm }
+            guard RequestMediaType.form.accepts(context.header.contentType) else {
+                return try wrongCredentials.refuse(.notAForm, in: context)
+            }
             let form = FormBody(body.bytes.readableBytesUInt8Span)
             let access = access.now
-            let found: FormAccess
+            let sender: FormAccess
             do throws(FormCredentialFault) {
-                found = try access.formAuthenticator.access(key: form.key.span, token: form.token.span, at: clock())
+                sender = try access.formAuthenticator.access(key: form.key.span, token: form.token.span, at: clock())
             } catch {
                 return try wrongCredentials.refuse(error, in: context)
             }
-            context.record { $0.client = found.client.name }
-            return try handler(context, access, found, form, body)
+            context.record { $0.client = sender.client.name }
+            body.reservation?.identify()
+            return try handler(Call(context: context, access: access, sender: sender, form: form, body: body))
         }
     }
 }
@@ -84,8 +96,8 @@ extension Reply {
         let status: FormAnswer.Status = problem.code == .unauthenticated ? .unauthenticated : .failed
         self = .form(status, problem.detail, statuses)
         fields.append(contentsOf: problem.headerFields)
-        let hasWord = problem.code == .unauthenticated || problem.code == .internalError
-        if !hasWord { self.status = problem.status }
+        if status != .unauthenticated { self.status = problem.status }
+        isLast = true
     }
 
     /// Returns a successful reply with its body encrypted, and any other reply as it is.

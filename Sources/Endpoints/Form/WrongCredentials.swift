@@ -32,15 +32,26 @@ package struct WrongCredentials: Sendable {
     /// Throws the same problem for every fault, or that a limit is exceeded.
     func refuse(_ fault: FormCredentialFault, in context: RequestContext) throws -> VerifyHandler.Progress {
         charging.metrics.count(fault)
+        guard case .token(let client) = fault else { return try refuse(.wrongFormCredentials, in: context) }
+        context.record { $0.client = client.name }
+        let account = RateBucket(client: Limits.client, policy: Limits.account, subject: client.name)
+        return try refuse(.wrongFormCredentials, in: context, also: [RateCharge(account)])
+    }
+
+    /// Throws the problem of a request without usable credentials, or that its address sends too many.
+    func refuse(
+        _ problem: Problem, in context: RequestContext, also charges: [RateCharge] = []
+    ) throws -> VerifyHandler.Progress {
         var sender = RequestClient()
-        sender.onAdmission = { [metrics = charging.metrics] in metrics.count(wrongCredentials: $0) }
+        sender.onAdmission = { [metrics = charging.metrics] in metrics.count($0, under: []) }
         let address = charging.address(of: context)?.subscriber ?? ""
         sender.charges = [RateCharge(RateBucket(client: Limits.client, policy: Limits.address, subject: address))]
-        if case .token(let client) = fault {
-            context.record { $0.client = client.name }
-            sender.charges.append(
-                RateCharge(RateBucket(client: Limits.client, policy: Limits.account, subject: client.name)))
-        }
-        return try admission.charge(sender) { throw Problem.wrongFormCredentials }
+        sender.charges += charges
+        return try admission.charge(sender) { throw problem }
+    }
+
+    /// Throws the problem of a request whose credentials are right, and which costs what any request costs.
+    func refuse(_ problem: Problem, to client: Client, in context: RequestContext) throws -> VerifyHandler.Progress {
+        try admission.charge(charging.requestClient(of: client, in: context)) { throw problem }
     }
 }

@@ -15,6 +15,9 @@ package protocol VerifyEndpoint: Sendable {
     /// - Parameter contentType: the header field; nil for none or several.
     func check(contentType: String?) throws
 
+    /// True if answers may be kept in the near cache.
+    var keepsAnswers: Bool { get }
+
     /// Reads a body.
     /// - Throws: an error that becomes a problem.
     func read(_ body: ByteBuffer) throws -> VerifyInput
@@ -24,6 +27,10 @@ package protocol VerifyEndpoint: Sendable {
 
     /// Returns true if an answer from this source (nil for none) announces the end of Apple's endpoint.
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool
+}
+
+extension VerifyEndpoint {
+    package var keepsAnswers: Bool { true }
 }
 
 package enum VerifyInput {

@@ -67,8 +67,11 @@ package final class VerifyHandler: Sendable {
     ) throws -> Progress {
         try endpoint.check(contentType: context.header.contentType)
         let call = Call(context: context, client: client, endpoint: endpoint, now: clock())
-        let key = NearCache.Key(
-            endpoint: endpoint.path, body: body.bytes, secretsVersion: access.secretsVersion, client: client.name)
+        let key =
+            endpoint.keepsAnswers
+            ? NearCache.Key(
+                endpoint: endpoint.path, body: body.bytes, secretsVersion: access.secretsVersion, client: client.name)
+            : nil
         guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) else {
             return .compute { try self.verify(body, key, call) }
         }

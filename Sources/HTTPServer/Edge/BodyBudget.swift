@@ -14,10 +14,11 @@ package final class BodyBudget: Sendable {
     package let capacity: Int
     private let usage = Mutex(Usage())
 
-    private struct Usage {
+    fileprivate struct Usage {
         var reserved = 0
-        /// The part of `reserved` for clients that are not identified.
+        /// The part of `reserved` for senders that are not identified, together and by source.
         var unidentified = 0
+        var bySource: [SourceAddress?: Int] = [:]
     }
 
     package init(_ capacity: ByteCount) {
@@ -26,14 +27,9 @@ package final class BodyBudget: Sendable {
 
     package var reserved: Int { usage.withLock { $0.reserved } }
 
-    /// The part of the budget for bodies that have the client's credentials: anyone may send those.
-    private var capacityForUnidentified: Int { capacity / 4 }
-
     /// Returns true if this many more bytes would fit now. Reserves nothing.
-    func hasRoom(for bytes: Int, isIdentified: Bool = true) -> Bool {
-        let usage = usage.withLock { $0 }
-        return bytes <= capacity - usage.reserved
-            && (isIdentified || bytes <= capacityForUnidentified - usage.unidentified)
+    func hasRoom(for bytes: Int, from sender: BodySender = .identified) -> Bool {
+        usage.withLock { $0.hasRoom(for: bytes, ofBodyWith: 0, from: sender, capacity) }
     }
 
     /// The size up to which a body may use the whole budget. Larger ones leave an eighth of it free, so that a few
@@ -41,23 +37,55 @@ package final class BodyBudget: Sendable {
     package static let ordinaryBodyBytes = 128 << 10
 
     /// Reserves bytes for a body that then has `total`. Returns false, and reserves nothing, if they do not fit.
-    func reserve(_ bytes: Int, ofBodyWith total: Int, isIdentified: Bool = true) -> Bool {
+    func reserve(_ bytes: Int, ofBodyWith total: Int, from sender: BodySender = .identified) -> Bool {
         usage.withLock { usage in
-            let usable = total <= Self.ordinaryBodyBytes ? capacity : capacity - capacity / 8
-            guard bytes <= usable - usage.reserved,
-                isIdentified || bytes <= capacityForUnidentified - usage.unidentified
-            else { return false }
-            usage.reserved += bytes
-            if !isIdentified { usage.unidentified += bytes }
+            guard usage.hasRoom(for: bytes, ofBodyWith: total, from: sender, capacity) else { return false }
+            usage.add(bytes, from: sender)
             return true
         }
     }
 
-    func release(_ bytes: Int, isIdentified: Bool = true) {
+    func release(_ bytes: Int, from sender: BodySender = .identified) {
+        usage.withLock { $0.add(-bytes, from: sender) }
+    }
+
+    /// Counts reserved bytes for a client from now on.
+    fileprivate func identify(_ bytes: Int, from sender: BodySender) {
         usage.withLock { usage in
-            usage.reserved -= bytes
-            if !isIdentified { usage.unidentified -= bytes }
+            usage.add(-bytes, from: sender)
+            usage.add(bytes, from: .identified)
         }
+    }
+}
+
+/// The sender of a body, as far as it is known before the body is read.
+enum BodySender: Hashable, Sendable {
+    case identified
+    /// Anyone: the credentials are in the body.
+    case unidentified(SourceAddress?)
+}
+
+extension BodyBudget.Usage {
+    /// Unidentified senders share a quarter of the budget, of which one source may have an eighth, and large bodies a
+    /// half.
+    fileprivate func hasRoom(for bytes: Int, ofBodyWith total: Int, from sender: BodySender, _ capacity: Int) -> Bool {
+        let isLarge = total > BodyBudget.ordinaryBodyBytes
+        guard bytes <= (isLarge ? capacity - capacity / 8 : capacity) - reserved else { return false }
+        guard case .unidentified(let source) = sender else { return true }
+        let share = capacity / 4, shareOfSource = max(share / 8, Self.leastShareOfSource)
+        return bytes <= (isLarge ? share / 2 : share) - unidentified
+            && bytes <= shareOfSource - bySource[source, default: 0]
+    }
+
+    /// One body of the largest usual size, in a small budget.
+    private static let leastShareOfSource = 1 << 20
+
+    fileprivate mutating func add(_ bytes: Int, from sender: BodySender) {
+        reserved += bytes
+        guard case .unidentified(let source) = sender else { return }
+        unidentified += bytes
+        let held = bySource[source, default: 0] + bytes
+        bySource[source] = held > 0 ? held : nil
     }
 }
 
@@ -65,34 +93,46 @@ package final class BodyBudget: Sendable {
 /// of a request also holds this.
 package final class BodyReservation: MemoryReservation {
     private let budget: BodyBudget
-    private let isIdentified: Bool
-    private let reservedBytes = Mutex(0)
+    private let state: Mutex<State>
 
-    /// - Parameter isIdentified: false if anyone could have sent the body.
-    init(from budget: BodyBudget, isIdentified: Bool = true) {
+    private struct State {
+        var bytes = 0
+        var sender: BodySender
+    }
+
+    init(from budget: BodyBudget, for sender: BodySender = .identified) {
         self.budget = budget
-        self.isIdentified = isIdentified
+        state = Mutex(State(sender: sender))
     }
 
     deinit {
-        budget.release(reservedBytes.withLock { $0 }, isIdentified: isIdentified)
+        state.withLock { budget.release($0.bytes, from: $0.sender) }
     }
 
-    package var bytes: Int { reservedBytes.withLock { $0 } }
+    package var bytes: Int { state.withLock { $0.bytes } }
+
+    /// Counts the bytes for a client, whose credentials were found in the body.
+    package func identify() {
+        state.withLock { state in
+            budget.identify(state.bytes, from: state.sender)
+            state.sender = .identified
+        }
+    }
 
     /// Reserves more bytes. Returns false, and reserves nothing, if they do not fit.
     func grow(by bytes: Int) -> Bool {
-        reservedBytes.withLock { reserved in
-            guard budget.reserve(bytes, ofBodyWith: reserved + bytes, isIdentified: isIdentified) else { return false }
-            reserved += bytes
+        state.withLock { state in
+            let total = state.bytes + bytes
+            guard budget.reserve(bytes, ofBodyWith: total, from: state.sender) else { return false }
+            state.bytes = total
             return true
         }
     }
 
     func shrink(by bytes: Int) {
-        reservedBytes.withLock { reserved in
-            budget.release(bytes, isIdentified: isIdentified)
-            reserved -= bytes
+        state.withLock { state in
+            budget.release(bytes, from: state.sender)
+            state.bytes -= bytes
         }
     }
 

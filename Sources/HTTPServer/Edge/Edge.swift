@@ -60,7 +60,8 @@ extension EdgeRules {
     }
 
     /// Returns the client that sends a request; nil without the credentials that the route requires. Called before
-    /// memory is spent on the body, so a request without valid credentials costs a header and one HMAC.
+    /// memory is spent on the body, so a request without valid credentials costs a header and one HMAC. Where the
+    /// credentials are in the body, any client may send one.
     func client(of header: RequestHeader, for match: RouteMatch) -> Client? {
         switch match.authentication {
         case .apiKey: authenticate(header.credentials)
@@ -71,7 +72,7 @@ extension EdgeRules {
 
     /// Returns the reason to refuse a request of a known client: a page in a browser may have sent it.
     func refusal(of header: RequestHeader, from client: Client, for match: RouteMatch) -> EdgeRefusal? {
-        // A page has no key to put into the body.
+        // A page that has the key of an app gains nothing that the app's owner lacks.
         guard match.authentication != .body else { return nil }
         if client.isKeyless, !hosts.permits(header.authority, path: header.path) { return .misdirected }
         let isHarmless =

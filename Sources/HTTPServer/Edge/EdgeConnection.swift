@@ -43,6 +43,8 @@ struct EdgeConnection {
     private var isClosingAfterAnswer = false
     /// The concurrency slot of a trusted proxy's request, counted for the address it names; nil for other peers.
     var forwarded: ForwardedRequest?
+    /// The address of the other end; nil for a proxy, and if unknown.
+    var source: SourceAddress?
     /// The deadline of the last answer; nil until the server stops.
     private var lastMoment: NIODeadline?
 
@@ -100,10 +102,11 @@ struct EdgeConnection {
         guard let client else { return refuse(.unauthenticated, at: now) }
         if let refusal = rules.refusal(of: header, from: client, for: match) { return refuse(refusal, at: now) }
         guard forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
+        request?.source = forwarded?.held ?? source
         if let announced = header.announcedBytes {
             if announced > bodyLimit { return refuse(.bodyTooLarge, at: now) }
-            let isIdentified = match.authentication != .body
-            if !budget.hasRoom(for: announced, isIdentified: isIdentified) { return refuse(.overloaded, at: now) }
+            let sender = request?.sender ?? .identified
+            if !budget.hasRoom(for: announced, from: sender) { return refuse(.overloaded, at: now) }
         }
         guard let expectsContinue = header.expectsContinue else { return refuse(.expectation, at: now) }
         return expectsContinue ? .sendContinue : .nothing
@@ -153,12 +156,12 @@ struct EdgeConnection {
     /// - Parameter hasLength: true if the header tells the answer's end. In HTTP/1.0 the only other way is to end the
     ///   connection.
     mutating func beginAnswer(
-        isDraining: Bool, hasLength: Bool = true
+        isLast: Bool, hasLength: Bool = true
     ) -> (request: IncomingRequest, isLast: Bool)? {
         guard case .answering(let deadline, _) = phase, let request else { return nil }
         phase = .answering(until: deadline, isBegun: true)
         let endsWithConnection = request.header.isHTTP10 && !hasLength
-        isClosingAfterAnswer = isClosingAfterAnswer || isDraining || request.header.isLast || endsWithConnection
+        isClosingAfterAnswer = isClosingAfterAnswer || isLast || request.header.isLast || endsWithConnection
         return (request, isClosingAfterAnswer)
     }
 
@@ -184,7 +187,7 @@ struct EdgeConnection {
     private mutating func refuse(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
         let refused = request
         forgetRequest()
-        let isKnown = refused?.client != nil
+        let isKnown = refused?.client != nil && refused?.isIdentified == true
         phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.unauthenticatedLingerDeadline))
         return .refuse(refusal, refused)
     }

@@ -47,6 +47,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         source = sources.source(of: context.channel.remoteAddress?.networkAddress)
         if source == .refused { edge.metrics?.connectionRefused() }
         connection.forwarded = ForwardedRequest(source, sources)
+        if case .address(let address) = source { connection.source = address }
     }
 
     /// Closes a connection beyond its address's limit before anything is read from it.
@@ -262,7 +263,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     /// Writes a complete answer in one piece; nothing if the client has gone or has received a timeout.
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
         let answer = connection.beginAnswer(
-            isDraining: edge.lifecycle.stage == .draining, hasLength: reply.stream == nil)
+            isLast: reply.isLast || edge.lifecycle.stage == .draining, hasLength: reply.stream == nil)
         guard let (request, isLast) = answer else { return }
         edge.metrics?.answered(request, reply.status, at: .now())
         hasAnswered = true

@@ -16,8 +16,13 @@ struct IncomingRequest: Sendable {
     /// The time at which the header was complete.
     let arrival: NIODeadline
 
+    /// The source of the request, for limits on what is not identified yet; nil if unknown.
+    var source: SourceAddress?
+
     /// False if the body has the credentials, so that anyone could have sent it.
     var isIdentified: Bool { match.authentication != .body }
+
+    var sender: BodySender { isIdentified ? .identified : .unidentified(source) }
 
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
@@ -25,7 +30,7 @@ struct IncomingRequest: Sendable {
 
     /// Reserves memory for more bytes of the body. Returns false if the budget has no room.
     mutating func reserve(_ bytes: Int, from budget: BodyBudget) -> Bool {
-        let reservation = reservation ?? BodyReservation(from: budget, isIdentified: isIdentified)
+        let reservation = reservation ?? BodyReservation(from: budget, for: sender)
         self.reservation = reservation
         return reservation.grow(by: bytes)
     }

@@ -95,7 +95,7 @@ enum ConnectionSource: Hashable, Sendable {
 struct ForwardedRequest {
     private let limits: SourceLimits
     private let proxy: NetworkAddress
-    private var held: SourceAddress?
+    private(set) var held: SourceAddress?
 
     /// - Returns: nil for a connection that is not from a proxy.
     init?(_ source: ConnectionSource, _ limits: SourceLimits) {

@@ -12,6 +12,8 @@ package struct Reply: Sendable {
     package var body: ByteBuffer { didSet { writtenHead = nil } }
     /// The fields that differ each time the reply is sent.
     package var added: [HTTPField] = []
+    /// True if the connection ends after this reply: a client that is not identified must not keep it.
+    package var isLast = false
     /// The parts that follow the header in place of `body`; nil for a complete answer.
     var stream: ReplyStream? { didSet { writtenHead = nil } }
     private var writtenHead: ByteBuffer?

@@ -52,7 +52,9 @@ package final class RequestPipeline: Sendable {
         guard let path = context.match.path else { throw Problem.notFound }
         guard context.header.method == .options else { throw Problem.methodNotAllowed(allowed: path.allowed) }
         // RFC 9110 §9.3.7.
-        return .done(Reply(status: .noContent, fields: [.allow: path.allowed], body: ByteBuffer()))
+        var reply = Reply(status: .noContent, fields: [.allow: path.allowed], body: ByteBuffer())
+        reply.isLast = context.match.authentication == .body
+        return .done(reply)
     }
 
     /// Takes one step, and turns its outcome or error into a reply.

@@ -78,8 +78,6 @@ typealias CurlCode = CURLcode
     private func setTimes(_ configuration: TransportConfiguration) throws(TransportError) {
         // libcurl takes 0 for its default of five minutes.
         try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(configuration.connectTimeout.milliseconds)))
-        try set(CURLOPT_LOW_SPEED_LIMIT, configuration.lowSpeedBytesPerSecond)
-        try set(CURLOPT_LOW_SPEED_TIME, Int(configuration.lowSpeedTime.components.seconds))
         try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.maximumConnectionAge.components.seconds))
         // Otherwise a cancelled name resolution blocks the loop until the resolver returns.
         try set(CURLOPT_QUICK_EXIT, 1)
@@ -128,7 +126,6 @@ typealias CurlCode = CURLcode
         error(code).map { .failure($0) } ?? .success(response)
     }
 
-    /// The answer, valid if there was no error.
     private var response: TransportResponse {
         unsafe TransportResponse(
             status: collector.status, headers: collector.fields, body: collector.body,
@@ -138,14 +135,13 @@ typealias CurlCode = CURLcode
 
     private func error(_ code: CurlCode) -> TransportError? {
         if let failure = collector.failure { return failure }
-        if code == CURLE_OPERATION_TIMEDOUT { return .timeout(wasConnected ? .stalled : .connecting) }
+        if code == CURLE_OPERATION_TIMEDOUT { return .timeout(wasConnected ? .answering : .connecting) }
         if code == CURLE_COULDNT_CONNECT, hasMetForbiddenAddress { return .forbiddenAddress }
         if code == CURLE_COULDNT_CONNECT, usesProxy { return .proxy }
         if code != CURLE_OK, wasRefusedByProxy { return .proxy }
         return TransportError(code) ?? (collector.hasWholeHeader ? nil : .reset)
     }
 
-    /// True if there was a connection for the request.
     var wasConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     private var wasRefusedByProxy: Bool {

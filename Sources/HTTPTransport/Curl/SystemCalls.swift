@@ -10,7 +10,6 @@ internal import CCurl
 
 /// Reads the addresses that libcurl is about to connect to.
 enum SocketAddress {
-    /// Returns true for a globally reachable IP address; false for any other address.
     static func isGloballyReachable(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
         unsafe ipAddress(address)?.isGloballyReachable ?? false
     }

@@ -7,7 +7,6 @@ enum LoopCommand: Sendable {
     case start(PendingRequest)
     /// Cancel a request, which may have ended or not have begun.
     case abandon(PendingRequest.ID)
-    /// Finish the requests in flight, then end.
     case finish
 }
 
@@ -93,4 +92,38 @@ final class RequestSlot: Sendable {
     fileprivate init(of slots: RequestSlots) { self.slots = slots }
 
     deinit { slots.taken.withLock { $0 -= 1 } }
+}
+
+/// A value that arrives later. The first one counts; each waiting task is resumed exactly once.
+final class Promise<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var waiting: [CheckedContinuation<Value, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    var isFulfilled: Bool { state.withLock { $0.value != nil } }
+
+    func fulfil(_ value: Value) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.value = state.value ?? value
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume(returning: value) }
+    }
+
+    /// The value, once it is set. Cancellation does not end the wait.
+    var value: Value {
+        get async {
+            await withCheckedContinuation { continuation in
+                let value = state.withLock { state in
+                    if state.value == nil { state.waiting.append(continuation) }
+                    return state.value
+                }
+                if let value { continuation.resume(returning: value) }
+            }
+        }
+    }
 }

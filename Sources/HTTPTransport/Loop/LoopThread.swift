@@ -15,7 +15,6 @@ internal import Synchronization
     private let thread: pthread_t
     private let isJoined = Mutex(false)
 
-    /// Starts a thread; throws `.internal` if the system refuses one.
     init(_ body: @escaping @Sendable () -> Void) throws(TransportError) {
         let body = unsafe Unmanaged.passRetained(Body(body))
         var thread = pthread_t()

@@ -7,17 +7,8 @@ internal import HTTPTransport
 internal import Receipts
 internal import Settings
 
-/// Checks the endpoints of Apple with an empty receipt each.
-///
-/// Such a request proves DNS, route, proxy, TLS and Apple's service, and carries neither a receipt nor a secret: Apple
-/// answers 21002, "malformed". Only a genuine receipt can test a shared secret.
-struct AppleCheck {
-    let configuration: GatewayConfiguration
-    let environment: [String: String]
-    let report: CheckReport
-    let clock: @Sendable () -> Timestamp
-
-    enum Limits {
+extension AreaCheck {
+    private enum AppleLimits {
         static let timeout: Duration = .seconds(8)
         /// `Date` has whole seconds, and the answer takes some time to arrive.
         static let clockDifference: Duration = .seconds(10)
@@ -30,13 +21,17 @@ struct AppleCheck {
         let times: (sent: Timestamp, answered: Timestamp)
     }
 
-    func run() async {
+    /// Checks the endpoints of Apple with an empty receipt each.
+    ///
+    /// Such a request proves DNS, route, proxy, TLS and Apple's service, and carries neither a receipt nor a secret:
+    /// Apple answers 21002, "malformed". Only a genuine receipt can test a shared secret.
+    func checkApple() async {
         let apple = configuration.apple
         guard apple.isEnabled else {
             return report.ok("endpoints", "gateway.apple.enabled is false: no requests are sent to Apple")
         }
         var transport = TransportConfiguration(apple)
-        transport.totalTimeout = min(apple.deadline, Limits.timeout)
+        transport.totalTimeout = min(apple.deadline, AppleLimits.timeout)
         guard let transport = try? HTTPTransport(transport) else {
             return report.fail("endpoints", "the system allows no further thread", do: "Raise its limits (ulimit -u).")
         }
@@ -53,7 +48,7 @@ struct AppleCheck {
         let result: Result<VerifyReceiptReply, VerifyReceiptFailure>
         do throws(VerifyReceiptFailure) {
             result = .success(
-                try await endpoint.send(VerifyReceiptRequest(receipt: []), deadline: .now + Limits.timeout))
+                try await endpoint.send(VerifyReceiptRequest(receipt: []), deadline: .now + AppleLimits.timeout))
         } catch {
             result = .failure(error)
         }
@@ -113,8 +108,8 @@ struct AppleCheck {
         guard let difference = seen.first else { return }
         let skew = configuration.verification.clockSkew
         switch difference.magnitude {
-        case ...Limits.clockDifference:
-            report.ok("clock", "differs from Apple's by less than \(Limits.clockDifference.configurationText)")
+        case ...AppleLimits.clockDifference:
+            report.ok("clock", "differs from Apple's by less than \(AppleLimits.clockDifference.configurationText)")
         case ...skew:
             report.warn("clock", "Apple is \(difference.ahead) this machine", do: "Synchronise the clock (NTP).")
         default:

@@ -5,16 +5,11 @@ internal import HTTPTransport
 internal import Receipts
 internal import Settings
 
-/// Checks the trust anchors for receipts and for connections to Apple.
-struct CertificatesCheck {
-    let configuration: GatewayConfiguration
-    let report: CheckReport
-    let now: Timestamp
-
+extension AreaCheck {
     /// The time before a root's end from which a warning is given.
-    private static let notice: Duration = .seconds(90 * 86_400)
+    private static let rootNotice: Duration = .seconds(90 * 86_400)
 
-    func run() {
+    func checkCertificates() {
         // Loading the configuration has tried the algorithms.
         report.ok("openssl", "\(ReceiptVerifier.openSSLVersion), with SHA-1, SHA-256, SHA-384, RSA and ECDSA")
         checkRoots()
@@ -22,11 +17,12 @@ struct CertificatesCheck {
     }
 
     private func checkRoots() {
+        let now = clock()
         let added = configuration.trustRoots.flatMap { root -> [(path: String, end: Timestamp)] in
             let anchors = (try? TrustStore(adding: [root]))?.anchors ?? []
             return anchors.compactMap { anchor in anchor.expires.map { (root.path, $0) } }
         }
-        let ending = added.filter { $0.end <= now.advanced(by: Self.notice) }
+        let ending = added.filter { $0.end <= now.advanced(by: Self.rootNotice) }
         guard !ending.isEmpty else {
             let others = added.map { "\($0.path) until \($0.end.day)" }.listed
             return report.ok("roots", "Apple's three" + (added.isEmpty ? "" : ", and \(others)"))

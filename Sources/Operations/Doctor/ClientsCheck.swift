@@ -5,34 +5,32 @@ internal import Gateway
 internal import Receipts
 internal import Settings
 
-/// Checks the clients file for valid entries that expire soon or are surprising.
-struct ClientsCheck {
-    let configuration: GatewayConfiguration
-    let report: CheckReport
-    let now: Timestamp
-
+extension AreaCheck {
     /// The time before a key's end from which a warning is given: a month is enough to replace it.
-    private static let notice: Duration = .seconds(30 * 86_400)
+    private static let keyNotice: Duration = .seconds(30 * 86_400)
 
-    func run() {
-        let file = try? ClientsFile(configuration, at: now)
+    /// Checks the clients file for valid entries that expire soon or are surprising.
+    func checkClients() {
+        let now = clock(), file = try? ClientsFile(configuration, at: now)
         if let file {
             let secrets = file.sharedSecrets.count
-            report.ok("file", "clients: \(file.clients.count); apps with their own shared secret: \(secrets)")
-            checkKeys(of: file.clients)
-            checkLimits(of: file.clients)
+            let forms = file.formAccounts.isEmpty ? "" : "; form accounts: \(file.formAccounts.count)"
+            report.ok("file", "clients: \(file.clients.count)\(forms); apps with their own shared secret: \(secrets)")
+            checkKeys(file.keys, at: now)
+            checkLimits(of: file.clients + file.formAccounts.map(\.client))
         } else {
             report.ok("file", "none: only clients on this machine are served, without a key")
         }
         if configuration.apple.isEnabled { checkSecrets(for: file) }
     }
 
-    private func checkKeys(of clients: [Client]) {
-        let keys = clients.flatMap { client in client.keys.map { (client, $0) } }
-        let locked = clients.filter { client in !client.keys.contains { $0.isActive(at: now) } }
-        let ending = keys.compactMap { client, key -> String? in
-            guard let end = key.expires, key.isActive(at: now), end <= now.advanced(by: Self.notice) else { return nil }
-            return "\(client.name.printable()): \(key.id.printable()) on \(end.day)"
+    private func checkKeys(_ keys: [ClientKeys], at now: Timestamp) {
+        let locked = keys.filter { client in !client.ends.contains { $0.end.map { now < $0 } ?? true } }
+        let ending = keys.flatMap { client in
+            client.ends.compactMap { key -> String? in
+                guard let end = key.end, now < end, end <= now.advanced(by: Self.keyNotice) else { return nil }
+                return "\(client.name.printable()): \(key.name.printable()) on \(end.day)"
+            }
         }
         if !locked.isEmpty {
             report.fail(
@@ -45,7 +43,8 @@ struct ClientsCheck {
                 do: "Make a second key for each with `receipt-gateway hash-key`; both work until the first expires.")
         }
         if locked.isEmpty, ending.isEmpty {
-            report.ok("keys", "none of \(keys.count { $0.1.isActive(at: now) }) expires within 30 days")
+            let valid = keys.flatMap(\.ends).count { $0.end.map { now < $0 } ?? true }
+            report.ok("keys", "none of \(valid) expires within 30 days")
         }
     }
 
@@ -62,15 +61,31 @@ struct ClientsCheck {
         if secrets.primary != nil {
             return report.ok("secrets", "the account's shared secret is set, for all apps without their own")
         }
-        let lacking = (file?.clients ?? [.loopback]).flatMap { client -> [String] in
+        let lackingClients = (file?.clients ?? [.loopback]).flatMap { client -> [String] in
             guard case .only(let bundleIDs) = client.apps else { return [file == nil ? "any app" : "other apps"] }
             return Array(bundleIDs.filter { secrets.secret(forApp: $0) == nil })
         }
+        let apps = file?.formAccounts.flatMap(\.apps) ?? []
+        let lackingForms = apps.filter { $0.sharedSecret == nil && secrets.secret(forApp: $0.bundleID) == nil }
+        let lacking = lackingClients + lackingForms.map(\.bundleID)
         if lacking.isEmpty { return report.ok("secrets", "each app has a shared secret") }
         report.warn(
             "secrets",
             "no shared secret for \(Set(lacking).sorted().listed): requests to Apple need the client's own `password`",
             do: "Set GATEWAY_APPLE_SHARED_SECRET_FILE, or `shared_secret_file` of each app in the clients file.")
+    }
+}
+
+/// The keys of a client, or of its form account, with the times from which they are rejected.
+private struct ClientKeys {
+    let name: String
+    let ends: [(name: String, end: Timestamp?)]
+}
+
+extension ClientsFile {
+    fileprivate var keys: [ClientKeys] {
+        clients.map { ClientKeys(name: $0.name, ends: $0.keys.map { ($0.id, $0.expires) }) }
+            + formAccounts.map { ClientKeys(name: $0.client.name, ends: $0.keys.map { ("a form key", $0.expires) }) }
     }
 }
 

@@ -51,21 +51,27 @@ package struct Doctor: Sendable {
     }
 
     private func check(_ area: CheckResult.Area, _ report: CheckReport) async {
+        let check = AreaCheck(configuration: configuration, environment: environment, report: report, clock: clock)
         switch area {
-        case .configuration: checkSettings(report)
-        case .clients: ClientsCheck(configuration: configuration, report: report, now: clock()).run()
+        case .configuration: check.checkSettings()
+        case .clients: check.checkClients()
         case .redis: await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
-        case .apple:
-            await AppleCheck(
-                configuration: configuration, environment: environment, report: report, clock: clock
-            ).run()
-        case .certificates: CertificatesCheck(configuration: configuration, report: report, now: clock()).run()
-        case .limits: LimitsCheck(configuration: configuration, report: report).run()
-        case .ports: await PortsCheck(configuration: configuration, report: report).run()
+        case .apple: await check.checkApple()
+        case .certificates: check.checkCertificates()
+        case .limits: check.checkLimits()
+        case .ports: await check.checkPorts()
         }
     }
+}
 
-    private func checkSettings(_ report: CheckReport) {
+/// The checks of one area; each area has an extension.
+struct AreaCheck {
+    let configuration: GatewayConfiguration
+    var environment: [String: String] = [:]
+    let report: CheckReport
+    var clock: @Sendable () -> Timestamp = { .now() }
+
+    fileprivate func checkSettings() {
         let set = ConfigurationKeys.all.count { $0.text(configuration) != $0.defaultText }
         report.ok(
             "settings",

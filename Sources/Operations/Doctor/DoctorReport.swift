@@ -23,11 +23,9 @@ package struct DoctorReport: Sendable {
 
     /// True if the configuration is invalid, so that nothing else was checked.
     package var isMisconfigured: Bool { observations.contains { $0.area == .configuration && $0.level == .failed } }
-}
 
-// MARK: - For people
+    // MARK: - For people
 
-extension DoctorReport {
     package func text(hasColours: Bool) -> String {
         let areas = CheckResult.Area.allCases.compactMap { area in
             let lines = observations.filter { $0.area == area }.map { "  \($0.line(hasColours: hasColours))\n" }

@@ -4,13 +4,8 @@
 internal import Settings
 internal import Telemetry
 
-/// Checks the system's limits for this process. A service may have other limits than a shell: run the doctor the way
-/// the gateway runs.
-struct LimitsCheck {
-    let configuration: GatewayConfiguration
-    let report: CheckReport
-
-    enum Limits {
+extension AreaCheck {
+    private enum Limits {
         /// Open files besides connections: libraries, event loops, the log.
         static let otherFiles = 64
         static let adminConnections = 256
@@ -20,7 +15,9 @@ struct LimitsCheck {
         static let comfort = 0.8
     }
 
-    func run() {
+    /// Checks the system's limits for this process. A service may have other limits than a shell: run the doctor the
+    /// way the gateway runs.
+    func checkLimits() {
         checkFiles()
         checkMemory()
         checkCores()

@@ -255,7 +255,6 @@ struct RedisProbes: Sendable {
     /// The lifetime of all keys in milliseconds.
     private static let life: RedisWord = 1000
 
-    /// - Parameter token: makes the keys unique.
     init(token: String = .randomName()) {
         commands =
             Self.results(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))

@@ -58,7 +58,6 @@ extension RedisRefusal {
     }
 }
 
-/// The version and memory of a server, from `INFO`.
 struct RedisServerInfo {
     private let fields: [Substring: Substring]
 

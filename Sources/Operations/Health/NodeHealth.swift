@@ -59,11 +59,9 @@ package struct NodeHealth: Sendable {
         case .misconfigured: StatusIssue(.critical, "Redis rejects this gateway.", storeAdvice, .redisMisconfigured)
         }
     }
-}
 
-// MARK: - Routes
+    // MARK: - Routes
 
-extension NodeHealth {
     /// `/livez` answers while the event loops run; `/readyz` succeeds while the node is ready.
     package var routes: [Route] {
         [

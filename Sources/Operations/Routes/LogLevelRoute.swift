@@ -126,7 +126,6 @@ struct LogLevelBody: Hashable, Sendable {
 }
 
 extension JSONReader {
-    /// Reads a value in the configuration's format.
     fileprivate mutating func setting<Value: ConfigurationValue>(
         _ field: String, _ accepted: String
     ) throws(JSONFault) -> Value {

@@ -55,8 +55,7 @@ extension JSONWriter {
         isEnabled: Bool, _ health: UpstreamHealth, _ state: UpstreamLifecycle.State, at now: Timestamp
     ) {
         object { json in
-            json.key("enabled")
-            json.bool(isEnabled)
+            json.member("enabled", isEnabled)
             json.key("breaker")
             json.breaker(health)
             json.member("paused_for_seconds", health.pausedFor?.secondsRoundedUp)

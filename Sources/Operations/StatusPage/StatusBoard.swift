@@ -14,7 +14,6 @@ package final class StatusBoard: Sendable {
         static let viewers = 16
         /// Earlier samples repeated in each event, so that a viewer that missed a few has no gaps.
         static let repeatedSamples = 5
-        /// The milliseconds after which a browser reconnects.
         static let retryMilliseconds = 2000
         /// The time after which a viewer that takes no data is disconnected.
         static let stall: Duration = .seconds(30)
@@ -48,11 +47,9 @@ package final class StatusBoard: Sendable {
     }
 
     private var history: StatusHistory { state.withLock { $0.history } }
-}
 
-// MARK: - Ticks and viewers
+    // MARK: - Ticks and viewers
 
-extension StatusBoard {
     /// Takes a reading, and sends the same bytes to all viewers.
     func tick() {
         let reading = sources.reading

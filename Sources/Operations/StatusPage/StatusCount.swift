@@ -16,7 +16,7 @@ enum StatusCount: Int, CaseIterable, Sendable {
     case productionAnswered, productionFailed, productionThrottled, productionRejected
     case sandboxAnswered, sandboxFailed, sandboxThrottled, sandboxRejected
     case cacheHits, cacheStale, cacheMisses, coalescedRequests, leasesFound, cacheFaults, cacheForgeries
-    case limitsAdmitted, limitsAlone, limitsInShadow, refusedByRate, refusedByConcurrency
+    case limitsAdmitted, limitsAlone, limitsInShadow, refusedByRate, refusedByConcurrency, wrongCredentials
     case answers, serverErrors, refusedAtEdge, overloaded
     case storeDone, storeFailed, storeRejected, invalidations
 }
@@ -35,10 +35,8 @@ struct StatusInstruments: Sendable {
         timings = StatusTiming.allCases.map { $0.histograms(registry) }
     }
 
-    /// The current counts, in the order of the cases.
     var counts: [UInt64] { counters.map { $0.reduce(0) { $0 &+ $1.value } } }
 
-    /// The current cumulative bucket counts, in the order of the cases.
     var distributions: [[UInt64]] {
         timings.map { histograms in
             histograms.reduce(into: [UInt64]()) { sums, histogram in
@@ -48,8 +46,6 @@ struct StatusInstruments: Sendable {
         }
     }
 }
-
-// MARK: - Series of counters
 
 private struct CountedSeries {
     let family: MetricFamily
@@ -64,9 +60,7 @@ private struct CountedSeries {
         self.family = family
         labelSets = Labels.allCases.filter(isMeant).map(\.labelValues)
     }
-}
 
-extension CountedSeries {
     static func verdicts(_ isMeant: (VerificationLabels) -> Bool) -> Self {
         .init(MetricCatalogue.verifications, where: isMeant)
     }
@@ -141,6 +135,7 @@ extension StatusCount {
         case .limitsInShadow: .decisions { $0.decision == .refusedInShadow }
         case .refusedByRate: .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.rate.labelValues)
         case .refusedByConcurrency: .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.concurrency.labelValues)
+        case .wrongCredentials: .init(MetricCatalogue.wrongFormCredentials) { (_: CredentialLabel) in true }
         case .answers: .answers()
         case .serverErrors: .answers { DurationLabels($0).codeClass == .serverError }
         case .refusedAtEdge: .init(MetricCatalogue.refusals) { (_: EdgeRefusal) in true }

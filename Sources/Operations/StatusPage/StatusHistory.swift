@@ -90,7 +90,6 @@ struct StatusHistory: Sendable {
 
     var newest: StatusReading { readings[(next + readings.count - 1) % readings.count] }
 
-    /// Returns the window of the last readings, or of as many as there are.
     func window(ticks: Int) -> StatusWindow {
         let back = min(ticks, readings.count - 1)
         return StatusWindow(readings[(next + readings.count - 1 - back) % readings.count], newest)

@@ -76,7 +76,6 @@ enum StatusThresholds {
 }
 
 extension StatusSources {
-    /// Returns all issues, the most severe first.
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
         let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + [sunsetIssue(at: now)]
         return [.critical, .warning, .info].flatMap { severity in

@@ -34,11 +34,9 @@ struct StatusPage: Sendable {
     private static func source(_ text: String) -> String {
         "sha256-" + Data(HashFunction.sha256.digest(of: Array(text.utf8))).base64EncodedString()
     }
-}
 
-// MARK: - The document
+    // MARK: - The document
 
-extension StatusPage {
     var html: String {
         let plotted = report.tables.filter { $0.plot != nil }, others = report.tables.filter { $0.plot == nil }
         return """
@@ -126,11 +124,9 @@ extension StatusPage {
         json.samples(readings)
         return String(decoding: json.bytes, as: UTF8.self).replacing("<", with: "\\u003c")
     }
-}
 
-// MARK: - Tables
+    // MARK: - Tables
 
-extension StatusPage {
     private func section(_ table: StatusTable) -> String {
         let name = table.heading.name
         let note = table.note.isEmpty ? "" : " <small>\(escaped(table.note))</small>"

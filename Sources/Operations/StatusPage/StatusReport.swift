@@ -44,7 +44,6 @@ enum StatusSummary: String, Sendable {
 }
 
 extension StatusReport {
-    /// The overall state: that of the most severe issue.
     var verdict: StatusSummary {
         switch issues.first?.severity {
         case nil, .info: .healthy
@@ -52,11 +51,9 @@ extension StatusReport {
         case .critical: .failing
         }
     }
-}
 
-// MARK: - For programs
+    // MARK: - For programs
 
-extension StatusReport {
     func json(_ history: StatusHistory) -> [UInt8] {
         var json = JSONWriter(reservingCapacity: 32_768)
         json.object { json in

@@ -56,11 +56,9 @@ package struct StatusSources: Sendable {
             time: clock(), instant: .now, counts: instruments.counts, distributions: instruments.distributions,
             processorSeconds: CLibrary.processorSeconds)
     }
-}
 
-// MARK: - Tables
+    // MARK: - Tables
 
-extension StatusSources {
     private typealias Row = StatusTable.Row
     private typealias Heading = StatusTable.Heading
 
@@ -118,6 +116,7 @@ extension StatusSources {
                 Row("admitted", "Decisions to admit", .rate(minute.rate(.limitsAdmitted))),
                 Row("refused_by_rate", "Rejected: rate limit", .rate(minute.rate(.refusedByRate))),
                 Row("refused_by_concurrency", "Rejected: concurrency limit", .rate(minute.rate(.refusedByConcurrency))),
+                Row("wrong_form_credentials", "Forms: wrong key or token", .rate(minute.rate(.wrongCredentials))),
                 Row("refused_in_shadow", "Would be rejected (shadow)", .rate(minute.rate(.limitsInShadow))),
                 Row(
                     "decided_alone", "Decided without Redis", .rate(minute.rate(.limitsAlone)),
@@ -279,7 +278,6 @@ extension UpstreamEndpoint {
 
     var answered: StatusCount { environment == .production ? .productionAnswered : .sandboxAnswered }
 
-    /// The counts of requests without an answer.
     var failed: [StatusCount] {
         environment == .production ? [.productionFailed, .productionThrottled] : [.sandboxFailed, .sandboxThrottled]
     }

@@ -74,7 +74,6 @@ struct StatusPlot: Sendable {
     }
 
     let heading: StatusTable.Heading
-    /// One sentence below the title.
     let note: String
     var unit = "rate"
     let lines: [Line]
@@ -109,7 +108,6 @@ struct StatusPlot: Sendable {
             ]),
     ]
 
-    /// Returns the table below the plot, with current and earlier values.
     func table(_ windows: StatusWindows) -> StatusTable {
         let columns = [
             ("now", "now", windows.now), ("minute", "1 min", windows.minute), ("all", "10 min", windows.all),
@@ -121,8 +119,6 @@ struct StatusPlot: Sendable {
             }, plot: self)
     }
 }
-
-// MARK: - The lines' points
 
 extension JSONWriter {
     /// Writes the point between two readings: the time in milliseconds, then the value of each line of each plot.

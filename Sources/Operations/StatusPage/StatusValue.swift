@@ -15,19 +15,15 @@ enum StatusValue: Hashable, Sendable {
     case number(Double?)
     case rate(Double?)
     case share(Double?)
-    /// A latency in seconds.
     case latency(Double?)
     case span(Duration?)
     case bytes(Int?)
     case time(Timestamp?)
 
-    /// Creates a word whose text is the word itself.
     static func word(_ word: String) -> StatusValue { .word(word, shown: word.replacing("_", with: " ")) }
-}
 
-// MARK: - For people
+    // MARK: - For people
 
-extension StatusValue {
     static let nothing = "–"
 
     var text: String {

@@ -23,7 +23,6 @@ struct ClusterPipeline {
         }
     }
 
-    /// The cluster's state as far as replies reveal it.
     struct TopologyHints {
         /// The redirections of commands, or the reasons without a target.
         var redirections: [Redirection] = []
@@ -31,7 +30,6 @@ struct ClusterPipeline {
         var isMapInDoubt = false
     }
 
-    /// One command to send, or to send again.
     fileprivate struct Step {
         var position: Int
         /// The node that another one named for this command only; nil for the master in the map.

@@ -17,15 +17,11 @@ struct SlotMap: Hashable, Sendable {
         static let maximumRanges = 4096
     }
 
-    /// The reason why a reply is not a map.
     enum Fault: Error, Hashable {
         /// Not an array of ranges, or more of them than `Limits.maximumRanges`.
         case notRanges
-        /// The range ends before it begins, or after the last slot.
         case invalidRange
-        /// Two ranges have the same slot.
         case overlap
-        /// The host or port of a node is invalid.
         case invalidNode
         case tooManyMasters
     }
@@ -46,7 +42,6 @@ struct SlotMap: Hashable, Sendable {
         }
     }
 
-    /// Returns the master of a slot; nil if there is none.
     func master(of slot: HashSlot) -> RedisAddress? {
         let owner = owners[slot.number]
         return owner == Self.unavailable ? nil : masters[Int(owner)]
@@ -117,7 +112,6 @@ struct HashSlot: Hashable, Sendable {
     /// 0 to 16383.
     let number: Int
 
-    /// Creates a slot; nil for a number out of range.
     init?(_ number: some BinaryInteger) {
         guard (0..<Self.count).contains(Int(clamping: number)) else { return nil }
         self.number = Int(number)

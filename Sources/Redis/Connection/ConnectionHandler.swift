@@ -87,7 +87,6 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
         write(bytes)
     }
 
-    /// Sends commands.
     /// - Returns: the reason for a rejection; nil if they were sent.
     func submit<Caller>(_ request: Request<Caller>) -> RedisError? where Machine == CommandConnection<Caller> {
         guard let context, fault == nil else { return .notConnected }
@@ -146,7 +145,6 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
 }
 
 struct Request<Caller: Sendable>: Sendable {
-    /// The commands in RESP.
     let bytes: ByteBuffer
     let commands: Int
     /// The time of the caller's request.

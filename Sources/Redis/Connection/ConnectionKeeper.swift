@@ -4,6 +4,13 @@
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
 
 /// Keeps one connection up: connects, and reconnects with delays until shutdown. Runs on its event loop.
 final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sendable where Machine.Waiter: Sendable {
@@ -22,7 +29,6 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
         var failures = 0
     }
 
-    /// The parts of a keeper, and the functions that receive events.
     struct Parts: Sendable {
         let role: RedisConnectionRole
         let configuration: RedisNodeConfiguration
@@ -157,7 +163,7 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
             return
         }
         let results = Array(repeating: Result<RedisValue, RedisError>.failure(error), count: request.commands)
-        parts.deliver(Delivery(waiter: request.caller, results: results, since: request.since))
+        parts.deliver(Delivery(waiter: request.caller, results: results))
     }
 }
 
@@ -167,5 +173,29 @@ extension ClientBootstrap {
         case .host(let host, let port): connect(host: host, port: port)
         case .unixSocket(let path): connect(unixDomainSocketPath: path)
         }
+    }
+}
+
+/// Returns a short reason for logs why connecting failed: SwiftNIO's own texts have type names and repeat the address.
+private func connectFailureReason(_ error: any Error) -> String {
+    switch error {
+    case let error as NIOConnectionError:
+        // An address that was tried is more helpful than one that was not found.
+        if let failure = error.connectionErrors.first { return connectFailureReason(failure.error) }
+        return "the name \(error.host) has no address"
+    case let error as IOError: return connectFailureReason(errno: error.errnoCode)
+    case ChannelError.connectTimeout: return "connecting timed out"
+    default: return "\(error)"
+    }
+}
+
+private func connectFailureReason(errno code: CInt) -> String {
+    switch code {
+    case ECONNREFUSED: "connection refused"
+    case ETIMEDOUT: "connecting timed out"
+    case EHOSTUNREACH, ENETUNREACH: "no route to the host"
+    case ENOENT: "no such socket"
+    case EACCES, EPERM: "permission denied"
+    default: "errno \(code)"
     }
 }

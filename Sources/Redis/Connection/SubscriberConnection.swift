@@ -27,12 +27,10 @@ struct SubscriberConnection: ConnectionMachine {
     private var lastReceived: NIODeadline
     private var pinged: NIODeadline
 
-    /// The channel of tracked changes.
     static let invalidations = "__redis__:invalidate"
     /// The ping intervals without any data after which the connection is stalled.
     private static let silentIntervals: Int64 = 3
 
-    /// - Parameter until: the deadline for being subscribed.
     init(_ configuration: RedisNodeConfiguration, until: NIODeadline) {
         phase = .loggingIn(Login(configuration, loadsScripts: false))
         prefixes = configuration.trackedPrefixes

@@ -7,26 +7,17 @@ package protocol RedisObserver: Sendable {
     func observe(_ event: RedisEvent)
 }
 
-/// An event of one node.
 package enum RedisEvent: Hashable, Sendable {
-    /// A connection has logged in and is usable.
     case connected(RedisConnectionRole)
     case connectFailed(RedisConnectionRole, RedisConnectionFault)
-    /// A usable connection ended.
     case disconnected(RedisConnectionRole, RedisConnectionFault)
-    /// A command is done: nil for a reply, `.refused` for an error reply.
-    case commandDone(RedisError?, took: Duration)
     /// These keys changed, expired or were deleted.
     case invalidated([[UInt8]])
     /// Any key under the tracked prefixes may have changed.
     case flushed(RedisFlush)
-    /// A message was published on one of `channels`.
     case published(channel: String, message: [UInt8])
-    /// A cluster's node redirected a command to another.
     case redirected(RedisRefusal.Kind)
-    /// The masters have changed to these.
     case mastersChanged(Set<RedisAddress>)
-    /// None of the queried nodes knows the masters.
     case mastersUnknown
 }
 
@@ -40,15 +31,12 @@ package enum RedisFlush: Hashable, Sendable {
     case subscribed
 }
 
-/// The purpose of a connection.
 package enum RedisConnectionRole: String, CaseIterable, Hashable, Sendable {
-    /// Commands and replies.
     case commands
     /// Announcements.
     case subscriber
 }
 
-/// The reason why there is no connection.
 package enum RedisConnectionFault: Error, Hashable, Sendable {
     /// No server accepted, the name is unknown, or connecting timed out; with a reason for logs.
     case unreachable(String)
@@ -66,7 +54,6 @@ package enum RedisConnectionFault: Error, Hashable, Sendable {
     case shutDown
 }
 
-/// The state of one node.
 package enum RedisHealth: Hashable, Sendable {
     /// The number of connections that take commands, at least one.
     case connected(Int)

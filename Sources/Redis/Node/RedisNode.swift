@@ -21,7 +21,6 @@ package final class RedisNode: RedisCommands {
     private let status: NodeStatus
     private let isShutDown = Atomic(false)
 
-    /// Creates a node that is not connected.
     /// - Parameters:
     ///   - eventLoops: each gets a connection. A caller on one of them uses its own; others rotate.
     ///   - observer: receives the node's events.
@@ -60,10 +59,11 @@ package final class RedisNode: RedisCommands {
         guard !commands.isEmpty else { return [] }
         let since = NIODeadline.now()
         guard let connection = readyConnection else {
-            return status.refuse(commands.count, isShutDown.load(ordering: .relaxed) ? .shutDown : .notConnected)
+            let error: RedisError = isShutDown.load(ordering: .relaxed) ? .shutDown : .notConnected
+            return commands.map { _ in .failure(error) }
         }
         guard let bytes = ByteBuffer(commands: commands) else {
-            return status.refuse(commands.count, .protocolViolation)
+            return commands.map { _ in .failure(.protocolViolation) }
         }
         return await withCheckedContinuation { caller in
             connection.submit(Request(bytes: bytes, commands: commands.count, since: since, caller: caller))
@@ -84,7 +84,7 @@ extension ConnectionKeeper.Parts where Machine == CommandConnection<RedisNode.Ca
             role: .commands, configuration: configuration,
             makeMachine: { CommandConnection(configuration, until: $0) },
             deliver: { delivery in
-                status.count(delivery.results, since: delivery.since)
+                status.remember(delivery.results)
                 delivery.waiter.resume(returning: delivery.results)
             },
             observe: status.observe)
@@ -109,7 +109,7 @@ extension ConnectionKeeper.Parts where Machine == SubscriberConnection {
     }
 }
 
-/// Reports a node's events to the observer, and keeps state for `RedisNode.health`.
+/// Reports a node's events to the observer, and remembers forbidden commands for `RedisNode.health`.
 final class NodeStatus: Sendable {
     private let observer: any RedisObserver
     private let lastForbidden = Mutex<(refusal: RedisRefusal, until: NIODeadline)?>(nil)
@@ -121,35 +121,14 @@ final class NodeStatus: Sendable {
 
     func observe(_ event: RedisEvent) { observer.observe(event) }
 
-    /// Reports the outcomes of commands.
-    func count(_ results: RedisResults, since: NIODeadline) {
-        let now = NIODeadline.now()
-        let took = Duration(now - since)
-        for result in results {
-            switch result {
-            case .success: observe(.commandDone(nil, took: took))
-            case .failure(let error):
-                remember(error, at: now)
-                observe(.commandDone(error, took: took))
-            }
+    func remember(_ results: RedisResults) {
+        for case .failure(.refused(let refusal)) in results where refusal.isConfigurationFault {
+            lastForbidden.withLock { $0 = (refusal, .now() + Self.memory) }
         }
     }
 
-    /// Reports commands that were not sent.
-    func refuse(_ commands: Int, _ error: RedisError) -> RedisResults {
-        let results = Array(repeating: Result<RedisValue, RedisError>.failure(error), count: commands)
-        count(results, since: .now())
-        return results
-    }
-
-    /// The most recent error reply about a forbidden command.
     var forbiddenCommand: RedisRefusal? {
         lastForbidden.withLock { $0.flatMap { NIODeadline.now() < $0.until ? $0.refusal : nil } }
-    }
-
-    private func remember(_ error: RedisError, at now: NIODeadline) {
-        guard case .refused(let refusal) = error, refusal.isConfigurationFault else { return }
-        lastForbidden.withLock { $0 = (refusal, now + Self.memory) }
     }
 }
 

@@ -11,7 +11,6 @@ final class SentinelClient: RedisClient {
         var master: RedisNode?
         /// The node that a sentinel named, before its own `ROLE` is master.
         var candidate: RedisNode?
-        /// The index of the first sentinel to ask.
         var turn = 0
         /// The error if the last sentinel does not know the master's name.
         var refusal: RedisRefusal?

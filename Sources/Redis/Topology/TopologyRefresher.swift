@@ -70,13 +70,11 @@ struct NodeObserver: RedisObserver {
 struct TopologyRefreshRule {
     enum Step: Hashable {
         case nothing
-        /// Refresh now, then call `ended`.
         case refresh
         /// Call `timerFired` then.
         case wait(until: ContinuousClock.Instant)
     }
 
-    /// The minimum time between the starts of two refreshes.
     let pace: Duration
     /// The time from the end of a refresh that found everything in order to the next.
     let interval: Duration

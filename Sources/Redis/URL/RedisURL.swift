@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NIOCore
 internal import Secrets
 
 /// The addresses and topology of Redis as a URL:
@@ -42,7 +43,6 @@ package struct RedisURL: Hashable, Sendable {
 
     enum Limits {
         static let maximumBytes = 4096
-        /// The sentinels, or the first nodes of a cluster.
         static let maximumHosts = 16
         /// The bytes of user and password, each, after decoding.
         static let maximumCredentialBytes = 512
@@ -61,7 +61,6 @@ package struct RedisURL: Hashable, Sendable {
 }
 
 extension RedisURL: Redacted {
-    /// The URL without users, passwords and options.
     package var description: String {
         let scheme = usesTLS ? "rediss" : "redis"
         let places = addresses.map(\.description).joined(separator: ",")
@@ -81,7 +80,6 @@ extension RedisURL.Credentials: Redacted {
 
 /// The reason why a text is not a URL of Redis, without any part of the text, which may hold a password.
 package enum RedisURLError: String, Error, Hashable, Sendable, CaseIterable {
-    /// More bytes than `RedisURL.Limits.maximumBytes`.
     case tooLong = "the URL is too long"
     /// A space, a control character, or a character beyond ASCII.
     case invalidCharacter = "the URL has a character that must be written as %XX"
@@ -90,33 +88,68 @@ package enum RedisURLError: String, Error, Hashable, Sendable, CaseIterable {
     case fragment = "the URL has a fragment"
     /// `%` without two hexadecimal digits, or bytes that are not UTF-8.
     case invalidPercentEncoding = "a % in the URL must be followed by two hexadecimal digits, of UTF-8"
-    /// More than one `@`, or more than one `:` in front of it.
     case invalidUserInfo = "write an @ or a : in the user or password as %40 or %3A"
-    /// User or password, of Redis or of the sentinels, is longer than `RedisURL.Limits.maximumCredentialBytes`.
     case credentialsTooLong = "user or password is too long"
     case noHost = "the URL names no host"
-    /// More hosts than `RedisURL.Limits.maximumHosts`.
     case tooManyHosts = "the URL names too many hosts"
     case severalHosts = "the URL has several hosts: use redis+sentinel:// for sentinels, redis+cluster:// for a cluster"
     case repeatedHost = "the URL names a host twice"
     case invalidHost = "a host in the URL is neither a name nor an address"
     case invalidPort = "a port in the URL is not a number from 1 to 65535"
-    /// Not a plain number within `RedisURL.Limits.databases`.
     case invalidDatabase = "the database in the URL is not a number from 0 to 9999"
     case databaseInCluster = "a cluster only has database 0"
     case noMasterName = "the URL of sentinels must name the master, as in /mymaster"
-    /// A character that sentinels do not accept.
     case invalidMasterName =
         "the master's name is too long or has characters other than letters, digits, '.', '-' and '_'"
     case unexpectedPath = "the URL's path has too many parts"
-    /// A host before a socket, which is always on this machine.
     case hostOfSocket = "the URL of a Unix socket must have three slashes after the scheme"
     case invalidSocketPath = "the path of the Unix socket is missing or too long"
-    /// An option that is unknown, or unknown for this scheme.
     case unknownOption = "the URL has an unknown option"
     case repeatedOption = "the URL has an option twice"
 }
 
 extension RedisURLError: CustomStringConvertible {
     package var description: String { rawValue }
+}
+
+package enum RedisAddress: Hashable, Sendable {
+    /// A host name or an IP address, and a TCP port.
+    case host(String, port: Int)
+    case unixSocket(String)
+
+    enum Limits {
+        /// RFC 1035 §2.3.4, without the final dot.
+        static let maximumHostBytes = 253
+        /// Port 0 cannot be connected to.
+        static let ports = 1...65535
+        /// `sun_path` of unix(7) is 108 bytes, the last of them zero.
+        static let maximumPathBytes = 107
+    }
+
+    /// Creates the address of a host from a URL, a sentinel or a cluster; nil if it is invalid.
+    static func checked(host: some StringProtocol, port: Int?) -> RedisAddress? {
+        guard let port, Limits.ports.contains(port), isHost(host) else { return nil }
+        return .host(host.lowercased(), port: port)
+    }
+
+    private static func isHost(_ text: some StringProtocol) -> Bool {
+        guard !text.isEmpty, text.utf8.count <= Limits.maximumHostBytes else { return false }
+        guard text.contains(":") else { return text.isPlainName }
+        return (try? SocketAddress(ipAddress: String(text), port: 0))?.protocol == .inet6
+    }
+}
+
+extension StringProtocol {
+    /// True if it has only letters and digits of ASCII, `.`, `-` and `_`: any host name, and Sentinel's rule for names.
+    var isPlainName: Bool { allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) } }
+}
+
+extension RedisAddress: CustomStringConvertible {
+    /// The form in URLs: `redis.internal:6379`, `[::1]:6379`, or the path.
+    package var description: String {
+        switch self {
+        case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unixSocket(let path): path
+        }
+    }
 }

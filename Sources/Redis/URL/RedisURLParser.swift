@@ -3,7 +3,6 @@
 
 /// A parser that splits a URL of Redis in one pass from left to right.
 struct RedisURLParser {
-    /// The part before `://`.
     enum Scheme: String {
         case redis
         case rediss
@@ -46,7 +45,6 @@ struct RedisURLParser {
         guard scheme.isSentinel || sentinelCredentials == RedisURL.Credentials() else { throw .unknownOption }
     }
 
-    /// Returns the addresses and the topology, by the rules of the scheme.
     mutating func target() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
         let target = try scheme == .unix ? socket() : network()
         guard options.isEmpty else { throw .unknownOption }

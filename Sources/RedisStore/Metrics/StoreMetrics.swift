@@ -7,7 +7,6 @@ internal import Redis
 internal import Resilience
 internal import Telemetry
 
-/// Counts commands, connections and faults of the shared store.
 package final class StoreMetrics: Sendable {
     private let commands: [StoreCommandOutcome: PrometheusCounter]
     private let refusals: [RedisRefusal.Kind: PrometheusCounter]
@@ -48,12 +47,10 @@ package final class StoreMetrics: Sendable {
     /// Counts commands that were not sent because the circuit breaker is open.
     func countRejected(_ count: Int) { commands[.rejected]?.increment(by: Int64(count)) }
 
-    /// Counts transitions of the circuit breaker.
     func breakerChanged(_ transition: CircuitBreaker.Transition, _ times: Int) {
         transitions[transition]?.increment(by: Int64(times))
     }
 
-    /// Counts an event of a connection.
     func count(_ event: RedisEvent) {
         switch event {
         case .connected(let role):
@@ -66,7 +63,7 @@ package final class StoreMetrics: Sendable {
             disconnects[role]?.increment()
         case .invalidated(let names): invalidations.increment(by: Int64(names.count))
         case .redirected(let kind): refusals[kind]?.increment()
-        case .commandDone, .flushed, .published, .mastersChanged, .mastersUnknown: break
+        case .flushed, .published, .mastersChanged, .mastersUnknown: break
         }
     }
 
@@ -75,11 +72,9 @@ package final class StoreMetrics: Sendable {
         fleetUpdates[LabelPair(update, result)]?.increment()
     }
 
-    /// Counts a fault of the shared cache.
     func count(_ fault: SharedCacheFault) { cacheFaults[fault]?.increment() }
 }
 
-/// The outcome of a command.
 package enum StoreCommandOutcome: String, SeriesLabels {
     case ok, refused, timeout
     case notConnected = "not_connected"
@@ -105,7 +100,6 @@ package enum StoreCommandOutcome: String, SeriesLabels {
     }
 }
 
-/// The result of an attempt to connect.
 enum StoreConnectResult: String, SeriesLabels {
     case connected, unreachable, tls, stalled, refused, closed
     case protocolViolation = "protocol_violation"
@@ -124,14 +118,12 @@ enum StoreConnectResult: String, SeriesLabels {
     }
 }
 
-/// The kind of an update of the fleet's state.
 enum FleetUpdateKind: String, SeriesLabels {
     case pause, lifecycle
 
     static let labelNames = ["update"]
 }
 
-/// The result of reading the fleet's state.
 enum FleetUpdateResult: String, SeriesLabels {
     case received, lost, unreadable
 
@@ -156,7 +148,6 @@ extension SharedCacheFault: SeriesLabels {
 }
 
 extension StoreHealth {
-    /// The state of the store, read at each scrape.
     package var readings: [MetricReading] {
         let conditions = StoreCondition.allCases.map { condition in
             MetricReading(MetricCatalogue.storeState, condition.labelValues) { self.condition == condition ? 1 : 0 }
@@ -166,4 +157,51 @@ extension StoreHealth {
         }
         return conditions + states + [MetricReading(MetricCatalogue.liveNodes) { Double(self.liveNodes) }]
     }
+}
+
+extension MetricCatalogue {
+    static let storeState = MetricFamily(
+        "receipt_gateway_store_state", .gauge, "1 for the state of this node's connection to Redis, 0 for the others.",
+        by: StoreCondition.self)
+    package static let storeCommands = MetricFamily(
+        "receipt_gateway_store_commands_total", .counter, "Commands to Redis, by outcome.",
+        by: StoreCommandOutcome.self)
+    static let storeRefusals = MetricFamily(
+        "receipt_gateway_store_refusals_total", .counter, "Error replies of Redis, by their first word.",
+        by: RedisRefusal.Kind.self)
+    package static let storeRoundTrips = MetricFamily(
+        "receipt_gateway_store_round_trip_duration_seconds",
+        .histogram(buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1]),
+        "The time from sending commands to the last of their replies, or to the timeout.")
+    package static let storeConnections = MetricFamily(
+        "receipt_gateway_store_connections", .gauge, "Authenticated connections to Redis.", by: RedisConnectionRole.self
+    )
+    static let storeConnects = MetricFamily(
+        "receipt_gateway_store_connects_total", .counter, "Attempts to connect to Redis, including the login.",
+        by: LabelPair<RedisConnectionRole, StoreConnectResult>.self)
+    static let storeDisconnects = MetricFamily(
+        "receipt_gateway_store_disconnects_total", .counter, "Connections to Redis that ended.",
+        by: RedisConnectionRole.self)
+    static let storeBreakerState = MetricFamily(
+        "receipt_gateway_store_circuit_breaker_state", .gauge,
+        "1 for the current state of the breaker for Redis, 0 for the others.", by: CircuitBreaker.State.Name.self)
+    static let storeBreakerTransitions = MetricFamily(
+        "receipt_gateway_store_circuit_breaker_transitions_total", .counter,
+        "Changes of the state of the breaker for Redis.", by: CircuitBreaker.Transition.self)
+    package static let storeInvalidations = MetricFamily(
+        "receipt_gateway_store_invalidations_total", .counter, "Keys that Redis reported as changed.")
+    static let liveNodes = MetricFamily(
+        "receipt_gateway_fleet_live_nodes", .gauge,
+        "Live nodes, including this one.")
+    static let fleetUpdates = MetricFamily(
+        "receipt_gateway_fleet_state_updates_total", .counter, "Updates about Apple's endpoints that nodes share.",
+        by: LabelPair<FleetUpdateKind, FleetUpdateResult>.self)
+    package static let sharedCacheFaults = MetricFamily(
+        "receipt_gateway_shared_cache_faults_total", .counter,
+        "Values in Redis that could not be read, written or used.",
+        by: SharedCacheFault.self)
+    package static let store = [
+        storeState, storeCommands, storeRefusals, storeRoundTrips, storeConnections, storeConnects, storeDisconnects,
+        storeBreakerState, storeBreakerTransitions, storeInvalidations, liveNodes, fleetUpdates, sharedCacheFaults,
+    ]
 }

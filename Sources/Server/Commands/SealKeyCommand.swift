@@ -40,7 +40,10 @@ struct SealKeyCommand: AsyncParsableCommand {
 enum StandardInput {
     /// Reads the first line as a secret. Arguments would be visible to other users of the machine.
     static func secret(maximumBytes: Int) throws -> Secret {
-        if let line = readLine(), (1...maximumBytes).contains(line.utf8.count) { return Secret(line) }
-        throw ValidationError("Standard input must have a key of 1 to \(maximumBytes) bytes in its first line.")
+        if let line = readLine(), (1...maximumBytes).contains(line.utf8.count), !line.contains(" ") {
+            return Secret(line)
+        }
+        throw ValidationError(
+            "Standard input must have a key of 1 to \(maximumBytes) bytes, without spaces, in its first line.")
     }
 }

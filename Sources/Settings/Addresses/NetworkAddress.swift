@@ -53,7 +53,6 @@ package struct AddressRange: Hashable, Sendable {
 extension AddressRange: ConfigurationValue {
     package static var accepted: String { "addresses and ranges separated by commas, such as 10.0.0.0/8,fd00::/8" }
 
-    /// Parses `10.0.0.0/8`, `fd00::/8` or `192.0.2.1`.
     package init(configuration text: String) throws(ConfigurationValueFault) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = NetworkAddress(parts[0]) else {
@@ -72,14 +71,12 @@ extension AddressRange: ConfigurationValue {
     }
 }
 
-/// A set of address ranges, such as the trusted proxies.
 package typealias AddressRanges = [AddressRange]
 
 extension AddressRanges {
     package func contains(_ address: NetworkAddress) -> Bool { contains { $0.contains(address) } }
 }
 
-/// The loopback addresses and host names.
 package enum Loopback {
     /// Returns true if the network cannot reach a listener on this host. Names other than `localhost` count as
     /// reachable, because their resolution may change.
@@ -87,7 +84,6 @@ package enum Loopback {
         host == "localhost" || NetworkAddress(host).map { contains($0) } ?? false
     }
 
-    /// Returns true for a loopback address.
     package static func contains(_ address: NetworkAddress) -> Bool {
         switch address.family {
         // RFC 1122 §3.2.1.3.

@@ -7,7 +7,6 @@
 /// end of the header field: addresses are read from there, up to and including the first that is not a trusted proxy.
 /// Anything further left is client input.
 package struct RemoteAddressRule: Hashable, Sendable {
-    /// The proxies whose forwarding header is trusted.
     package var trustedProxies = AddressRanges()
     /// The only field that is read: a proxy that writes one of the two may pass on the client's value of the other.
     package var header = ForwardingHeader.xForwardedFor
@@ -16,7 +15,6 @@ package struct RemoteAddressRule: Hashable, Sendable {
         (self.trustedProxies, self.header) = (trustedProxies, header)
     }
 
-    /// The maximum number of proxies in front of a request.
     static let maximumHops = 16
 
     /// Returns the client address of a request; nil if the connection has none.

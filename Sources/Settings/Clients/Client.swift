@@ -40,7 +40,7 @@ package final class Client: Sendable {
     /// The client of a request whose body, which has the credentials, is unread.
     package static let unidentified = Client(name: "unidentified", apps: .only([]), keys: [])
 
-    /// True for a client served without an API key, because it can reach a loopback listener.
+    /// True for a client without API keys: the loopback client, or one of the form API.
     package var isKeyless: Bool { keys.isEmpty }
 }
 

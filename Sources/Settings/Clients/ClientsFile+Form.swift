@@ -12,13 +12,16 @@ internal import Yams
 package struct FormAccountRules: Sendable {
     /// The form of encryption keys.
     var keyForm = EncryptionKeyForm.encoded
-    /// Opens sealed values; nil without a pepper, which is a problem of its own.
-    var seal: ClientsFileSeal?
+    /// Opens sealed values; nil is a problem of its own.
+    private var pepper: Secret?
 
     package init(keyForm: EncryptionKeyForm = .encoded, pepper: Secret? = nil) {
         self.keyForm = keyForm
-        seal = pepper.map { ClientsFileSeal(pepper: $0) }
+        self.pepper = pepper
     }
+
+    /// Made when it is needed, after OpenSSL has been checked; nil without a pepper.
+    var seal: ClientsFileSeal? { pepper.map { ClientsFileSeal(pepper: $0) } }
 }
 
 extension ClientsFile {
@@ -28,8 +31,6 @@ extension ClientsFile {
         static let limits = ClientLimits(policies: [
             ClientPolicy(subject: .address, rate: RatePolicy(name: "address", quota: 600, window: .seconds(60)))
         ])
-        /// Characters of a token, as many as a request may have.
-        static let tokenCharacters = 1...FormCredentialBounds.maximumBytes
     }
 
     /// Reads the form account of a client.
@@ -54,9 +55,7 @@ extension ClientsFile {
         let hash = readHash(text(fields["hash"], named: "hash", of: node), at: fields["hash"] ?? node)
         let expires = readExpiry(fields["expires"])
         guard let hash else { return nil }
-        if formAccounts.flatMap(\.keys).contains(where: { $0.hash == hash }) {
-            report("another client has this key", at: node)
-        }
+        if !formKeyHashes.insert(hash).inserted { report("this key is there twice", at: node) }
         return FormKey(hash: hash, expires: expires)
     }
 
@@ -68,8 +67,11 @@ extension ClientsFile {
         let encryption = readEncryption(fields, at: node, readFile: readFile)
         let sharedSecret = readSharedSecret(fields, readFile: readFile)
         guard let token, let bundleID else { return nil }
-        if !FormBounds.tokenCharacters.contains(token.utf8.count) {
-            report("token must have up to \(FormBounds.tokenCharacters.upperBound) bytes", at: fields["token"])
+        if bundleID == "*" { report("bundle_id must name one app", at: fields["bundle_id"]) }
+        if fields["token"]?.null != nil { report("token is missing", at: fields["token"]) }
+        if token.utf8.count > FormCredentialBounds.maximumBytes || token.contains(" ") {
+            report(
+                "token must have up to \(FormCredentialBounds.maximumBytes) bytes, and no space", at: fields["token"])
         }
         return FormApp(token: Secret(token), bundleID: bundleID, encryption: encryption, sharedSecret: sharedSecret)
     }

@@ -46,6 +46,8 @@ package struct ClientsFile {
     package internal(set) var formAccounts: [FormAccount] = []
     private(set) var problems: [ConfigurationProblem] = []
     let formRules: FormAccountRules
+    /// The hashes of all form keys read so far.
+    var formKeyHashes: Set<[UInt8]> = []
     private let now: Timestamp
     private var defaultLimits = ClientLimits()
 

@@ -56,6 +56,4 @@ package struct FormKeyHasher: Sendable {
     func hash(ofToken token: Span<UInt8>) -> [UInt8] { tokens.code(for: token) }
 
     func isKey(_ key: Span<UInt8>, withHash hash: [UInt8]) -> Bool { keys.isValid(hash, for: key) }
-
-    func isToken(_ token: Span<UInt8>, withHash hash: [UInt8]) -> Bool { tokens.isValid(hash, for: token) }
 }

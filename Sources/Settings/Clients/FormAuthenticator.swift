@@ -49,14 +49,18 @@ package struct FormAuthenticator: Sendable {
         key: Span<UInt8>, token: Span<UInt8>, at now: Timestamp
     ) throws(FormCredentialFault) -> FormAccess {
         guard let hasher else { throw .key }
-        let account = accounts[hasher.hash(ofKey: key)]
-        let app = account?.apps[hasher.hash(ofToken: token)]
-        guard let account, hasher.isKey(key, withHash: account.key.hash), account.key.isActive(at: now) else {
-            throw .key
-        }
-        guard let app else { throw .token(account.client) }
+        let (keyHash, tokenHash) = (hasher.hash(ofKey: key), hasher.hash(ofToken: token))
+        let account = accounts[keyHash]
+        let isKey = hasher.isKey(key, withHash: account?.key.hash ?? Self.placeholderHash)
+        guard let account, isKey, account.key.isActive(at: now) else { throw .key }
+        guard let app = account.apps[tokenHash] else { throw .token(account.client) }
         return FormAccess(client: account.client, app: app)
     }
+}
+
+extension FormAuthenticator {
+    /// Compared for an unknown key, so that it costs as much as a known one.
+    private static let placeholderHash = [UInt8](repeating: 0, count: 32)
 }
 
 /// The client and the app of a request whose key and token are right.

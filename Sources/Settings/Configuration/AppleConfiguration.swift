@@ -6,7 +6,6 @@ package import Receipts
 package import Resilience
 internal import Secrets
 
-/// The settings for requests to Apple.
 package struct AppleConfiguration: Hashable, Sendable {
     package var isEnabled = true
     package var productionURL = UpstreamURL("https://buy.itunes.apple.com/verifyReceipt")
@@ -27,7 +26,6 @@ package struct AppleConfiguration: Hashable, Sendable {
 
 /// The URL of an endpoint: `https`, or `http` on this machine.
 package struct UpstreamURL: Hashable, Sendable {
-    /// The URL as configured.
     package let text: String
 
     /// Creates a URL that is constant or was checked.
@@ -36,7 +34,6 @@ package struct UpstreamURL: Hashable, Sendable {
     /// True if the host is this machine, so that neither the network nor DNS can interfere.
     var isLoopback: Bool { Loopback.contains(host) }
 
-    /// True for `http`.
     package var isPlain: Bool { text.hasPrefix("http://") }
 
     package var host: String {
@@ -77,11 +74,7 @@ extension Timestamp: ConfigurationValue {
         self = time
     }
 
-    package var configurationText: String {
-        var text: [UInt8] = []
-        appendRFC3339(to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
+    package var configurationText: String { description }
 }
 
 /// The response to `POST /verifyReceipt` without a verdict.
@@ -93,13 +86,10 @@ package enum UndecidedReply: String, CaseIterable, Hashable, Sendable, Configura
 }
 
 extension TransportConfiguration {
-    /// Creates the transport to Apple.
     package init(_ configuration: AppleConfiguration) {
         self.init()
         let urls = [configuration.productionURL, configuration.sandboxURL]
         totalTimeout = configuration.deadline
-        // The deadline suffices: a slow first byte from Apple may take seconds, and the answer is still useful.
-        lowSpeedTime = .zero
         maximumConnectionsPerHost = configuration.concurrency
         // Both endpoints at their maximum concurrency.
         maximumRequests = 2 * configuration.concurrency

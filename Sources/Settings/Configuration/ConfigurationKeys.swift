@@ -20,7 +20,6 @@ package struct ConfigurationKey: Sendable {
         self.init(name, path, meaning, accepted: Value.accepted) { _ in true }
     }
 
-    /// Creates a setting whose value must lie in a range.
     init<Value: ConfigurationValue & Comparable>(
         _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable,
         in range: ClosedRange<Value>, _ meaning: String
@@ -57,7 +56,6 @@ package struct ConfigurationKey: Sendable {
     var secretFileName: String? { isSecret ? name + "_file" : nil }
     package var defaultText: String { text(GatewayConfiguration()) }
 
-    /// `gateway.http.port` → `GATEWAY_HTTP_PORT`.
     static func environmentName(of fileName: String) -> String {
         fileName.replacing(".", with: "_").uppercased()
     }
@@ -230,7 +228,7 @@ package enum ConfigurationKeys {
             "Maximum size of one request body of POST /api and /apiencrypted."),
         ConfigurationKey(
             "form.statuses", \.form.statuses,
-            "HTTP statuses of these two: always 200, or the same 401, 403 and 500 as in the JSON."),
+            "HTTP statuses for 401, 403 and 500 in the JSON of these two: 200, or the same."),
         ConfigurationKey(
             "form.envelope", \.form.envelope,
             "Form of encrypted answers: base64 as text/plain, or as a JSON string."),

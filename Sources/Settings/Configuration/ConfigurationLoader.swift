@@ -9,7 +9,6 @@ package import Secrets
 package struct ConfigurationSource: Sendable {
     /// The environment variables, which do not change while the process runs. An empty one counts as not set.
     let environment: [String: String]
-    /// The YAML or JSON file, if there is one.
     let filePath: String?
 
     package init(environment: [String: String], filePath: String?) {
@@ -78,7 +77,6 @@ struct ConfigurationLoader {
         problems = (unreadable.map { [$0] } ?? []) + (file?.problems ?? [])
     }
 
-    /// The configuration, if it has no problems.
     var result: GatewayConfiguration {
         get throws(ConfigurationProblems) {
             guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
@@ -137,5 +135,61 @@ struct ConfigurationLoader {
         let environmentName = ConfigurationKey.environmentName(of: fileName)
         if environment[environmentName] != nil { return environmentName }
         return file?.location(of: fileName) ?? fileName
+    }
+}
+
+/// Reports settings that do not exist: a misspelt name must not silently leave a default in place.
+enum UnknownNames {
+    static func problems(environment: [String: String], file: ConfigurationFile?) -> [ConfigurationProblem] {
+        let known = ConfigurationKeys.all.flatMap { key in
+            [key.fileName] + (key.isSecret ? [key.fileName + "_file"] : [])
+        }
+        let knownVariables = known.map(ConfigurationKey.environmentName(of:))
+        let variables = environment.keys.filter { name in
+            name.hasPrefix("GATEWAY_") && !knownVariables.contains(name) && !isServiceLink(name)
+        }
+        let fileNames = (file?.entries.keys ?? [:].keys).filter { !known.contains($0) }
+        return variables.sorted().map { problem($0, at: $0.printable(), known: knownVariables) }
+            + fileNames.sorted().map { problem($0, at: file?.location(of: $0) ?? $0, known: known) }
+    }
+
+    private static func problem(_ name: String, at location: String, known: [String]) -> ConfigurationProblem {
+        let hint = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
+        return ConfigurationProblem(location: location, fault: "is not a setting of the gateway\(hint)")
+    }
+
+    /// True for the variables that Kubernetes sets in every container of a namespace with a Service named `gateway`,
+    /// such as `GATEWAY_SERVICE_HOST` and `GATEWAY_PORT_8080_TCP_ADDR`.
+    private static func isServiceLink(_ name: String) -> Bool {
+        name == "GATEWAY_PORT" || name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT")
+            || name.contains(/_PORT_\d+_(TCP|UDP|SCTP)/)
+    }
+}
+
+enum NearestName {
+    /// Returns the known name with the fewest edits from `name`, if few enough for a typing error.
+    static func of(_ name: String, among known: some Sequence<String>) -> String? {
+        guard name.utf8.count <= String.maximumShownName else { return nil }
+        let slips = max(2, name.utf8.count / 3)
+        // Each character more or less is an edit, so most names need no comparison.
+        let near = known.filter { abs($0.utf8.count - name.utf8.count) <= slips }
+        let nearest = near.map { (name: $0, edits: edits(from: name.utf8, to: $0.utf8)) }.min { $0.edits < $1.edits }
+        guard let nearest, nearest.edits <= slips else { return nil }
+        return nearest.name
+    }
+
+    /// Returns the Levenshtein distance in bytes: insertions, deletions and substitutions.
+    static func edits(from source: String.UTF8View, to target: String.UTF8View) -> Int {
+        let target = Array(target)
+        var previous = Array(0...target.count)
+        for (row, character) in source.enumerated() {
+            var current = [row + 1]
+            for column in target.indices {
+                let substitution = previous[column] + (character == target[column] ? 0 : 1)
+                current.append(min(substitution, previous[column + 1] + 1, current[column] + 1))
+            }
+            previous = current
+        }
+        return previous[target.count]
     }
 }

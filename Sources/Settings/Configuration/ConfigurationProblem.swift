@@ -12,7 +12,6 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         self.fault = fault
     }
 
-    /// Creates the problem of an unreadable file that a setting names.
     package init(_ fault: FileFault) {
         self.init(location: fault.path, fault: fault.description)
     }
@@ -33,7 +32,6 @@ package struct ConfigurationProblems: Error, Hashable, Sendable, CustomStringCon
         self.problems = problems
     }
 
-    /// Returns the problems of a check.
     static func of(_ check: () throws(ConfigurationProblems) -> Void) -> [ConfigurationProblem] {
         do throws(ConfigurationProblems) {
             try check()

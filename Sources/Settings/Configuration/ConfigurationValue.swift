@@ -10,7 +10,6 @@ package protocol ConfigurationValue: Equatable, Sendable {
     static var accepted: String { get }
     /// True if the value must not be shown, and may come from its own file.
     static var isSecret: Bool { get }
-    /// Parses a value.
     init(configuration text: String) throws(ConfigurationValueFault)
     /// The value as text; never a secret.
     var configurationText: String { get }
@@ -165,9 +164,7 @@ package struct ByteCount: Hashable, Comparable, Sendable {
     package var bytes: Int
 
     package static func bytes(_ count: Int) -> ByteCount { ByteCount(bytes: count) }
-    /// Creates a size in units of 1024 bytes.
     package static func kibibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 10) }
-    /// Creates a size in units of 1024² bytes.
     package static func mebibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 20) }
 
     package static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }

@@ -39,17 +39,15 @@ package struct FormConfiguration: Hashable, Sendable {
 
 /// The HTTP statuses of answers whose JSON has a status of its own.
 package enum FormStatuses: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
-    /// Always 200: clients read the JSON of every answer.
+    /// 200: clients read the JSON of every answer.
     case ok = "200"
     /// 401, 403 and 500 as in the JSON; 200 for Apple's.
     case same
 }
 
-/// The form of an encrypted answer.
 package enum FormEnvelope: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
     /// The base64 alone, as `text/plain`.
     case text
-    /// The base64 as a JSON string.
     case json
 }
 
@@ -82,7 +80,6 @@ package struct HTTPLimits: Hashable, Sendable {
     package var connectionsPerAddress = 0
     package var requestsPerAddress = 0
 
-    /// The effective number of connections per address.
     package var connectionsOfOneAddress: Int {
         connectionsPerAddress > 0 ? connectionsPerAddress : max(1, connections / 4)
     }
@@ -110,7 +107,6 @@ package struct LogConfiguration: Hashable, Sendable {
     package var sampling = RequestSampling()
 }
 
-/// The rules of local verification.
 package struct VerificationConfiguration: Hashable, Sendable {
     package var clockSkew: Duration = .seconds(300)
     package var expiryGrace: Duration = .seconds(86_400)
@@ -124,7 +120,6 @@ package enum RequestLogging: String, CaseIterable, Hashable, Sendable, Configura
     case all
 }
 
-/// The sampling rules for request log lines.
 package struct RequestSampling: Hashable, Sendable {
     package var oneIn = 100
     package var slow: Duration = .seconds(1)
@@ -133,4 +128,68 @@ package struct RequestSampling: Hashable, Sendable {
     package init(oneIn: Int = 100, slow: Duration = .seconds(1), notablePerSecond: Int = 10) {
         (self.oneIn, self.slow, self.notablePerSecond) = (oneIn, slow, notablePerSecond)
     }
+}
+
+package enum Version {
+    /// Semantic versioning 2.0.0. A test keeps `receipt-loadtest` and docs/api.yaml equal.
+    package static let current = "0.1.0"
+}
+
+extension GatewayConfiguration {
+    /// The problems of settings that are valid by themselves, but not together.
+    var contradictions: [ConfigurationProblem] {
+        [
+            openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget, sharedWithoutKeys,
+        ].compactMap { $0 } + ConfigurationProblems.of { () throws(ConfigurationProblems) in _ = try storeKeys }
+            + redis.contradictions
+    }
+
+    /// Without API keys, any client that reaches the port could use the gateway.
+    private var openToTheNetworkWithoutClients: ConfigurationProblem? {
+        guard clientsFile == nil, !Loopback.contains(http.listener.host) else { return nil }
+        return ConfigurationProblem(
+            location: "gateway.http.host",
+            fault: """
+                "\(http.listener.host)" is reachable from the network, and no clients are configured. Either listen on \
+                127.0.0.1, or make an API key with `receipt-gateway hash-key`, paste what it prints into a clients \
+                file, and set GATEWAY_CLIENTS_FILE (gateway.clients_file) to its path and GATEWAY_API_KEY_PEPPER to \
+                the pepper it was made with
+                """)
+    }
+
+    private var clientsWithoutPepper: ConfigurationProblem? {
+        guard clientsFile != nil, apiKeyPepper == nil else { return nil }
+        return ConfigurationProblem(
+            location: "gateway.api_key_pepper",
+            fault: """
+                is missing, and the keys in the clients file cannot be checked without it; set GATEWAY_API_KEY_PEPPER \
+                or GATEWAY_API_KEY_PEPPER_FILE to the pepper `receipt-gateway hash-key` was used with
+                """)
+    }
+
+    private var sharedWithoutKeys: ConfigurationProblem? {
+        guard redis.url != nil, cacheKeys == nil else { return nil }
+        return ConfigurationProblem(
+            location: "gateway.cache.keys",
+            fault: """
+                is missing, and the gateway stores only encrypted values in Redis; set GATEWAY_CACHE_KEYS or \
+                GATEWAY_CACHE_KEYS_FILE, the same on all nodes: \(Self.keyRecipe)
+                """)
+    }
+
+    private var bodyBeyondBudget: ConfigurationProblem? {
+        guard http.limits.body > http.limits.bodiesInFlight else { return nil }
+        return ConfigurationProblem(
+            location: "gateway.http.limits.body",
+            fault: """
+                is \(http.limits.body.configurationText), more than the limit for all bodies together \
+                (gateway.http.limits.bodies_in_flight is \(http.limits.bodiesInFlight.configurationText))
+                """)
+    }
+}
+
+extension ConfigurationProblem {
+    static let noPepper = ConfigurationProblem(
+        location: "GATEWAY_API_KEY_PEPPER",
+        fault: #"is not set; make one: export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)""#)
 }

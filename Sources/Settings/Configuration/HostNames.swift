@@ -7,18 +7,15 @@ internal import JSON
 package struct HostNames: Hashable, Sendable {
     package private(set) var names: [String] = []
 
-    /// - Parameter names: in lower case.
     package init(_ names: [String] = []) {
         self.names = names
     }
 
-    /// Returns these names and the listener's host, if that is a name.
     package func adding(hostOf listener: ListenerConfiguration) -> HostNames {
         guard NetworkAddress(listener.host) == nil, let name = try? Self.name(listener.host) else { return self }
         return HostNames(names + [name])
     }
 
-    /// Parses one host name, without a port.
     private static func name(_ text: String) throws(ConfigurationValueFault) -> String {
         guard text.utf8.allSatisfy(ASCII.isSafe) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is not a host name; leave out the port")

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
 package import Redis
 package import Secrets
 
@@ -16,7 +17,6 @@ package struct RedisConfiguration: Hashable, Sendable {
     package var connectDeadline: Duration = .milliseconds(250)
     package var expectedNodes = 1
 
-    /// The problems of settings that are valid by themselves, but not together.
     var contradictions: [ConfigurationProblem] {
         [settingsWithoutURL, filesWithoutTLS, halfACertificate, passwordTwice].compactMap { $0 }
     }
@@ -96,4 +96,90 @@ extension RedisURL: ConfigurationValue {
     }
 
     package var configurationText: String { description }
+}
+
+/// The keys that name and encrypt everything in Redis, as in `GATEWAY_CACHE_KEYS`: `id:base64,id:base64`, 32 random
+/// bytes each. The first encrypts, all decrypt.
+package struct StoreKeys: Sendable {
+    /// At least one; the first encrypts.
+    package let all: [StoreKey]
+
+    package enum Limits {
+        /// The maximum number of keys: two during a rotation, and two in reserve.
+        static let keys = 4
+        /// The length of an ID, which precedes every encrypted value.
+        static let idCharacters = 1...16
+        package static let keyBytes = 32
+    }
+
+    /// - Throws: a fault in words that follow the setting's name, with the key's number from 1 and no part of a key.
+    package init(_ text: String) throws(ConfigurationValueFault) {
+        let items = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { !$0.isWhitespace } }
+        guard items.count <= Limits.keys else {
+            throw ConfigurationValueFault(description: "holds more than \(Limits.keys) keys")
+        }
+        var keys: [StoreKey] = []
+        var secrets: Set<[UInt8]> = []
+        for (index, item) in items.enumerated() {
+            let number = index + 1
+            let (id, secret) = try Self.parts(of: item, number: number)
+            if keys.contains(where: { $0.id == id }) {
+                throw ConfigurationValueFault(description: "has the ID of key \(number) twice")
+            }
+            if !secrets.insert(secret).inserted {
+                throw ConfigurationValueFault(description: "has key \(number) twice, under two IDs")
+            }
+            keys.append(StoreKey(id: id, secret: secret))
+        }
+        all = keys
+    }
+
+    package var first: StoreKey { all[0] }
+
+    private static func parts(
+        of item: String, number: Int
+    ) throws(ConfigurationValueFault) -> (id: String, secret: [UInt8]) {
+        let parts = item.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else {
+            throw ConfigurationValueFault(description: "lacks an ID and a colon before key \(number)")
+        }
+        guard Limits.idCharacters.contains(parts[0].utf8.count), parts[0].utf8.allSatisfy(\.isBase64URL) else {
+            throw ConfigurationValueFault(
+                description: "needs an ID of 1 to 16 letters, digits, _ and - before key \(number)")
+        }
+        guard let secret = try? Base64.decode(String(parts[1])) else {
+            throw ConfigurationValueFault(description: "has a key that is not base64: key \(number)")
+        }
+        guard secret.count == Limits.keyBytes else {
+            throw ConfigurationValueFault(description: "has a key that is not 32 bytes long: key \(number)")
+        }
+        return (String(parts[0]), secret)
+    }
+}
+
+extension GatewayConfiguration {
+    package var storeKeys: StoreKeys? {
+        get throws(ConfigurationProblems) {
+            guard let cacheKeys else { return nil }
+            do throws(ConfigurationValueFault) {
+                return try StoreKeys(cacheKeys.exposed)
+            } catch {
+                let fault = "\(error.description); make a key with: \(Self.keyRecipe)"
+                throw ConfigurationProblems(
+                    problems: [ConfigurationProblem(location: "gateway.cache.keys", fault: fault)])
+            }
+        }
+    }
+
+    static let keyRecipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
+}
+
+package struct StoreKey: Sendable {
+    /// The ID, which precedes every value encrypted with the key.
+    package let id: String
+    package let secret: [UInt8]
+}
+
+extension StoreKey: Redacted {
+    package var description: String { "StoreKey(\(id))" }
 }

@@ -7,7 +7,6 @@
     internal import Foundation
 #endif
 
-/// The reason why a file could not be read.
 package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
     let path: String
     /// The fault, in words that follow the path.

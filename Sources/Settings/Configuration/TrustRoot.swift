@@ -6,7 +6,6 @@ internal import Receipts
 /// A certificate file that the operator trusts, and the environments it is trusted for.
 package struct TrustRoot: Hashable, Sendable {
     package var path: String
-    /// The environments of receipts under it.
     var environments: Set<Environment>
 }
 

@@ -29,7 +29,6 @@ package struct Reloader: Sendable {
         watch = FileWatch(read: files.signatures)
     }
 
-    /// Checks the signatures of the files.
     /// - Returns: true if it is time for a reload.
     package mutating func checkFiles() -> Bool {
         watch.check(Dictionary(uniqueKeysWithValues: watch.paths.map { ($0, CLibrary.signature(ofFile: $0)) }))
@@ -80,7 +79,6 @@ package struct Reloader: Sendable {
 }
 
 extension AccessRules {
-    /// Returns the settings whose values or files differ from the previous rules.
     fileprivate func settingsChanged(since old: AccessRules) -> [String] {
         var names: [String] = []
         let isFileNew =
@@ -106,16 +104,13 @@ extension AccessRules {
                     """)
         ]
     }
-}
 
-extension AccessRules {
     fileprivate var keyHashes: [[UInt8]] {
         (clients ?? []).flatMap(\.keys).map(\.hash) + formAccounts.flatMap(\.keys).map(\.hash)
     }
 }
 
 extension GatewayConfiguration {
-    /// The files that are read only at the start, with the settings that name them.
     var filesReadOnce: [(setting: String, path: String)] {
         let others = [
             ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
@@ -134,7 +129,6 @@ extension GatewayConfiguration {
     }
 }
 
-/// The reason for a reload.
 package enum ReloadTrigger: String, Sendable {
     /// SIGHUP.
     case signal
@@ -142,9 +136,7 @@ package enum ReloadTrigger: String, Sendable {
     case poll
 }
 
-/// The result of a reload.
 package enum ReloadResult: String, CaseIterable, Sendable {
-    /// The new configuration is in force.
     case success
     /// The new configuration has problems; the previous one stays in force.
     case refused
@@ -167,10 +159,71 @@ package final class ReloadHistory: Sendable {
 
     package init() {}
 
-    /// The last reload; nil if there was none since the start.
     package var last: LastReload? { state.withLock { $0 } }
 
     package func record(_ reload: LastReload) {
         state.withLock { $0 = reload }
     }
 }
+
+/// Decides when to read files again: after they changed and then stayed the same between two checks, so that no
+/// half-written file is read, nor one of two that are replaced together.
+struct FileWatch: Sendable {
+    private var read: FileSignatures
+    private var seen: FileSignatures
+
+    init(read: FileSignatures) {
+        self.read = read
+        seen = read
+    }
+
+    var paths: some Collection<String> { read.keys }
+
+    /// - Returns: true if it is time to read.
+    mutating func check(_ now: FileSignatures) -> Bool {
+        defer { seen = now }
+        return now != read && now == seen
+    }
+}
+
+/// The identity of a file's state, known without reading it. Another file in its place, as after Kubernetes switches
+/// symbolic links, has another inode.
+struct FileSignature: Hashable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    /// The last change of content or permissions, in nanoseconds since 1970.
+    let changed: Int64
+}
+
+/// The files read for one load of the configuration. Each is read once, so that a change meanwhile yields no mixed
+/// state. Its signature is taken before, so that the change is noticed later.
+package final class FileReadings: Sendable {
+    private struct Reading: Sendable {
+        let signature: FileSignature?
+        let text: Result<String, FileFault>
+    }
+
+    private let readings = Mutex<[String: Reading]>([:])
+
+    package init() {}
+
+    package func read(_ path: String) throws(FileFault) -> String {
+        if let known = readings.withLock({ $0[path] }) { return try known.text.get() }
+        let signature = CLibrary.signature(ofFile: path)
+        let text = Result { () throws(FileFault) in try TextFile.read(path) }
+        readings.withLock { $0[path] = Reading(signature: signature, text: text) }
+        return try text.get()
+    }
+
+    /// The signatures of the files before they were read; nil for a missing file.
+    var signatures: FileSignatures { readings.withLock { $0.mapValues(\.signature) } }
+
+    /// Returns SHA-256 of a file's text; nil if it cannot be read.
+    func fingerprint(ofFile path: String) -> Fingerprint? {
+        (try? read(path)).map { Fingerprint(of: Array($0.utf8).span) }
+    }
+}
+
+/// File signatures by path; nil for a missing file.
+typealias FileSignatures = [String: FileSignature?]

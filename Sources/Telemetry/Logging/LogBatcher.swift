@@ -37,8 +37,6 @@ package final class LogBatcher: Sendable {
             })
     }
 
-    /// Appends one line.
-    /// - Parameter write: writes its JSON text.
     package func append(_ write: (inout JSONWriter) -> Void) {
         bufferOfThisThread.append(write)
     }

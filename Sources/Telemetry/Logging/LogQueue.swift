@@ -104,7 +104,6 @@ private struct WaitingLines {
     }
 }
 
-/// The process's standard error.
 package enum StandardError {
     /// The queue of log lines. Logging does not wait for the reader.
     package static let log = LogQueue(write: CLibrary.writeToStandardError)

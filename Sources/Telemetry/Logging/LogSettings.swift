@@ -8,7 +8,6 @@ internal import Synchronization
 
 /// The log settings: as configured, until an operator changes them at run time.
 package final class LogSettings: Sendable {
-    /// The settings that can be changed.
     package struct Values: Hashable, Sendable {
         package var level = Logger.Level.info
         package var requests = RequestLogging.all
@@ -46,7 +45,6 @@ package final class LogSettings: Sendable {
     package var requests: RequestLogging { Self.loggings[logging.load(ordering: .relaxed)] }
     package var current: Current { state.withLock { $0.current } }
 
-    /// Changes the settings.
     /// - Parameters:
     ///   - span: the time after which the configured values return; nil for never.
     ///   - onFallBack: called after they returned.

@@ -53,7 +53,6 @@ package final class RequestSampler: Sendable {
         return suppressed.map { .write(kind, suppressed: $0) } ?? .omit
     }
 
-    /// Returns the number of suppressed lines of this kind since the start.
     func suppressedLines(of kind: NotableRequest) -> Int {
         notable.withLock { $0[kind]?.suppressed ?? 0 }
     }
@@ -67,11 +66,9 @@ package final class RequestSampler: Sendable {
     }
 }
 
-/// The rate limit for lines of one kind.
 struct LineBudget: Sendable {
     private var bucket: TokenBucket
     private(set) var suppressed = 0
-    /// The number of suppressed lines already reported.
     private var reported = 0
 
     init(linesPerSecond: Int) {

@@ -14,7 +14,6 @@ package enum DependedCertificate: String, SeriesLabels {
     case intermediate
     /// The newest signer seen in Apple's receipts.
     case signer
-    /// The gateway's client certificate for Redis.
     case redisClient = "redis_client"
 
     package static let labelNames = ["certificate"]
@@ -35,15 +34,12 @@ package final class CertificateInventory: Sendable {
     private let state = Mutex(State())
     private let logger: Logger
 
-    /// - Parameter logger: logs unknown intermediates.
     package init(logger: Logger) {
         self.logger = logger
     }
 
-    /// Returns the end of a certificate; nil if there is none or none was seen.
     func end(of certificate: DependedCertificate) -> Timestamp? { state.withLock { $0.ends[certificate] } }
 
-    /// The number of chains with an intermediate this version does not know.
     var unknownIntermediates: Int { state.withLock { $0.unknownIntermediates } }
 
     /// Records a configured certificate; the first to end counts.

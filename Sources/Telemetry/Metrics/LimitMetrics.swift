@@ -30,28 +30,20 @@ package final class LimitMetrics: Sendable {
         limited[.concurrency]?.increment()
     }
 
-    /// Counts a request of the form API with a wrong key or token.
     package func count(_ fault: FormCredentialFault) {
         switch fault {
         case .key: wrongCredentials[.key]?.increment()
         case .token: wrongCredentials[.token]?.increment()
         }
     }
-
-    /// Counts a refusal of a request with wrong credentials, if it is one.
-    package func count(wrongCredentials admission: RateAdmission) {
-        if !admission.isAdmitted { limited[.rate]?.increment() }
-    }
 }
 
-/// The wrong part of a form's credentials.
 package enum CredentialLabel: String, SeriesLabels {
     case key, token
 
     package static let labelNames = ["credential"]
 }
 
-/// The labels of one policy's decision about a request.
 package struct LimitDecisionLabels: SeriesLabels {
     /// The decision. A refusal in shadow mode has no effect.
     package enum Decision: String, CaseIterable, Sendable {
@@ -83,7 +75,6 @@ extension LimitDecisionLabels {
     }
 }
 
-/// The kind of limit that rejected a request.
 package enum LimitedRequestLabel: String, SeriesLabels {
     case rate, concurrency
 

@@ -22,7 +22,7 @@ package enum MetricCatalogue {
     package static let limitedRequests = MetricFamily(
         "receipt_gateway_limited_requests_total", .counter, "Requests answered 429, by the kind of limit.",
         by: LimitedRequestLabel.self)
-    static let wrongFormCredentials = MetricFamily(
+    package static let wrongFormCredentials = MetricFamily(
         "receipt_gateway_form_wrong_credentials_total", .counter,
         "Requests of the form API with a wrong key, or a token that its account does not have.",
         by: CredentialLabel.self)

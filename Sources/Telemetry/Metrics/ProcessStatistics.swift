@@ -11,7 +11,6 @@ internal import Settings
 
 /// The system's statistics about this process, from Linux's `/proc` (proc(5)). Missing values are NaN.
 package enum ProcessStatistics {
-    /// The families `process_*`.
     package static var readings: [MetricReading] {
         [
             MetricReading(MetricCatalogue.processCPU) { CLibrary.processorSeconds },

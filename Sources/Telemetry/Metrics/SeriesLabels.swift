@@ -18,7 +18,6 @@ extension SeriesLabels where Self: RawRepresentable<String> {
 }
 
 extension MetricFamily {
-    /// Declares a family with one series per case.
     package init<Labels: SeriesLabels>(_ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type) {
         self.init(
             name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
@@ -46,7 +45,6 @@ package struct LabelPair<First: SeriesLabels, Second: SeriesLabels>: SeriesLabel
     }
 }
 
-/// The labels of an endpoint, and of a detail about it.
 package typealias EndpointLabels<Detail: SeriesLabels> = LabelPair<UpstreamEndpoint, Detail>
 
 extension UpstreamOutcome: SeriesLabels {
@@ -74,7 +72,6 @@ package struct LocalRejection: SeriesLabels {
         .map { LocalRejection(reason: $0) }
 }
 
-/// The label of a lookup in the cache of upstream results.
 package struct CacheLookupLabel: SeriesLabels {
     package let cache: Provenance.Cache
 

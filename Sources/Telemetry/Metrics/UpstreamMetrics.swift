@@ -62,7 +62,6 @@ package struct UpstreamMetrics: UpstreamObserver {
 }
 
 extension UpstreamState {
-    /// Returns the state of each endpoint, read at each scrape.
     package func readings(clock: @escaping @Sendable () -> Timestamp) -> [MetricReading] {
         UpstreamEndpoint.allCases.flatMap { endpoint in
             breakerReadings(of: endpoint) + readings(of: endpoint, clock: clock)

@@ -28,7 +28,6 @@ package final class VerificationMetrics: Sendable {
     }
 }
 
-/// The counters for one kind of answer.
 package struct VerdictCounters: Sendable {
     fileprivate let verdict: PrometheusCounter?
     fileprivate let reason: PrometheusCounter?
@@ -39,7 +38,6 @@ package struct VerdictCounters: Sendable {
     }
 }
 
-/// The labels of a verification: its verdict and provenance.
 package struct VerificationLabels: SeriesLabels {
     /// The verdict without its reason.
     package enum VerdictLabel: String, CaseIterable, Sendable {

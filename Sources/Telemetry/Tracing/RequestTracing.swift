@@ -72,7 +72,6 @@ extension DefaultTracerClock.Timestamp {
     }
 }
 
-/// The shared cache with a span for each access.
 private struct TracedUpstreamCache: UpstreamCache {
     let cache: any UpstreamCache
     let tracer: any Tracer

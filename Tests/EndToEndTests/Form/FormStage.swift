@@ -58,14 +58,14 @@ struct FormStage {
 
 /// An answer of the form API.
 struct FormReply: Sendable {
-    let http: Int
-    let contentType: String
-    let headers: [String: String]
-    let body: Data
+    let answer: RunningGateway.Answer
 
-    init(_ answer: RunningGateway.Answer) {
-        (http, contentType, headers, body) = (answer.status, answer.contentType, answer.headers, answer.body)
-    }
+    init(_ answer: RunningGateway.Answer) { self.answer = answer }
+
+    var http: Int { answer.status }
+    var contentType: String { answer.contentType }
+    var headers: [String: String] { answer.headers }
+    var body: Data { answer.body }
 
     /// Empty for an encrypted answer.
     var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:] }

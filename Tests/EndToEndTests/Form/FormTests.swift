@@ -31,6 +31,7 @@ import Testing
             #expect(reply.http == 200 && reply.contentType == "application/json")
             #expect(reply.status == 0 && reply.json["description"] as? String == "Receipt valid")
             #expect(reply.headers["gateway-source"] == "apple")
+            #expect(try APIDescription().faults(of: reply.answer, to: "POST", "/api") == [])
             let content = try #require(reply.json["receipt"] as? [String: Any])
             #expect(content["bundle_id"] as? String == Sample.bundleID && content["in_app"] is [Any])
             let latest = try #require(reply.json["latest_receipt_info"] as? [[String: Any]])
@@ -95,7 +96,12 @@ import Testing
     @Test(arguments: paths) func `each check has its status, in order`(path: String) async throws {
         try await withShop { stage in
             let good = Sample.receipt(0), forged = Sample.forged()
-            func reply(_ body: String) async throws -> FormReply { try await stage.gateway.form(body, to: path) }
+            let api = try APIDescription()
+            func reply(_ body: String) async throws -> FormReply {
+                let reply = try await stage.gateway.form(body, to: path)
+                #expect(try api.faults(of: reply.answer, to: "POST", path) == [])
+                return reply
+            }
             for (body, status) in [
                 ("", 401), ("apikey=act_shop&receipt=\(good)", 401), ("token=app_1&receipt=\(good)", 401),
                 ("apikey=no&token=app_1&receipt=\(good)", 401), ("apikey=act_shop&token=no&receipt=\(good)", 401),
@@ -227,6 +233,7 @@ import Testing
         for _ in 0..<2 { #expect(try await status(from: "192.0.2.1").status == 0) }
         let limited = try await status(from: "192.0.2.1")
         #expect(limited.http == 429 && limited.status == 500 && limited.headers["retry-after"] != nil)
+        #expect(try APIDescription().faults(of: limited.answer, to: "POST", "/api") == [])
         #expect(try await status(from: "192.0.2.2").status == 0)
     }
 
@@ -247,6 +254,28 @@ import Testing
         let scrape = try await Scrape(gateway)
         #expect(scrape[#"form_wrong_credentials_total{credential="key"}"#] == 400)
         #expect(scrape[#"form_wrong_credentials_total{credential="token"}"#] == 1)
+    }
+
+    @Test func `a connection ends after wrong credentials, and stays open after right ones`() async throws {
+        let gateway = try await withoutApple(shop())
+        for path in Self.paths {
+            let wrong = try await gateway.form("no", "app_1", "AQID", to: path)
+            #expect(wrong.headers["connection"] == "close")
+            let right = try await gateway.form("act_shop", "app_1", Sample.receipt(0), to: path)
+            #expect(right.headers["connection"] == nil)
+            let options = try await gateway.get(path, port: gateway.dataPort, method: "OPTIONS")
+            #expect(options.status == 204 && options.headers["connection"] == "close")
+        }
+    }
+
+    @Test func `a request for encrypted answers without a key is charged too`() async throws {
+        let stage = try await FormStage([])
+        let limits = "    limits: [{name: hour, quota: 2, window: 3600s}]\n"
+        try await stage.write([.init(name: "shop", key: "k", apps: [stage.app("t")], more: limits)])
+        let gateway = try await withoutApple(stage)
+        for expected in [200, 200, 429] {
+            #expect(try await gateway.form("k", "t", Sample.receipt(0), to: "/apiencrypted").http == expected)
+        }
     }
 
     @Test func `a body has a limit of its own`() async throws {

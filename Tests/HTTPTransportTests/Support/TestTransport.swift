@@ -43,7 +43,6 @@ extension TransportConfiguration {
         configuration.caFile = caFile
         (configuration.allowsPlainHTTP, configuration.allowsPrivateAddresses) = (true, true)
         (configuration.connectTimeout, configuration.totalTimeout) = (.seconds(3600), .seconds(3600))
-        configuration.lowSpeedTime = .zero
         change(&configuration)
         return configuration
     }

@@ -68,7 +68,7 @@ struct BenchTests {
 
     @Test func `times of two stages in a row add up`() {
         let both = Rates([10_000, 20_000]).combined(with: Rates([10_000, 5000]))
-        #expect(both.slices.map { $0.rounded() } == [5000, 4000])
+        #expect(both.map { $0.rounded() } == [5000, 4000])
     }
 
     // MARK: - Processes

@@ -155,7 +155,7 @@ struct RunPageTests {
                 == RunPage(result).html())
         try ReportCommand.parse([file, "-o", folder.appending(path: "other.html").path]).run()
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "other.html").path))
-        #expect(throws: RunResultError.notWritable(path: "/nowhere/page.html")) {
+        #expect(throws: FileError.notWritable(path: "/nowhere/page.html")) {
             try ReportCommand.parse([file, "-o", "/nowhere/page.html"]).run()
         }
     }

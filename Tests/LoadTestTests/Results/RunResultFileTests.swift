@@ -24,17 +24,17 @@ struct RunResultFileTests {
     }
 
     @Test func `a file that is not there is named`() {
-        #expect(throws: RunResultError.notReadable(path: "/nowhere")) { try RunResultFile.read("/nowhere") }
-        #expect("\(RunResultError.notReadable(path: "/nowhere"))" == "Cannot read '/nowhere'.")
+        #expect(throws: FileError.notReadable(path: "/nowhere")) { try RunResultFile.read("/nowhere") }
+        #expect("\(FileError.notReadable(path: "/nowhere"))" == "Cannot read '/nowhere'.")
     }
 
     @Test func `a file without an end is not read to its end`() throws {
-        let error = #expect(throws: RunResultError.self) { try RunResultFile.read("/dev/zero") }
-        guard case .notResult("/dev/zero", .notJSON) = error else {
+        let error = #expect(throws: ContentError<RunResultFault>.self) { try RunResultFile.read("/dev/zero") }
+        guard error?.path == "/dev/zero", case .notJSON = error?.fault else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(throws: RunResultError.notReadable(path: "/tmp")) { try RunResultFile.read("/tmp") }
+        #expect(throws: FileError.notReadable(path: "/tmp")) { try RunResultFile.read("/tmp") }
     }
 
     @Test func `another schema is named before anything else is looked at`() {

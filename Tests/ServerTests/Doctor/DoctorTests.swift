@@ -24,7 +24,7 @@ struct DoctorTests {
         configuration.clientsFile = file.path
         configuration.apple.sharedSecret = secret
         let report = CheckReport(.clients)
-        ClientsCheck(configuration: configuration, report: report, now: now).run()
+        AreaCheck(configuration: configuration, report: report) { now }.checkClients()
         return report.close()
     }
 
@@ -68,7 +68,7 @@ struct DoctorTests {
         let allowed = try #require(SystemLimits.memory)
         configuration.nearCacheSize = .bytes(allowed)
         let report = CheckReport(.limits)
-        LimitsCheck(configuration: configuration, report: report).run()
+        AreaCheck(configuration: configuration, report: report).checkLimits()
         let memory = try #require(report.close().first { $0.subject == "memory" })
         #expect(memory.level == .failed && memory.seen.contains(StatusValue.bytes(allowed).text), "\(memory)")
     }
@@ -93,7 +93,7 @@ struct DoctorTests {
         let end = try #require(TrustStore(adding: configuration.trustRoots).anchors.compactMap(\.expires).first)
         for (days, level) in [(-365, CheckResult.Level.ok), (-30, .warning), (1, .failed)] {
             let report = CheckReport(.certificates), now = end.advanced(by: .seconds(days * 86_400))
-            CertificatesCheck(configuration: configuration, report: report, now: now).run()
+            AreaCheck(configuration: configuration, report: report) { now }.checkCertificates()
             #expect(report.close().first { $0.subject == "roots" }?.level == level)
         }
     }

@@ -33,7 +33,7 @@ struct EdgeConnectionTests {
         #expect(connection.deadline == start + .seconds(16))
         _ = connection.receive(.end(nil), at: start + .seconds(10))
         #expect(connection.deadline == start + .seconds(70))
-        _ = connection.beginAnswer(isDraining: false)
+        _ = connection.beginAnswer(isLast: false)
         let goesOn = connection.endAnswer(at: start + .seconds(11))
         #expect(goesOn)
         #expect(connection.deadline == start + .seconds(41))
@@ -63,10 +63,10 @@ struct EdgeConnectionTests {
         var stalled = connection
         deliver(to: &connection)
         expect(connection.deadlinePassed(at: start + .seconds(60)), is: "answerLate")
-        let late = connection.beginAnswer(isDraining: false)
+        let late = connection.beginAnswer(isLast: false)
         #expect(late == nil)
         deliver(to: &stalled)
-        _ = stalled.beginAnswer(isDraining: false)
+        _ = stalled.beginAnswer(isLast: false)
         expect(stalled.deadlinePassed(at: start + .seconds(60)), is: "close")
     }
 
@@ -74,7 +74,7 @@ struct EdgeConnectionTests {
         deliver(to: &connection)
         let isTooEarly = !connection.continueAnswer(at: start + .seconds(1), partDeadline: .seconds(30))
         #expect(isTooEarly && connection.deadline == start + .seconds(60), "an answer that has not begun has no parts")
-        _ = connection.beginAnswer(isDraining: false, hasLength: false)
+        _ = connection.beginAnswer(isLast: false, hasLength: false)
         for second in [50, 75, 100] as [Int64] {
             let goesOn = connection.continueAnswer(at: start + .seconds(second), partDeadline: .seconds(30))
             #expect(goesOn && connection.deadline == start + .seconds(second + 30))
@@ -90,7 +90,7 @@ struct EdgeConnectionTests {
 
     @Test mutating func `a connection whose client reads no part of a streamed response is closed`() {
         deliver(to: &connection)
-        _ = connection.beginAnswer(isDraining: false, hasLength: false)
+        _ = connection.beginAnswer(isLast: false, hasLength: false)
         _ = connection.continueAnswer(at: start + .seconds(2), partDeadline: .seconds(30))
         expect(connection.deadlinePassed(at: start + .seconds(32)), is: "close")
     }
@@ -99,7 +99,7 @@ struct EdgeConnectionTests {
         #expect(connection.wantsRead)
         deliver(to: &connection)
         #expect(!connection.wantsRead)
-        _ = connection.beginAnswer(isDraining: false)
+        _ = connection.beginAnswer(isLast: false)
         _ = connection.endAnswer(at: start)
         #expect(connection.wantsRead)
     }
@@ -194,7 +194,7 @@ struct EdgeConnectionTests {
         deliver(to: &busy)
         expect(busy.quiesce(at: start), is: "nothing")
         #expect(busy.deadline == start + .seconds(20))
-        let answer = busy.beginAnswer(isDraining: false)
+        let answer = busy.beginAnswer(isLast: false)
         #expect(answer?.isLast == true)
         let goesOn = busy.endAnswer(at: start)
         #expect(!goesOn)

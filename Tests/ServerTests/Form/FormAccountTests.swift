@@ -133,7 +133,7 @@ struct FormAccountTests {
         let problems = #expect(throws: ConfigurationProblems.self) {
             try read("clients:\n- name: a\n  \(key)\n- name: b\n  \(key)")
         }
-        #expect(problems?.description.contains("another client has this key") == true)
+        #expect(problems?.description.contains("this key is there twice") == true)
     }
 
     // MARK: - Authentication

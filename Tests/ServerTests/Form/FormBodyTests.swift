@@ -130,6 +130,25 @@ struct FormBodyTests {
         #expect(Self.wellFormed.count + Self.credentials.count + Self.receipts.count >= 60)
     }
 
+    @Test(arguments: [
+        ("apikey=a&token=t&receipt=++/+/w==", true), ("receipt=AQID&apikey=a&token=t", true),
+        ("apikey=a&token=t&receipt=%2B%2B%2F%2B%2Fw%3D%3D", true), ("apikey=a&token=t&receipt=AQID&x=1", false),
+        ("apikey=a&token=t&receipt=%41QID", false), ("apikey=a&token=t&receipt=%2b%2B%2F%2B%2Fw%3D%3D", false),
+        ("apikey=a&token=t&receipt=+%2B%2F%2B%2Fw%3D%3D", false), ("apikey=a&token=t&receipt=  / /w==", false),
+        ("apikey=a&token=t", false), ("&apikey=a&token=t&receipt=AQID", false), ("", false),
+    ]) func `answers to the usual spellings are kept`(body: String, isUsual: Bool) {
+        #expect(FormBody(Array(body.utf8).span).isUsualSpelling == isUsual)
+    }
+
+    @Test func `a body of many fields has no credentials`() {
+        func form(_ others: Int) -> FormBody {
+            let text = "apikey=a&token=t&receipt=AQID" + String(repeating: "&", count: others)
+            return FormBody(Array(text.utf8).span)
+        }
+        #expect(form(FormBody.maximumFields - 3).key == Array("a".utf8))
+        #expect(form(FormBody.maximumFields).key == [])
+    }
+
     @Test func `a fault tells no byte of a value`() {
         for test in Self.receipts {
             guard case .failure(let fault) = test.receipt else { continue }

@@ -25,6 +25,8 @@ KEY = os.environ.get("RECEIPTS_FORM_KEY", "")
 TOKEN = os.environ.get("RECEIPTS_FORM_TOKEN", "")
 ENCRYPTION_KEY = bytes.fromhex(os.environ.get("RECEIPTS_ENCRYPTION_KEY", ""))
 SECONDS = 30
+# Nothing is wrong with the receipt: the gateway has no answer now, or cannot verify its kind yet.
+LATER = (500, 21005)
 
 
 class NoAnswer(Exception):
@@ -50,9 +52,12 @@ def verify(receipt: str) -> dict:
         raise NoAnswer(type(error).__name__) from None
     try:
         # Only a success is encrypted, and base64 does not begin with a brace.
-        return json.loads(body if body.startswith(b"{") else decrypted(body))
+        answer = json.loads(body if body.startswith(b"{") else decrypted(body))
     except ValueError:
         raise NoAnswer("the answer is unreadable") from None
+    if answer["status"] in LATER:
+        raise NoAnswer(answer["description"])
+    return answer
 
 
 def decrypted(body: bytes) -> bytes:

@@ -55,6 +55,8 @@ struct FormClient {
         guard let answer = try? JSONDecoder().decode(FormAnswer.self, from: text) else {
             throw NoAnswer(why: "the answer is unreadable")
         }
+        // Nothing is wrong with the receipt: the gateway has no answer now, or cannot verify its kind yet.
+        guard ![500, 21005].contains(answer.status) else { throw NoAnswer(why: answer.description) }
         return answer
     }
 

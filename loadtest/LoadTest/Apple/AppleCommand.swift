@@ -40,33 +40,30 @@ struct AppleCommand: AsyncParsableCommand {
             It ends on SIGINT (^C) and SIGTERM.
             """)
 
-    @Option(help: ArgumentHelp("Where production listens; 0 is any free port.", valueName: "port"))
+    @Option(help: .value("port", "Where production listens; 0 is any free port."))
     var productionPort = 0
 
-    @Option(help: ArgumentHelp("Where the sandbox listens; 0 is any free port.", valueName: "port"))
+    @Option(help: .value("port", "Where the sandbox listens; 0 is any free port."))
     var sandboxPort = 0
 
     @Option(
-        help: ArgumentHelp(
-            "Serve HTTPS for localhost and 127.0.0.1: with server.pem and server.key in this folder, or with new ones. "
-                + "New ones are written there, and ca.pem for clients to trust.",
-            valueName: "folder"))
+        help: .value(
+            "folder",
+            "Serve HTTPS for localhost and 127.0.0.1: with server.pem and server.key in this folder, or "
+                + "with new ones. New ones are written there, and ca.pem for clients to trust."))
     var tls: String?
 
-    @Option(help: ArgumentHelp("What goes wrong, in YAML; nothing does without it.", valueName: "file"))
+    @Option(help: .value("file", "What goes wrong, in YAML; nothing does without it."))
     var scenario: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Folder that 'receipt-loadtest corpus' wrote; without it, the authority of its default seed.",
-            valueName: "folder"))
+        help: .value(
+            "folder", "Folder that 'receipt-loadtest corpus' wrote; without it, the authority of its default seed."))
     var pki: String?
 
     func validate() throws {
         for (name, port) in [("--production-port", productionPort), ("--sandbox-port", sandboxPort)] {
-            guard (0...65_535).contains(port) else {
-                throw ValidationError("\(name) takes a number from 0 to 65535, not \(port).")
-            }
+            try check((0...65_535).contains(port), "\(name) takes a number from 0 to 65535, not \(port).")
         }
     }
 
@@ -78,9 +75,7 @@ struct AppleCommand: AsyncParsableCommand {
         for await _ in signals { break }
         await apple.stop()
     }
-}
 
-extension AppleCommand {
     /// Returns the running servers that the options describe.
     func start() async throws -> AppleSimulator {
         var configuration = AppleSimulator.Configuration(pki: try ForgedPKI(corpus: pki))

@@ -45,9 +45,7 @@ struct TLSFolder {
     }
 }
 
-/// The reason for which a folder gives no identity.
 enum TLSFolderError: Error, Hashable, CustomStringConvertible {
-    /// A certificate without its key, or the reverse.
     case halfPresent(path: String)
     case notWritable(path: String)
 

@@ -13,7 +13,6 @@ final class Bench {
     let pki = ForgedPKI(seed: CorpusCommand.defaultSeed)
     let factory: ReceiptFactory
     let root: String
-    /// Requests about receipts that are sent again and again.
     let repeated: [PooledRequest]
     private let progress: ProgressLine
     private var doneSeconds = 0.0
@@ -56,6 +55,7 @@ final class Bench {
         case .near: try await measureNear()
         case .local: try await measureLocal()
         case .verify: try await measureVerify()
+        case .form: try await measureForm()
         case .shared: try await measureShared()
         case .fleet: try await measureFleet()
         case .tail: try await measureTail()
@@ -77,11 +77,15 @@ extension Bench {
         try await RunningGateway.start(gatewayPath, localSettings + settings, core: cores.server)
     }
 
-    /// Runs the body with such a gateway, while this process keeps to the generator's core.
-    func withGateway(_ settings: [String: String] = [:], _ body: (BenchServer) async throws -> Void) async throws {
-        try await startGateway(settings).whileRunning { gateway in
+    /// Runs the body with such a gateway, while this process keeps to the generator's core. The group ends what the body
+    /// adds to it.
+    func withGateway(
+        _ settings: [String: String] = [:], _ body: (BenchServer, ProgramGroup) async throws -> Void
+    ) async throws {
+        try await ProgramGroup().whileRunning { group in
+            let gateway = BenchServer(try await group.add(startGateway(settings)))
             try await cores.useGenerators()
-            try await body(BenchServer(gateway))
+            try await body(gateway, group)
         }
         try await cores.useAll()
     }
@@ -108,7 +112,6 @@ extension Bench {
         return load
     }
 
-    /// Returns a plan with a fixed rate.
     func openPlan(for port: Int, rate: Double, seconds: Double) throws -> LoadPlan {
         var load = try plan(for: port)
         let curve = RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)])
@@ -116,7 +119,6 @@ extension Bench {
         return load
     }
 
-    /// Returns the run of a plan with this traffic.
     func run(_ load: LoadPlan, _ source: TrafficSource, before: Int = 0) -> LoadRun {
         LoadRun(plan: load) { source.traffic(worker: $0, load, requestsBefore: before) }
     }

@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
-
 /// A measurement, with its target if it has one.
 struct BenchFigure: Encodable, Hashable, Sendable {
     let name: String
@@ -34,7 +32,6 @@ struct BenchTarget: Sendable, CustomStringConvertible {
 
 struct BenchReport: Encodable, Sendable {
     var figures: [BenchFigure] = []
-    /// The servers behind the figures.
     var servers: [Server] = []
     var measurements: [BenchFigure] = []
     let runs: Int

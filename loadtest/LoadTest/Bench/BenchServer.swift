@@ -35,10 +35,8 @@ struct BenchServer: Sendable {
     }
 }
 
-/// The way to start a server other than the gateway.
 struct PeerStart: Sendable {
     let ceilingsPath: String
-    /// The folder loadtest/peers.
     let templates: String
     let folder: ScratchFolder
     let core: Int?
@@ -133,7 +131,7 @@ extension BenchTurn {
 
 extension [BenchTurn] {
     func rates(_ name: BenchServer.Name, _ value: (BenchTurn) -> Double) -> Rates {
-        Rates(filter { $0.name == name }.map(value))
+        filter { $0.name == name }.map(value)
     }
 
     /// Returns the ratio of requests per second of processor time: the median of the ratios within each run.

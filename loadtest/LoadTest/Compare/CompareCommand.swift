@@ -22,15 +22,13 @@ struct CompareCommand: ParsableCommand {
             Exit status: 0, or 99 with --fail-on-regression if a figure became worse.
             """)
 
-    @Argument(help: ArgumentHelp("The first result.", valueName: "a.json"))
+    @Argument(help: .value("a.json", "The first result."))
     var a: String
 
-    @Argument(help: ArgumentHelp("The result to compare with it.", valueName: "b.json"))
+    @Argument(help: .value("b.json", "The result to compare with it."))
     var b: String
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Also write a page with both runs in the same plots.", valueName: "path"))
+    @Option(name: .shortAndLong, help: .value("path", "Also write a page with both runs in the same plots."))
     var output: String?
 
     @Option(help: "How to print the differences.")

@@ -7,6 +7,9 @@ struct ComparePage: Sendable {
     func html() throws -> String {
         let plots = ComparePlots(comparison)
         let json = try JSONText.compact(ComparisonReport(comparison))
+        let plan = table("plan", comparison.planDifferences, none: "Both runs had the same plan.")
+        let environment = table(
+            "environment", comparison.environmentDifferences, none: "Both ran in the same environment.")
         return Page.html(
             title: comparison.headline,
             """
@@ -57,12 +60,6 @@ struct ComparePage: Sendable {
                 differ, and most of their seconds do not. The warm-up does not count. No pair of runs shows what \
                 changes from run to run: repeat both before you rely on a difference.
                 """))
-    }
-
-    private var plan: HTML { table("plan", comparison.planDifferences, none: "Both runs had the same plan.") }
-
-    private var environment: HTML {
-        table("environment", comparison.environmentDifferences, none: "Both ran in the same environment.")
     }
 
     private func table(_ name: String, _ differences: [RunComparison.Difference], none: HTML) -> HTML {

@@ -36,20 +36,19 @@ struct ComparisonReport: Encodable, Sendable {
     }
 }
 
-/// The output of `compare` for readers.
 struct ComparisonTable: Sendable {
     let comparison: RunComparison
 
     /// Without a line break at the end, and without control characters of the results, which a terminal would obey.
     var text: String {
-        var table = TextTable(header: ["", "A", "B", "B/A", "typical second", "verdict"])
-        for figure in comparison.figures {
-            table.append([
+        let rows = comparison.figures.map { figure in
+            [
                 figure.unit.isEmpty ? figure.name : "\(figure.name) \(figure.unit)", figure.a?.significant ?? "-",
                 figure.b?.significant ?? "-", figure.ratio?.fixed(2) ?? "-", figure.intervalText ?? "-",
                 figure.judgement.words,
-            ])
+            ]
         }
+        let table = TextTable(header: ["", "A", "B", "B/A", "typical second", "verdict"], rows: rows)
         let differences = (comparison.planDifferences + comparison.environmentDifferences).map { difference in
             let values = [difference.a, difference.b].map { $0.isEmpty ? "–" : $0 }
             return "\(difference.name): A \(values[0]), B \(values[1])"

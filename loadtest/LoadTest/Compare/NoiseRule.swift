@@ -42,7 +42,6 @@ struct NoiseRule: Sendable {
     }
 
     struct Estimate: Hashable, Sendable {
-        /// The typical second of each run.
         let a, b: Double
         /// b - a, and its range.
         let difference: Double
@@ -86,9 +85,8 @@ struct NoiseRule: Sendable {
         difference != 0 && difference.magnitude >= max(smallest, smallestShare * a.magnitude)
     }
 
-    /// Returns true if the averages differ and the medians do not.
     private func isPassing(_ a: [Double], _ b: [Double]) -> Bool {
-        typical == .mean && !isLarge(Self.median(b) - Self.median(a), beside: Self.median(a))
+        typical == .mean && !isLarge(b.median - a.median, beside: a.median)
     }
 
     /// Returns the averages of neighbouring seconds, so that two days take no longer than two times ten minutes.
@@ -115,13 +113,7 @@ struct NoiseRule: Sendable {
     private func sum(_ values: [Double]) -> Double {
         switch typical {
         case .mean: values.reduce(0, +) / Double(values.count)
-        case .median: Self.median(values)
+        case .median: values.median
         }
-    }
-
-    private static func median(_ values: [Double]) -> Double {
-        let sorted = values.sorted()
-        let middle = sorted.count / 2
-        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }
 }

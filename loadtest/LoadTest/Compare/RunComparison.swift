@@ -27,10 +27,8 @@ struct RunComparison: Sendable {
 
     var runs: [(name: String, run: RunResult)] { [("A", a), ("B", b)] }
 
-    /// Figures in which B is worse by more than noise.
     var regressions: [ComparedFigure] { figures.filter { $0.judgement == .worse } }
     private var improvements: [ComparedFigure] { figures.filter { $0.judgement == .better } }
-    /// Figures that differ because of few seconds.
     var events: [ComparedFigure] { figures.filter { $0.judgement == .fewSeconds } }
 
     var headline: String {
@@ -85,5 +83,111 @@ extension RunResult.Environment {
             "allowed cores": allowedCores.map(String.init).joined(separator: ", "), "kernel": kernel,
             "memory": memoryBytes.bytesText,
         ]
+    }
+}
+
+extension RunComparison {
+    private static let smallestShare = 0.05
+    /// Smaller differences of shares of requests do not matter, in percentage points.
+    private static let smallestPoints = 0.1
+
+    var comparedFigures: [ComparedFigure] {
+        [
+            judged(
+                ComparedFigure("answered", "/s", a.totals.achievedPerSecond, b.totals.achievedPerSecond),
+                NoiseRule(typical: .mean, smallestShare: Self.smallestShare), isMoreBetter: true
+            ) { Double($0.answered) },
+            latency("response p50", \.p50, \.p50), latency("response p90", \.p90, \.p90),
+            latency("response p99", \.p99, \.p99),
+            ComparedFigure("response p99.9", "ms", a.response.p99_9, b.response.p99_9),
+            ComparedFigure("slowest response", "ms", a.response.maximum, b.response.maximum),
+            ComparedFigure("service p50", "ms", a.service.p50, b.service.p50),
+            ComparedFigure("service p99", "ms", a.service.p99, b.service.p99),
+            share("failed", \.failed, \.failed), share("shed", \.shed, \.shed),
+            ComparedFigure("unanswered", "", Double(a.totals.unanswered), Double(b.totals.unanswered)),
+            ComparedFigure("send lag p99", "ms", a.generator.sendLag.p99, b.generator.sendLag.p99),
+        ]
+    }
+
+    private func latency(
+        _ name: String, _ value: (RunResult.Distribution) -> Double?, _ second: (RunResult.Second) -> Double?
+    ) -> ComparedFigure {
+        judged(
+            ComparedFigure(name, "ms", value(a.response), value(b.response)),
+            NoiseRule(typical: .median, smallestShare: Self.smallestShare), second)
+    }
+
+    private func share(
+        _ name: String, _ count: (RunResult.Totals) -> Int, _ second: (RunResult.Second) -> Int
+    ) -> ComparedFigure {
+        func percent(_ count: Int, of all: Int) -> Double? { all > 0 ? 100 * Double(count) / Double(all) : nil }
+        let shares = [a, b].map { percent(count($0.totals), of: $0.totals.sent) }
+        return judged(
+            ComparedFigure(name, "%", shares[0], shares[1]),
+            NoiseRule(typical: .mean, smallest: Self.smallestPoints)
+        ) { percent(second($0), of: $0.answered + $0.failed + $0.shed) }
+    }
+
+    private func judged(
+        _ figure: ComparedFigure, _ rule: NoiseRule, isMoreBetter: Bool = false,
+        _ value: (RunResult.Second) -> Double?
+    ) -> ComparedFigure {
+        let seconds = [a, b].map { run in
+            run.measuredSeconds.compactMap { second in value(second).map { (second.second, $0) } }
+        }
+        // Seconds of the same plan are drawn in pairs.
+        let arePaired = planDifferences.isEmpty && seconds[0].map(\.0) == seconds[1].map(\.0)
+        var figure = figure
+        guard let estimate = rule.estimate(seconds[0].map(\.1), seconds[1].map(\.1), arePaired: arePaired) else {
+            figure.judgement = .tooFewSeconds
+            return figure
+        }
+        (figure.typicalSecondA, figure.typicalSecondB) = (estimate.a, estimate.b)
+        (figure.differenceLow, figure.differenceHigh) = (estimate.interval.lowerBound, estimate.interval.upperBound)
+        switch estimate.size {
+        case .none:
+            let isPassing =
+                if let a = figure.a, let b = figure.b { rule.isPassing(a, b, beside: estimate) } else { false }
+            figure.judgement = isPassing ? .fewSeconds : .withinNoise
+        case .passing: figure.judgement = .fewSeconds
+        case .real: figure.judgement = (estimate.difference > 0) == isMoreBetter ? .better : .worse
+        }
+        return figure
+    }
+}
+
+/// A number of two runs, and whether they differ in it.
+struct ComparedFigure: Encodable, Hashable, Sendable {
+    let name: String
+    /// `ms`, `/s`, `%`.
+    let unit: String
+    /// Of the whole runs.
+    let a, b: Double?
+    /// Of b to a; nil if a is 0.
+    let ratio: Double?
+    /// The typical seconds of the runs, from which noise is judged, and the range of their difference.
+    fileprivate(set) var typicalSecondA, typicalSecondB, differenceLow, differenceHigh: Double?
+    fileprivate(set) var judgement = NoiseRule.Judgement.notJudged
+
+    init(_ name: String, _ unit: String, _ a: Double?, _ b: Double?) {
+        self.name = name
+        self.unit = unit
+        self.a = a
+        self.b = b
+        if let a, let b, a > 0 { ratio = b / a } else { ratio = nil }
+    }
+}
+
+extension RunResult {
+    /// The seconds that count, numbered from the end of the warm-up: whole ones before the last request was due.
+    var measuredSeconds: [Second] {
+        let start = Int(plan.warmupSeconds.rounded(.up))
+        // A run of 29.999 s has thirty seconds.
+        let end = lastDue + 0.05
+        return timeline.filter { $0.second >= start && Double($0.second + 1) <= end }.map { second in
+            var moved = second
+            moved.second -= start
+            return moved
+        }
     }
 }

@@ -37,15 +37,14 @@ struct CorpusCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp(
-            "Folder to write to; made if it is missing. Receipts of an earlier corpus in it are replaced.",
-            valueName: "folder"))
+        help: .value(
+            "folder", "Folder to write to; made if it is missing. Receipts of an earlier corpus in it are replaced."))
     var out: String
 
-    @Option(help: ArgumentHelp("Random genuine receipts, beside the faulty and odd ones.", valueName: "receipts"))
+    @Option(help: .value("receipts", "Random genuine receipts, beside the faulty and odd ones."))
     var count = 1000
 
-    @Option(help: ArgumentHelp("Everything follows from this number.", valueName: "number"))
+    @Option(help: .value("number", "Everything follows from this number."))
     var seed = Self.defaultSeed
 
     @Flag(help: "Write into a folder that holds other files too; none of those is removed.")
@@ -54,19 +53,19 @@ struct CorpusCommand: AsyncParsableCommand {
     @Option(help: "Write requests for this load tester, too.")
     var format: ToolFormat?
 
-    @Option(help: ArgumentHelp("The server of those requests; without a path it is /v1/verify.", valueName: "url"))
+    @Option(help: .value("url", "The server of those requests; without a path it is /v1/verify."))
     var url = "http://127.0.0.1:8080"
 
     @Option(
         name: [.customShort("H"), .long],
-        help: ArgumentHelp("A header field of those requests, 'Name: value'; repeatable.", valueName: "field"))
+        help: .value("field", "A header field of those requests, 'Name: value'; repeatable."))
     var header: [HeaderField] = []
 
     func validate() throws {
         do throws(LoadTargetError) { _ = try target() } catch { throw ValidationError("--url: \(error)") }
-        guard (1...Self.maximumCount).contains(count) else {
-            throw ValidationError("--count takes a number from 1 to \(Self.maximumCount.grouped), not \(count).")
-        }
+        try check(
+            (1...Self.maximumCount).contains(count),
+            "--count takes a number from 1 to \(Self.maximumCount.grouped), not \(count).")
     }
 
     func run() async throws {
@@ -76,20 +75,17 @@ struct CorpusCommand: AsyncParsableCommand {
     static let defaultSeed: UInt64 = 1
     /// Eight gigabytes of files.
     private static let maximumCount = 1_000_000
-}
 
-extension CorpusCommand {
-    /// Writes the corpus and returns a summary for readers.
     func write() async throws -> String {
-        try CorpusFolder(path: out).makeRoom(force: force)
+        let folder = CorpusFolder(path: out)
+        try folder.makeRoom(force: force)
         let corpus = Corpus(seed: seed, genuineReceipts: count)
         let progress = ProgressLine(unit: "receipts", total: corpus.count)
         defer { progress.finish() }
         let duration = try await ContinuousClock().measure {
-            try await CorpusFolder(path: out).write(corpus) { progress.update(done: $0) }
+            try await folder.write(corpus) { progress.update(done: $0) }
         }
         guard let format else { return summary(of: corpus, duration) }
-        let folder = CorpusFolder(path: out)
         let command = try ToolRequests(folder: folder, target: try target(), fields: header)
             .write(try folder.genuineReceipts(count), for: format)
         return summary(of: corpus, duration) + "\nFor \(format.rawValue): \(command)"

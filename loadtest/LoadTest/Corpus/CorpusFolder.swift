@@ -6,7 +6,6 @@ internal import ReceiptForge
 
 /// A folder with a corpus, or for one.
 struct CorpusFolder {
-    /// The path as the user gave it.
     let path: String
 
     /// Removes the files of an earlier corpus, its index first: a folder with an index is complete.
@@ -67,9 +66,7 @@ struct CorpusFolder {
     }
 }
 
-/// The reason for which a folder cannot be written or read.
 enum CorpusFolderError: Error, Hashable, CustomStringConvertible {
-    /// The path leads to a file.
     case isNoFolder(path: String)
     /// The folder holds something and no complete corpus.
     case holdsOtherFiles(path: String, example: String)

@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// Another load tester that takes our requests.
 enum ToolFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case vegeta, k6
 }

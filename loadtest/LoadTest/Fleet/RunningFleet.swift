@@ -7,7 +7,6 @@ internal import ReceiptForge
 
 struct FleetShape: Hashable, Sendable {
     var gateways = 1
-    /// True if the gateways share a Redis.
     var hasRedis = false
     /// True if HAProxy stands in front of the gateways; without it clients use the first gateway.
     var hasBalancer = false
@@ -55,7 +54,6 @@ actor RunningFleet: RunningProgram {
     private(set) var redis: RunningRedis?
     private var balancer: ListeningProgram?
     private var apple: AppleSimulator?
-    /// The API key of the client, if clients need one.
     private(set) var key: String?
 
     static func start(_ shape: FleetShape, gatewayPath: String) async throws -> RunningFleet {
@@ -110,13 +108,11 @@ actor RunningFleet: RunningProgram {
     }
 
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
-    /// The ports of the gateways' metrics.
     var adminPorts: [Int] { gateways.map(\.adminPort) }
     var servers: [BenchServer] { gateways.map { BenchServer($0) } }
     /// The number of requests to both endpoints of Apple's until now.
     var questions: Int { (apple?.stats).map { $0.production + $0.sandbox } ?? 0 }
 
-    /// Carries an event out, and returns when it is done.
     func carryOut(_ action: LoadScenario.Action) async throws {
         switch action {
         case .killRedis: await redis?.kill()
@@ -168,9 +164,7 @@ extension AppleSimulator: RunningProgram {}
 
 /// Clients of a fleet, each with an API key.
 struct FleetClients: Sendable {
-    /// The API keys by the names of the clients.
     let keys: [String: String]
-    /// The settings with which gateways accept these keys.
     let settings: [String: String]
 
     private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
@@ -198,7 +192,6 @@ struct FleetClients: Sendable {
 }
 
 enum FleetError: Error, Hashable, CustomStringConvertible {
-    /// An unexpected reply.
     case redis(said: String)
     case noKey(said: String)
 

@@ -6,7 +6,6 @@ internal import FoundationEssentials
 internal import Glibc
 
 extension RunResult.Environment {
-    /// This machine and this program.
     static func current() -> RunResult.Environment {
         RunResult.Environment(
             version: ReceiptLoadtest.configuration.version, revision: nil,
@@ -43,15 +42,6 @@ extension RunResult.Environment {
 struct KernelFile {
     let text: String
 
-    /// Reads a file; one that cannot be read is empty.
-    init(_ path: String) {
-        self.init(text: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
-    }
-
-    init(text: String) {
-        self.text = text
-    }
-
     /// The value of the first line with a name; empty without one.
     subscript(_ name: String) -> String {
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
@@ -60,6 +50,13 @@ struct KernelFile {
 
     /// Returns an amount of memory such as `2204 kB`, where kB stands for 1024 bytes.
     func bytes(_ name: String) -> Int? { Int(self[name].prefix { $0 != " " }).map { $0 * 1024 } }
+}
+
+extension KernelFile {
+    /// Reads a file; one that cannot be read is empty.
+    init(_ path: String) {
+        self.init(text: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
+    }
 }
 
 extension String {

@@ -30,53 +30,48 @@ struct HTTPCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("R"), .long],
-        help: ArgumentHelp(
-            "Requests per second over all workers (default: 1000), or 'max' for a closed loop: each connection sends as "
-                + "soon as its answer is there. With --stages, the rate they begin at (default: 0).", valueName: "rate")
-    )
+        help: .value(
+            "rate",
+            "Requests per second over all workers (default: 1000), or 'max' for a closed loop: each "
+                + "connection sends as soon as its answer is there. With --stages, the rate they begin at (default: "
+                + "0)."))
     var rate: RateOption?
 
     @Option(
-        help: ArgumentHelp(
-            "Rates one after the other, each reached evenly in its time: 10s:1000,30s:5000.", valueName: "time:rate,..."
-        ))
+        help: .value("time:rate,...", "Rates one after the other, each reached evenly in its time: 10s:1000,30s:5000."))
     var stages: StagesOption?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("How long to measure (default: 10s).", valueName: "time"))
+    @Option(name: .shortAndLong, help: .value("time", "How long to measure (default: 10s)."))
     var duration: TimeSpan?
 
-    @Option(name: [.customShort("n"), .long], help: ArgumentHelp("End after so many requests.", valueName: "count"))
+    @Option(name: [.customShort("n"), .long], help: .value("count", "End after so many requests."))
     var requests: Int?
 
-    @Option(help: ArgumentHelp("Send for so long before measuring, at the first rate.", valueName: "time"))
+    @Option(help: .value("time", "Send for so long before measuring, at the first rate."))
     var warmup = TimeSpan(seconds: 0)
 
     @Option(
-        help: ArgumentHelp(
-            "A condition on the run; repeatable. Of p50 to p99.99, mean, max (us, ms, s), errors, rate, or the share of an "
-                + "outcome such as shed, rejected or hit_near (%).",
-            valueName: "p99<25ms"))
+        help: .value(
+            "p99<25ms",
+            "A condition on the run; repeatable. Of p50 to p99.99, mean, max (us, ms, s), errors, rate, "
+                + "or the share of an outcome such as shed, rejected or hit_near (%)."))
     var threshold: [Threshold] = []
 
-    @Option(
-        help: ArgumentHelp("An event at a moment of the run, for the report; repeatable.", valueName: "30s=text"))
+    @Option(help: .value("30s=text", "An event at a moment of the run, for the report; repeatable."))
     var mark: [RunResult.Mark] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Read these metrics once a second and keep the relevant ones in the result; repeatable.",
-            valueName: "url/metrics"))
+        help: .value(
+            "url/metrics", "Read these metrics once a second and keep the relevant ones in the result; repeatable."))
     var scrape: [String] = []
 
-    @Option(help: ArgumentHelp("The name of the run in its report.", valueName: "text"))
+    @Option(help: .value("text", "The name of the run in its report."))
     var name: String?
 
-    @Option(help: ArgumentHelp("The purpose of the run.", valueName: "text"))
+    @Option(help: .value("text", "The purpose of the run."))
     var description: String?
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Write the whole result as JSON, for 'report' and 'compare'.", valueName: "file"))
+    @Option(name: .shortAndLong, help: .value("file", "Write the whole result as JSON, for 'report' and 'compare'."))
     var output: String?
 
     @Option(help: "How to print the result on standard output.")
@@ -116,9 +111,7 @@ struct HTTPCommand: AsyncParsableCommand {
         StandardOutput.write(try format.text(result))
         if result.verdict != .passed { throw ExitCode(result.verdict.exitStatus) }
     }
-}
 
-extension HTTPCommand {
     func plan() throws -> LoadPlan {
         var plan = try traffic.plan()
         (plan.warmupSeconds, plan.maximumRequests) = (warmup.seconds, requests)
@@ -197,7 +190,6 @@ extension LoadPlan {
 }
 
 extension TrafficOptions {
-    /// Returns the plan for results.
     func description(of plan: LoadPlan, name: String? = nil, _ purpose: String? = nil) -> RunResult.Plan {
         RunResult.Plan(
             name: name, description: purpose, url: plan.target.url, loop: plan.isClosed ? .closed : .open,
@@ -216,11 +208,10 @@ extension TrafficOptions {
 }
 
 extension RunResult.Second {
-    /// The line of a log.
     var line: String {
-        func figure(_ value: Double?) -> String { value.map { "\($0.fourDigits) ms" } ?? "–" }
         let aim = target.map { " of \($0.asRate)" } ?? ""
-        return "\(second + 1) s: \(answered.grouped)\(aim) answers/s, p50 \(figure(p50)), p99 \(figure(p99)), max "
-            + "\(figure(maximum)), failed \(failed.grouped), shed \(shed.grouped), send lag p99 \(figure(sendLagP99))"
+        return "\(second + 1) s: \(answered.grouped)\(aim) answers/s, p50 \(p50.millisecondsText), "
+            + "p99 \(p99.millisecondsText), max \(maximum.millisecondsText), failed \(failed.grouped), "
+            + "shed \(shed.grouped), send lag p99 \(sendLagP99.millisecondsText)"
     }
 }

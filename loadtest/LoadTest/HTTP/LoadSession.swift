@@ -38,14 +38,12 @@ final class LoadSession: Sendable {
         return (measurements, wasEnded.withLock { $0 })
     }
 
-    /// Ends the run early.
     func stop() {
         wasEnded.withLock { $0 = true }
         run.stop()
     }
 }
 
-/// The verdict on a run, and its reasons.
 struct Judgement: Hashable {
     let verdict: RunResult.Verdict
     /// Sentences; none if it passed.

@@ -7,14 +7,8 @@ internal import Glibc
 struct RunRecord {
     let plan: LoadPlan
     let description: RunResult.Plan
-    let startedAt: RunResult.Moment
+    let startedAt = RunResult.Moment.now
     private(set) var timeline: [RunResult.Second] = []
-
-    init(plan: LoadPlan, description: RunResult.Plan) {
-        self.plan = plan
-        self.description = description
-        startedAt = .now
-    }
 
     /// Adds a second, and returns it as it will be reported.
     mutating func add(_ slice: SecondSlice) -> RunResult.Second {
@@ -24,10 +18,7 @@ struct RunRecord {
         return second
     }
 
-    /// Returns the result of the whole run.
-    func result(
-        _ measurements: LoadMeasurements, _ extras: Extras, wasInterrupted: Bool
-    ) -> RunResult {
+    func result(_ measurements: LoadMeasurements, _ extras: Extras, wasInterrupted: Bool) -> RunResult {
         let thresholds = extras.thresholds.map { $0.check(measurements, questions: extras.questions) }
         let judgement = Judgement(measurements, plan, thresholds, wasInterrupted: wasInterrupted)
         return RunResult(
@@ -88,7 +79,8 @@ extension LoadPlan {
         let warm = max(0, min(end, warmupSeconds) - start) * schedule.first
         let (from, to) = (start - warmupSeconds, min(end - warmupSeconds, seconds))
         guard to > 0 else { return warm.rounded(toDecimals: 3) }
-        return (warm + max(0, schedule.curve.count(from: max(0, from), to: to))).rounded(toDecimals: 3)
+        return (warm + max(0, schedule.curve.count(by: to) - schedule.curve.count(by: max(0, from)))).rounded(
+            toDecimals: 3)
     }
 }
 

@@ -45,28 +45,26 @@ struct RunText {
     }
 
     private var latencies: String {
-        var table = TextTable(header: ["ms", "response", "service"])
-        let rows: [(String, (RunResult.Distribution) -> Double?)] = [
+        let figures: [(String, (RunResult.Distribution) -> Double?)] = [
             ("mean", \.mean), ("p50", \.p50), ("p90", \.p90), ("p99", \.p99), ("p99.9", \.p99_9), ("p99.99", \.p99_99),
             ("max", \.maximum),
         ]
         guard result.response.count > 0 else { return "" }
-        for (name, value) in rows {
-            table.append([name] + [result.response, result.service].map { value($0)?.fourDigits ?? "–" })
+        let rows = figures.map { name, value in
+            [name] + [result.response, result.service].map { value($0)?.fourDigits ?? "–" }
         }
-        return table.text + "\nresponse from when a request was due, service from when it was sent"
+        return TextTable(header: ["ms", "response", "service"], rows: rows).text
+            + "\nresponse from when a request was due, service from when it was sent"
     }
 
     private var outcomes: String {
-        var table = TextTable(header: ["outcome", "requests", "share", "p50 ms", "p99 ms", "max ms"])
         let all = max(1, result.outcomes.reduce(0) { $0 + $1.count })
-        for row in result.outcomes {
-            let share = (100 * Double(row.count) / Double(all)).fixed(2) + " %"
-            table.append(
-                [row.outcome, row.count.grouped, share]
-                    + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.fourDigits ?? "–" })
+        let rows = result.outcomes.map { row in
+            [row.outcome, row.count.grouped, (100 * Double(row.count) / Double(all)).fixed(2) + " %"]
+                + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.fourDigits ?? "–" }
         }
-        return result.outcomes.isEmpty ? "" : table.text
+        let header = ["outcome", "requests", "share", "p50 ms", "p99 ms", "max ms"]
+        return rows.isEmpty ? "" : TextTable(header: header, rows: rows).text
     }
 
     /// The errors, and the statuses if there was more than 200.
@@ -103,20 +101,15 @@ extension RunResult {
     }
 }
 
-/// The form of a result on standard output.
 enum RunFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case text
-    /// The whole result, once.
     case json
     /// A line for each second while the run goes on, and one with the whole result.
     case ndjson
-    /// A row for each second.
     case csv
     /// Nothing: the exit status tells.
     case quiet
-}
 
-extension RunFormat {
     func line(_ second: RunResult.Second) throws -> String {
         self == .ndjson ? try JSONText.compact(second) + "\n" : ""
     }

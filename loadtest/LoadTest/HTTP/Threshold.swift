@@ -9,7 +9,6 @@ struct Threshold: Hashable, Sendable {
     let comparison: Comparison
     /// In milliseconds, percent or requests per second.
     let bound: Double
-    /// The text as the user wrote it.
     let expression: String
 
     enum Metric: Hashable, Sendable {
@@ -19,9 +18,7 @@ struct Threshold: Hashable, Sendable {
         case maximum
         /// Requests that failed or timed out, of all that were due.
         case errors
-        /// The share of an outcome in all requests that were due.
         case share(Outcome)
-        /// Answers per second.
         case rate
         /// Requests to both endpoints of Apple's together, for scenarios.
         case questions
@@ -103,9 +100,7 @@ extension Threshold: ExpressibleByArgument {
         }
         return nil
     }
-}
 
-extension Threshold {
     /// Compares with the measurements; a missing measurement misses the threshold.
     ///
     /// - Parameter questions: the requests to Apple, if they were counted.
@@ -142,11 +137,15 @@ extension RunResult.Threshold {
     }
 }
 
+extension Double? {
+    /// `12.3 ms`, or a dash.
+    var millisecondsText: String { map { "\($0.fourDigits) ms" } ?? "–" }
+}
+
 extension Double {
     /// As a rate: whole, unless it is small.
     var asRate: String { self >= 10 || self == rounded() ? Int(rounded()).grouped : fixed(2) }
 
-    /// Four significant digits.
     var fourDigits: String {
         switch magnitude {
         case 1000...: Int(rounded()).grouped

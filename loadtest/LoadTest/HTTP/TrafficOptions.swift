@@ -6,36 +6,34 @@ internal import ArgumentParser
 /// The target, its connections and the requests: the common options of `http` and `search`.
 struct TrafficOptions: ParsableArguments {
     @Argument(
-        help: ArgumentHelp(
-            "The server, such as http://127.0.0.1:8080 (then the path is /v1/verify). With a path that ends with "
-                + "/verifyReceipt requests have Apple's form.", valueName: "url"))
+        help: .value(
+            "url",
+            "The server, such as http://127.0.0.1:8080 (then the path is /v1/verify). With a path that ends "
+                + "with /verifyReceipt requests have Apple's form."))
     var url: String?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Connections of all workers together.", valueName: "count"))
+    @Option(name: .shortAndLong, help: .value("count", "Connections of all workers together."))
     var connections = 64
 
-    @Option(
-        help: ArgumentHelp(
-            "Requests under way on one connection; above 1 is pipelining, which few clients do.", valueName: "count"))
+    @Option(help: .value("count", "Requests under way on one connection; above 1 is pipelining, which few clients do."))
     var pipeline = 1
 
-    @Option(
-        name: [.customShort("t"), .long],
-        help: ArgumentHelp("Threads that send and receive, a core each.", valueName: "count"))
+    @Option(name: [.customShort("t"), .long], help: .value("count", "Threads that send and receive, a core each."))
     var workers = 1
 
     @Option(
         name: [.customShort("H"), .long],
-        help: ArgumentHelp("A header field of every request, 'Name: value'; repeatable.", valueName: "field"))
+        help: .value("field", "A header field of every request, 'Name: value'; repeatable."))
     var header: [HeaderField] = []
 
-    @Option(help: ArgumentHelp("The client's key, sent as 'Authorization: Bearer'.", valueName: "key"))
+    @Option(help: .value("key", "The client's key, sent as 'Authorization: Bearer'."))
     var apiKey: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Trust the certificates in this file, in PEM, and not those of the system, where the URL is https.",
-            valueName: "file"))
+        help: .value(
+            "file",
+            "Trust the certificates in this file, in PEM, and not those of the system, where the URL is "
+                + "https."))
     var caFile: String?
 
     @Flag(help: "Trust any certificate, where the URL is https.")
@@ -44,48 +42,48 @@ struct TrafficOptions: ParsableArguments {
     @Option(help: "How requests follow each other: evenly, or by chance as from many customers.")
     var arrival = ArrivalPattern.constant
 
-    @Option(help: ArgumentHelp("Distinct receipts that are sent again and again.", valueName: "count"))
+    @Option(help: .value("count", "Distinct receipts that are sent again and again."))
     var keys = 1000
 
     @Option(
-        help: ArgumentHelp(
-            "How much more popular the first of them are: 0 makes all alike, 1 is Zipf's law.", valueName: "exponent"))
+        help: .value("exponent", "How much more popular the first of them are: 0 makes all alike, 1 is Zipf's law."))
     var zipf = 0.0
 
     @Option(
-        help: ArgumentHelp(
-            "Shares of receipts sent again (repeat), genuine and never sent before (fresh), damaged (malformed), with a "
-                + "false signature (forged), and with a subscription that ends during the run (near-expiry); together 1.",
-            valueName: "kind=share,..."))
+        help: .value(
+            "kind=share,...",
+            "Shares of receipts sent again (repeat), genuine and never sent before (fresh), "
+                + "damaged (malformed), with a false signature (forged), and with a subscription that ends during "
+                + "the run (near-expiry); together 1."))
     var mix = RequestMix.repeated
 
     @Option(
-        help: ArgumentHelp(
-            "Fresh receipts that are made at most, about a millisecond each; then they are sent again, with a warning.",
-            valueName: "count"))
+        help: .value(
+            "count",
+            "Fresh receipts that are made at most, about a millisecond each; then they are sent again, with "
+                + "a warning."))
     var freshReceipts = 20_000
 
-    @Option(help: ArgumentHelp("The size of a request's body, about; decides how many purchases.", valueName: "bytes"))
+    @Option(help: .value("bytes", "The size of a request's body, about; decides how many purchases."))
     var receiptBytes = 8192
 
     @Option(help: "The source of answers that requests name; without it, the gateway decides.")
     var mode: VerifyMode?
 
-    @Option(help: ArgumentHelp("The oldest answer of Apple's that clients accept.", valueName: "seconds"))
+    @Option(help: .value("seconds", "The oldest answer of Apple's that clients accept."))
     var maxAge: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "Take the authority and the genuine receipts from a folder that 'corpus' wrote.", valueName: "folder"))
+    @Option(help: .value("folder", "Take the authority and the genuine receipts from a folder that 'corpus' wrote."))
     var corpus: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Write the certificate that a gateway must trust (GATEWAY_TRUST_ROOTS); without a URL, that is all.",
-            valueName: "file"))
+        help: .value(
+            "file",
+            "Write the certificate that a gateway must trust (GATEWAY_TRUST_ROOTS); without a URL, that is "
+                + "all."))
     var root: String?
 
-    @Option(help: ArgumentHelp("Send this file instead of receipts, to any server.", valueName: "file"))
+    @Option(help: .value("file", "Send this file instead of receipts, to any server."))
     var body: String?
 
     @Option(
@@ -93,10 +91,10 @@ struct TrafficOptions: ParsableArguments {
         help: ArgumentHelp("The method, with --body or without any body; without it, receipts are sent with POST."))
     var method: String?
 
-    @Option(help: ArgumentHelp("Receipts, their order and chance follow from this number.", valueName: "number"))
+    @Option(help: .value("number", "Receipts, their order and chance follow from this number."))
     var seed: UInt64 = 1
 
-    @Option(help: ArgumentHelp("How long a request may take, and may wait for a connection.", valueName: "time"))
+    @Option(help: .value("time", "How long a request may take, and may wait for a connection."))
     var timeout = TimeSpan(seconds: 10)
 
     func validate() throws {
@@ -143,7 +141,6 @@ struct TrafficOptions: ParsableArguments {
 
     var trust: TLSTrust { insecure ? .anything : caFile.map(TLSTrust.file) ?? .system }
 
-    /// Returns the plan without a schedule.
     func plan() throws -> LoadPlan {
         var plan = LoadPlan(target: try target(), trust: trust)
         (plan.connections, plan.pipelining, plan.workers) = (connections, pipeline, workers)

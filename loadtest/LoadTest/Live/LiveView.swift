@@ -6,7 +6,6 @@ struct LiveView {
     let plan: LoadPlan
     let marks: [RunResult.Mark]
     let hasColours: Bool
-    /// True if keys are read.
     let listens: Bool
     private(set) var seconds: [RunResult.Second] = []
     private(set) var counts = RequestCounts()
@@ -18,7 +17,6 @@ struct LiveView {
         self.counts.add(counts)
     }
 
-    /// Returns lines that are not wider than this.
     func lines(width: Int) -> [String] {
         guard let last = seconds.last else { return ["connected to \(plan.target.authority)"] }
         let columns = max(10, min(60, width - 24))
@@ -29,7 +27,7 @@ struct LiveView {
             latency("p50", .cyan, \.p50, columns), latency("p99", .yellow, \.p99, columns),
             answers(columns),
             legend(width),
-            "  send lag p99 \(Self.figure(last.sendLagP99)), late \(counts.late.grouped) of \(counts.intended.grouped)",
+            "  send lag p99 \(last.sendLagP99.millisecondsText), late \(counts.late.grouped) of \(counts.intended.grouped)",
             events(upTo: Double(last.second + 1), width),
         ]
         return lines.map { Self.fit($0, width) }
@@ -45,7 +43,8 @@ struct LiveView {
         _ name: String, _ style: Style, _ figure: (RunResult.Second) -> Double?, _ columns: Int
     ) -> String {
         let values = seconds.map(figure)
-        return "  \(name)  \(styled(style, Sparkline.text(values, width: columns)))  \(Self.figure(values.last ?? nil))"
+        return
+            "  \(name)  \(styled(style, Sparkline.text(values, width: columns)))  \((values.last ?? nil).millisecondsText)"
     }
 
     private func progress(_ last: RunResult.Second, _ columns: Int) -> String {
@@ -65,7 +64,6 @@ struct LiveView {
             + (counts.errors > 0 ? styled(.red, problems) : problems)
     }
 
-    /// The outcomes of all answers until now.
     private var shares: [(outcome: Outcome, count: Int)] {
         Outcome.allCases.map { ($0, counts[$0]) }.filter { $0.1 > 0 }
     }
@@ -94,8 +92,6 @@ struct LiveView {
         }
         return clip("  \(PlainNumber.text(mark.atSeconds)) s: \(mark.text)", width)
     }
-
-    private static func figure(_ value: Double?) -> String { value.map { "\($0.fourDigits) ms" } ?? "–" }
 
     private func clip(_ text: String, _ width: Int) -> String { String(text.prefix(max(0, width - 10))) }
 }

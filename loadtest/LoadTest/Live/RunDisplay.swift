@@ -3,6 +3,9 @@
 
 internal import FoundationEssentials
 internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
 
 /// The display of a run in progress on standard error: a live view on a terminal, else a line per second.
 final class RunDisplay {
@@ -48,7 +51,6 @@ final class RunDisplay {
         }
     }
 
-    /// Restores the terminal.
     func end() {
         keys?.end()
         guard case .live(var screen, _) = kind else { return }
@@ -71,7 +73,6 @@ struct LiveScreen {
         return Int(size.ws_col)
     }
 
-    /// Replaces the lines drawn before.
     mutating func draw(_ lines: [String]) {
         // Hide the cursor, go up to the first line, and clear the rest of each line (ECMA-48 §8.3.22, §8.3.41).
         let up = drawn > 0 ? "\u{1B}[\(drawn)A" : ""
@@ -79,10 +80,65 @@ struct LiveScreen {
         drawn = lines.count
     }
 
-    /// Removes the lines and shows the cursor.
     mutating func clear() {
         let up = drawn > 0 ? "\u{1B}[\(drawn)A" : ""
         StandardError.write(up + "\r\u{1B}[J\u{1B}[?25h")
         drawn = 0
+    }
+}
+
+/// Reads keys from a terminal as they are pressed.
+///
+/// SAFETY: the terminal's settings are read before they are changed, and restored once, in `deinit` at the latest.
+final class KeyWatch {
+    private let before: termios
+    private let ending: Ending
+    private let listening: EventLoopFuture<Void>
+    private var isOver = false
+
+    static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && getpgrp() == tcgetpgrp(STDIN_FILENO) }
+
+    /// Calls `press` on a thread of its own for each key; nil without a terminal.
+    init?(_ press: @escaping @Sendable (UInt8) -> Void) {
+        var settings = termios()
+        guard Self.isPossible, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+        let before = settings
+        // Keys come without Return and are not shown; ^C stays a signal.
+        settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        guard unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0 else { return nil }
+        let ending = Ending()
+        self.before = before
+        self.ending = ending
+        listening = NIOThreadPool.singleton.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.next()) {
+            Self.listen(ending, press)
+        }
+    }
+
+    deinit {
+        end()
+    }
+
+    func end() {
+        guard !isOver else { return }
+        isOver = true
+        ending.isWanted.withLock { $0 = true }
+        try? listening.wait()
+        var settings = before
+        _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+    }
+
+    private final class Ending: Sendable {
+        let isWanted = Mutex(false)
+    }
+
+    private static func listen(_ ending: Ending, _ press: (UInt8) -> Void) {
+        while !ending.isWanted.withLock({ $0 }) {
+            var events = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            // In milliseconds: the longest time that end() waits for this thread.
+            guard unsafe poll(&events, 1, 100) > 0 else { continue }
+            var key: UInt8 = 0
+            guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return }
+            press(key)
+        }
     }
 }

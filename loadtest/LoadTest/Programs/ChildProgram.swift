@@ -41,9 +41,7 @@ final class ChildProgram: RunningProgram {
     private enum Limits {
         /// The bytes of the output that are kept; older ones go.
         static let outputBytes = 1 << 16
-        /// The time from SIGTERM to SIGKILL.
         static let end = Duration.seconds(15)
-        /// The time until a server listens.
         static let start = Duration.seconds(60)
         static let pause = Duration.milliseconds(10)
     }
@@ -201,12 +199,10 @@ struct FinishedProgram: Sendable {
 }
 
 enum ProgramError: Error, Hashable, CustomStringConvertible {
-    /// The system cannot run it.
     case notStarted(path: String)
     /// It ended or did not listen in time; the last line of its output.
     case notListening(path: String, said: String)
     case notInstalled(String)
-    /// The system has no port left.
     case noPort
 
     var description: String {

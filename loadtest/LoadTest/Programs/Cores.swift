@@ -44,10 +44,8 @@ struct Cores: Hashable, Sendable {
 struct ProcessTree: Sendable {
     let root: Int
 
-    /// The processor time until now of all that still run.
     var cpuSeconds: Double { entries.map(\.cpuSeconds).reduce(0, +) }
 
-    /// The memory in RAM of all together.
     var residentBytes: Int {
         entries.map { KernelFile("/proc/\($0.process)/status").bytes("VmRSS") ?? 0 }.reduce(0, +)
     }

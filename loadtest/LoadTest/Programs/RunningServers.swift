@@ -27,7 +27,6 @@ enum FreePort {
         return Array(ports)
     }
 
-    /// Returns true if a program accepts connections there.
     static func isTaken(_ port: Int) async -> Bool {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         guard let channel = try? await bootstrap.connect(host: "127.0.0.1", port: port).get() else { return false }
@@ -36,7 +35,6 @@ enum FreePort {
     }
 }
 
-/// A server that accepts connections at a port of this machine.
 struct ListeningProgram: RunningProgram {
     let port: Int
     let program: ChildProgram
@@ -54,11 +52,8 @@ struct ListeningProgram: RunningProgram {
     func stop() async { await program.stop() }
 }
 
-/// A gateway on ports of this machine.
 struct RunningGateway: RunningProgram {
-    /// The port of the API.
     let dataPort: Int
-    /// The port of the metrics.
     let adminPort: Int
     let program: ChildProgram
 
@@ -107,7 +102,6 @@ struct RunningRedis: RunningProgram {
 
     func stop() async { await server.stop() }
 
-    /// Ends it at once, as a crash would.
     func kill() async { await server.program.kill() }
 
     /// Sends a command and returns the reply as text.

@@ -39,7 +39,6 @@ enum Interruptible {
     }
 }
 
-/// A folder for the files of one run.
 struct ScratchFolder: Sendable {
     private let url: URL
 

@@ -3,19 +3,17 @@
 
 /// Progress on standard error: one line that is redrawn on a terminal, elsewhere at most a line per second.
 final class ProgressLine {
-    private let clock = ContinuousClock()
-    private let start: ContinuousClock.Instant
+    private let start = ContinuousClock.now
     private var meter: ProgressMeter
     private var isDrawn = false
 
     init(unit: String, total: Int) {
-        start = clock.now
         let interval: Duration = StandardError.isTerminal ? .milliseconds(100) : .seconds(1)
         meter = ProgressMeter(unit: unit, total: total, interval: interval)
     }
 
     func update(done: Int) {
-        guard let line = meter.line(done: done, elapsed: clock.now - start) else { return }
+        guard let line = meter.line(done: done, elapsed: ContinuousClock.now - start) else { return }
         // CSI K erases what a longer line left (ECMA-48 §8.3.41).
         StandardError.write(StandardError.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
         isDrawn = true
@@ -30,18 +28,11 @@ final class ProgressLine {
 
 /// The texts of progress, at intervals. Time is an argument.
 struct ProgressMeter {
-    /// The counted things, in the plural.
     let unit: String
     let total: Int
     let interval: Duration
     /// Short jobs show nothing, and the first moments of a long one foretell nothing.
-    private var nextLine = Duration.seconds(1)
-
-    init(unit: String, total: Int, interval: Duration) {
-        self.unit = unit
-        self.total = total
-        self.interval = interval
-    }
+    private(set) var nextLine = Duration.seconds(1)
 
     /// Returns the text for so many done in so much time, or nil if the last text is recent.
     mutating func line(done: Int, elapsed: Duration) -> String? {

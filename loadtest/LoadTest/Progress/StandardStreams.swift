@@ -4,7 +4,6 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// File descriptor 2.
 enum StandardError {
     /// True if it is a screen on which a line can be redrawn.
     static let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import FoundationEssentials
 
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,13 +16,12 @@ struct ReportCommand: ParsableCommand {
             The result may come from a third party: it is checked, and only its numbers and texts appear on the page.
             """)
 
-    @Argument(help: ArgumentHelp("The JSON that http wrote.", valueName: "result.json"))
+    @Argument(help: .value("result.json", "The JSON that http wrote."))
     var result: String
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp(
-            "The file of the page; - is standard output (default: beside the result).", valueName: "path"))
+        help: .value("path", "The file of the page; - is standard output (default: beside the result)."))
     var output: String?
 
     func run() throws {
@@ -39,13 +37,9 @@ enum PageFile {
     }
 
     /// Writes the whole page or nothing.
-    static func write(_ page: String, to path: String) throws(RunResultError) {
+    static func write(_ page: String, to path: String) throws(FileError) {
         if path == "-" { return StandardOutput.write(page) }
-        do {
-            try Data(page.utf8).write(to: URL(filePath: path), options: .atomic)
-        } catch {
-            throw .notWritable(path: path)
-        }
+        try FileError.write(page, to: path)
         StandardError.write("The page is in \(path).\n")
     }
 }

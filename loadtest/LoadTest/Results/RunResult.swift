@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FoundationEssentials
+
 /// The result of one load run: the file that `http` writes and that `report` and `compare` read, described in
 /// `loadtest/schema.json`.
 ///
@@ -157,4 +159,204 @@ extension RunResult {
             case cpuShare = "cpu_share"
         }
     }
+}
+
+extension RunResult {
+    /// Requests that were due after the warm-up, by their ends.
+    ///
+    /// `sent` = `answered` + `failed` + `shed` + `unanswered`.
+    struct Totals: Codable, Hashable, Sendable {
+        /// Requests that were due.
+        var intended: Int
+        var sent: Int
+        /// Answers about the receipt.
+        var answered: Int
+        /// Answers that are errors, and connections that broke.
+        var failed: Int
+        /// Requests that the server rejected because of its load (HTTP 429).
+        var shed: Int
+        /// Requests without an answer at their timeout or at the end of the run.
+        var unanswered: Int
+        /// The average of requests due per second; nil in a closed loop.
+        var targetPerSecond: Double?
+        var achievedPerSecond: Double
+        var sentBytes, receivedBytes: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case intended, sent, answered, failed, shed, unanswered
+            case targetPerSecond = "target_per_second"
+            case achievedPerSecond = "achieved_per_second"
+            case sentBytes = "sent_bytes"
+            case receivedBytes = "received_bytes"
+        }
+    }
+
+    struct Outcome: Codable, Hashable, Sendable {
+        /// Such as `hit_near`, `local`, `shed` or `error`.
+        var outcome: String
+        var count: Int
+        var response: Distribution
+    }
+
+    struct Threshold: Codable, Hashable, Sendable {
+        /// As it was given: `p99<25ms`.
+        var expression: String
+        /// Nil if there was nothing to measure.
+        var measured: Double?
+        /// Of `measured`: `ms`, `%`, `/s`, or empty.
+        var unit: String
+        var met: Bool
+    }
+
+    /// A distribution of times in milliseconds; the figures are nil if there were none.
+    struct Distribution: Hashable, Sendable {
+        var count = 0
+        var mean, minimum, maximum: Double?
+        var p50, p75, p90, p95, p99, p99_9, p99_99: Double?
+        /// (percentile, milliseconds), both rising, as far into the tail as there are enough requests.
+        var percentiles: [Point] = []
+    }
+}
+
+extension RunResult.Distribution: Codable {
+    enum CodingKeys: String, CodingKey {
+        case count, percentiles
+        case mean = "mean_ms"
+        case minimum = "min_ms"
+        case maximum = "max_ms"
+        case p50 = "p50_ms"
+        case p75 = "p75_ms"
+        case p90 = "p90_ms"
+        case p95 = "p95_ms"
+        case p99 = "p99_ms"
+        case p99_9 = "p99_9_ms"
+        case p99_99 = "p99_99_ms"
+    }
+
+    typealias Figure = (key: CodingKeys, words: String, path: any KeyPath<RunResult.Distribution, Double?> & Sendable)
+
+    /// The figures with their names for readers.
+    static let figures: [Figure] = [
+        (.minimum, "fastest", \.minimum), (.mean, "mean", \.mean), (.p50, "p50", \.p50), (.p75, "p75", \.p75),
+        (.p90, "p90", \.p90), (.p95, "p95", \.p95), (.p99, "p99", \.p99), (.p99_9, "p99.9", \.p99_9),
+        (.p99_99, "p99.99", \.p99_99), (.maximum, "slowest", \.maximum),
+    ]
+
+    /// Figures without a value are written as null, so that a reader finds every name.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(count, forKey: .count)
+        for figure in Self.figures { try container.encode(self[keyPath: figure.path], forKey: figure.key) }
+        try container.encode(percentiles, forKey: .percentiles)
+    }
+}
+
+extension RunResult {
+    /// One second of the run. Requests count when they are sent, answers and their latencies when they come.
+    struct Second: Hashable, Sendable {
+        /// From 0, in which the first request was due. Those before `warmup_seconds` are the warm-up.
+        var second: Int
+        /// Requests that were due; nil in a closed loop.
+        var target: Double?
+        var sent = 0
+        var answered = 0
+        var failed = 0
+        var shed = 0
+        /// Of the response; nil if no answer came.
+        var p50, p90, p99, maximum: Double?
+        /// Nil if nothing was sent.
+        var sendLagP99: Double?
+        var outcomes: [String: Int] = [:]
+    }
+
+    /// An event at a moment of the run.
+    struct Mark: Codable, Hashable, Sendable {
+        var atSeconds: Double
+        var text: String
+
+        private enum CodingKeys: String, CodingKey {
+            case atSeconds = "at_seconds"
+            case text
+        }
+    }
+
+    /// A metric of the server, with one set of labels.
+    struct Series: Codable, Hashable, Sendable {
+        var name: String
+        var labels: [String: String] = [:]
+        var kind: Kind
+        var unit: String?
+        /// (second, value) in the order of time, as scraped: a counter's value is the count so far.
+        var points: [Point]
+
+        enum Kind: String, Codable, Sendable {
+            case counter, gauge
+        }
+    }
+
+    /// Two numbers, written as `[x, y]`.
+    struct Point: Hashable, Sendable {
+        var x, y: Double
+    }
+
+    /// A point in time, written as RFC 3339 in UTC: `2026-11-21T18:26:32Z`.
+    struct Moment: Hashable, Sendable {
+        let secondsSince1970: Int
+
+        static var now: Moment { Moment(secondsSince1970: Int(Date().timeIntervalSince1970)) }
+    }
+}
+
+extension RunResult.Second: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case second, target, sent, answered, failed, shed, outcomes
+        case p50 = "p50_ms"
+        case p90 = "p90_ms"
+        case p99 = "p99_ms"
+        case maximum = "max_ms"
+        case sendLagP99 = "send_lag_p99_ms"
+    }
+
+    /// Figures without a value are written as null, so that a reader finds every name.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        let counts: KeyValuePairs<CodingKeys, Int> = [
+            .second: second, .sent: sent, .answered: answered, .failed: failed, .shed: shed,
+        ]
+        let figures: KeyValuePairs<CodingKeys, Double?> = [
+            .target: target, .p50: p50, .p90: p90, .p99: p99, .maximum: maximum, .sendLagP99: sendLagP99,
+        ]
+        for (key, count) in counts { try container.encode(count, forKey: key) }
+        for (key, figure) in figures { try container.encode(figure, forKey: key) }
+        try container.encode(outcomes, forKey: .outcomes)
+    }
+}
+
+extension RunResult.Point: Codable {
+    init(from decoder: any Decoder) throws {
+        let numbers = try [Double](from: decoder)
+        guard numbers.count == 2 else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "a point has two numbers"))
+        }
+        self.init(x: numbers[0], y: numbers[1])
+    }
+
+    func encode(to encoder: any Encoder) throws { try [x, y].encode(to: encoder) }
+}
+
+extension RunResult.Moment: Codable, CustomStringConvertible {
+    /// Reads the one form that is written.
+    init(from decoder: any Decoder) throws {
+        let text = try String(from: decoder), date = try? Date(text, strategy: .iso8601)
+        self.init(secondsSince1970: Int(date?.timeIntervalSince1970 ?? 0))
+        guard description == text else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "is no moment like 2026-11-21T18:26:32Z"))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws { try description.encode(to: encoder) }
+
+    var description: String { Date(timeIntervalSince1970: Double(secondsSince1970)).formatted(.iso8601) }
 }

@@ -6,13 +6,9 @@ internal import JSON
 
 /// Reads results. A file may come from a third party: it is bounded and checked before it is used.
 enum RunResultFile {
-    static func read(_ path: String) throws(RunResultError) -> RunResult {
-        guard let text = try? bytes(of: path) else { throw .notReadable(path: path) }
-        do throws(RunResultFault) {
-            return try read(text)
-        } catch {
-            throw .notResult(path: path, error)
-        }
+    static func read(_ path: String) throws -> RunResult {
+        guard let text = try? bytes(of: path) else { throw FileError.notReadable(path: path) }
+        return try ContentError.naming(path) { () throws(RunResultFault) in try read(text) }
     }
 
     /// Returns at most one byte more than a result may have: the file may be a device without an end.
@@ -45,21 +41,6 @@ enum RunResultFile {
         }
         try limits.check(result, of: tree)
         return result
-    }
-}
-
-/// A file that cannot be read or written.
-enum RunResultError: Error, Hashable, CustomStringConvertible {
-    case notReadable(path: String)
-    case notWritable(path: String)
-    case notResult(path: String, RunResultFault)
-
-    var description: String {
-        switch self {
-        case .notReadable(let path): "Cannot read '\(path)'."
-        case .notWritable(let path): "Cannot write '\(path)'."
-        case .notResult(let path, let fault): "\(path): \(fault)"
-        }
     }
 }
 

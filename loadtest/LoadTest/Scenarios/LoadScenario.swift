@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppleSimulator
+internal import ArgumentParser
+internal import FoundationEssentials
 
 /// A file in loadtest/scenarios/load: a fleet, the load on it, events meanwhile, and thresholds.
 struct LoadScenario: Sendable {
@@ -41,5 +43,127 @@ extension LoadScenario.Action: CustomStringConvertible {
         case .restartGateway(let number): "restart gateway \(number)"
         case .apple: "Apple changes"
         }
+    }
+}
+
+extension LoadScenario {
+    /// Reads a file; errors name it.
+    static func read(_ path: String) throws -> LoadScenario {
+        let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+        let text = try FileError.text(of: path)
+        return try ContentError.naming(path) { () throws(ScenarioError) in try LoadScenario(yaml: text, name: name) }
+    }
+
+    private static let maximumBytes = 1 << 20
+    private static let maximumEvents = 1000
+
+    /// Reads a scenario; an unknown name is an error.
+    init(yaml text: String, name: String) throws(ScenarioError) {
+        guard let root = try YAMLValue.reading(text, maximumBytes: Self.maximumBytes, as: "scenario") else {
+            throw ScenarioError(line: nil, fault: .missing("title"))
+        }
+        let fields = try YAMLFields(root, known: ["title", "fleet", "load", "events", "thresholds"])
+        self.name = name
+        title = try fields.required("title").text()
+        if let value = fields["fleet"] { fleet = try FleetShape(value) }
+        load = try HTTPCommand(scenario: fields.required("load"))
+        let fleet = fleet
+        events = try (fields["events"]?.list() ?? []).prefix(Self.maximumEvents)
+            .map { value throws(ScenarioError) in try Event(value, fleet) }
+            .sorted { $0.seconds < $1.seconds }
+        thresholds = try (fields["thresholds"]?.list() ?? []).map(Self.threshold)
+    }
+
+    private static func threshold(_ value: YAMLValue) throws(ScenarioError) -> Threshold {
+        guard let threshold = Threshold(argument: try value.text()) else {
+            throw value.wrong(needed: "p99<25ms, errors<1%, questions<=100 and the like")
+        }
+        return threshold
+    }
+}
+
+extension FleetShape {
+    fileprivate init(_ value: YAMLValue) throws(ScenarioError) {
+        let fields = try YAMLFields(value, known: ["gateways", "redis", "balancer", "apple", "settings"])
+        gateways = try fields["gateways"]?.integer(in: 1...10) ?? 1
+        hasRedis = try fields["redis"]?.flag() ?? false
+        hasBalancer = try fields["balancer"]?.flag() ?? false
+        guard gateways == 1 || hasBalancer else { throw ScenarioError(line: value.line, fault: .missing("balancer")) }
+        if let value = fields["apple"] { apple = value.scalar == "none" ? nil : try Scenario(value) }
+        if let value = fields["settings"] { settings = try Self.settings(value) }
+    }
+
+    private static func settings(_ value: YAMLValue) throws(ScenarioError) -> [String: String] {
+        var settings: [String: String] = [:]
+        for (key, value) in try value.namedValues() {
+            let name = try key.text()
+            guard name.hasPrefix("GATEWAY_") else { throw key.wrong(needed: "names such as GATEWAY_APPLE_DEADLINE") }
+            settings[name] = try value.text()
+        }
+        return settings
+    }
+}
+
+extension HTTPCommand {
+    /// The options of `http` for the load, with `_` for `-`.
+    private static let scenarioOptions = [
+        "rate", "stages", "duration", "requests", "warmup", "connections", "pipeline", "workers", "arrival", "keys",
+        "zipf", "mix", "fresh_receipts", "receipt_bytes", "mode", "max_age", "seed", "timeout",
+    ]
+
+    /// The URL is not known before the fleet stands.
+    private static let anyURL = "http://127.0.0.1"
+
+    fileprivate init(scenario value: YAMLValue) throws(ScenarioError) {
+        let fields = try YAMLFields(value, known: Self.scenarioOptions)
+        var arguments = [Self.anyURL]
+        for name in fields.present(of: Self.scenarioOptions) {
+            let option = "--" + name.replacing("_", with: "-")
+            arguments += [option, try fields.required(name).text()]
+        }
+        do {
+            self = try Self.parse(arguments)
+        } catch {
+            throw value.wrong(needed: Self.message(for: error))
+        }
+    }
+}
+
+extension LoadScenario.Event {
+    private static let actions = ["kill", "start", "restart", "apple"]
+
+    /// `{at: 10s, kill: redis}`, `{at: 20s, start: redis}`, `{at: 5s, restart: 1}`, `{at: 8s, apple: {faults: [...]}}`.
+    fileprivate init(_ value: YAMLValue, _ fleet: FleetShape) throws(ScenarioError) {
+        let fields = try YAMLFields(value, known: ["at"] + Self.actions)
+        let time = try fields.required("at")
+        guard let moment = TimeSpan(argument: try time.text()) else {
+            throw time.wrong(needed: "a time such as 10s")
+        }
+        seconds = moment.seconds
+        let present = fields.present(of: Self.actions)
+        guard let name = present.first else {
+            throw ScenarioError(line: value.line, fault: .missing(Self.actions.joined(separator: ", ")))
+        }
+        if present.count > 1 { throw ScenarioError(line: value.line, fault: .contradiction(present[0], present[1])) }
+        action = try LoadScenario.Action(name, fields.required(name), fleet)
+    }
+}
+
+extension LoadScenario.Action {
+    fileprivate init(_ name: String, _ value: YAMLValue, _ fleet: FleetShape) throws(ScenarioError) {
+        switch name {
+        case "restart": self = .restartGateway(try value.integer(in: 1...fleet.gateways))
+        case "apple":
+            guard fleet.apple != nil else { throw value.wrong(needed: "a fleet with a simulated Apple") }
+            self = .apple(try Scenario(value))
+        default:
+            guard fleet.hasRedis else { throw value.wrong(needed: "a fleet with redis") }
+            _ = try value.word(as: Server.self)
+            self = name == "kill" ? .killRedis : .startRedis
+        }
+    }
+
+    private enum Server: String, CaseIterable {
+        case redis
     }
 }

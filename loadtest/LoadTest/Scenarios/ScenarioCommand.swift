@@ -27,21 +27,20 @@ struct ScenarioCommand: AsyncParsableCommand {
             schedule, 64 for wrong usage, 130 after ^C.
             """)
 
-    @Argument(help: ArgumentHelp("Scenarios, in the order in which they are run.", valueName: "file"))
+    @Argument(help: .value("file", "Scenarios, in the order in which they are run."))
     var files: [String]
 
     @OptionGroup var gateway: GatewayProgram
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp(
-            "Write each result as FOLDER/NAME.json, for 'report' and 'compare'.", valueName: "folder"))
+        help: .value("folder", "Write each result as FOLDER/NAME.json, for 'report' and 'compare'."))
     var output: String?
 
-    @Option(help: ArgumentHelp("Make all times so much longer; 0.2 is a fifth.", valueName: "factor"))
+    @Option(help: .value("factor", "Make all times so much longer; 0.2 is a fifth."))
     var scale = 1.0
 
-    @Option(help: ArgumentHelp("Make all rates so much higher.", valueName: "factor"))
+    @Option(help: .value("factor", "Make all rates so much higher."))
     var rateScale = 1.0
 
     func validate() throws {

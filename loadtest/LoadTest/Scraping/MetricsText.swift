@@ -17,7 +17,7 @@ struct MetricsText: Hashable, Sendable {
         var samples: [Sample] = []
         for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             do throws(MetricsFault.Rule) {
-                var reader = MetricsLine(line, limits)
+                var reader = MetricsLine(rest: line, limits: limits)
                 guard let sample = try reader.sample() else { continue }
                 guard samples.count < limits.samples else { throw .tooMany }
                 samples.append(sample)
@@ -53,13 +53,8 @@ struct MetricsFault: Error, Hashable, CustomStringConvertible {
 
 /// Reads one line from the left.
 struct MetricsLine {
-    private var rest: ArraySlice<UInt8>
-    private let limits: MetricsLimits
-
-    init(_ line: ArraySlice<UInt8>, _ limits: MetricsLimits) {
-        rest = line
-        self.limits = limits
-    }
+    private(set) var rest: ArraySlice<UInt8>
+    let limits: MetricsLimits
 
     /// Reads the sample of the line; nil for comments and empty lines.
     mutating func sample() throws(MetricsFault.Rule) -> MetricsText.Sample? {

@@ -26,27 +26,28 @@ struct SearchCommand: AsyncParsableCommand {
     @OptionGroup var traffic: TrafficOptions
 
     @Option(
-        help: ArgumentHelp(
-            "Thresholds, separated by commas: of p50 to p99.99, mean, max (us, ms, s), errors, shed (%), rate.",
-            valueName: "p99<25ms,..."))
+        help: .value(
+            "p99<25ms,...",
+            "Thresholds, separated by commas: of p50 to p99.99, mean, max (us, ms, s), errors, shed "
+                + "(%), rate."))
     var slo: ObjectiveOption
 
-    @Option(help: ArgumentHelp("The first rate.", valueName: "rate"))
+    @Option(help: .value("rate", "The first rate."))
     var from = RateOption.perSecond(500)
 
-    @Option(help: ArgumentHelp("The highest rate.", valueName: "rate"))
+    @Option(help: .value("rate", "The highest rate."))
     var maxRate = RateOption.perSecond(1_000_000)
 
-    @Option(help: ArgumentHelp("The measured time of each step.", valueName: "time"))
+    @Option(help: .value("time", "The measured time of each step."))
     var stepDuration = TimeSpan(seconds: 5)
 
-    @Option(help: ArgumentHelp("The warm-up of each step, which is not measured.", valueName: "time"))
+    @Option(help: .value("time", "The warm-up of each step, which is not measured."))
     var warmup = TimeSpan(seconds: 1)
 
-    @Option(help: ArgumentHelp("The precision of the result.", valueName: "percent"))
+    @Option(help: .value("percent", "The precision of the result."))
     var precision = 5.0
 
-    @Option(help: ArgumentHelp("The highest number of rates tried.", valueName: "count"))
+    @Option(help: .value("count", "The highest number of rates tried."))
     var maxSteps = 20
 
     @Option(help: "The format of the result on standard output.")
@@ -75,9 +76,7 @@ struct SearchCommand: AsyncParsableCommand {
         guard case .perSecond(let from) = from, case .perSecond(let to) = maxRate, from <= to else { return nil }
         return (from, to)
     }
-}
 
-extension SearchCommand {
     private func search() async throws -> SearchReport {
         guard let bounds else { throw ExitCode.validationFailure }
         var search = RateSearch(
@@ -97,12 +96,12 @@ extension SearchCommand {
             report.steps.append(SearchReport.Step(result))
             show(report.steps.last?.line ?? "")
             if let end = Self.end(result) {
-                (report.rate, report.end) = (search.passed, end)
+                (report.ratePerSecond, report.end) = (search.passed, end)
                 return report
             }
             search.tried(rate, passed: result.verdict == .passed)
         }
-        (report.rate, report.end) = (search.passed, Self.end(search))
+        (report.ratePerSecond, report.end) = (search.passed, Self.end(search))
         return report
     }
 
@@ -153,25 +152,66 @@ extension SearchCommand {
 }
 
 /// The thresholds of `--slo`.
-struct ObjectiveOption: Hashable, Sendable {
+struct ObjectiveOption: Hashable, Sendable, ExpressibleByArgument {
     let thresholds: [Threshold]
-}
 
-extension ObjectiveOption: ExpressibleByArgument {
     /// Reads `p99<25ms,errors<0.1%`.
     init?(argument: String) {
         let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
-        let thresholds = parts.compactMap { Threshold(argument: String($0)) }
+        thresholds = parts.compactMap { Threshold(argument: String($0)) }
         guard thresholds.count == parts.count else { return nil }
-        self.init(thresholds: thresholds)
     }
 }
 
-extension RateOption: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .perSecond(let rate): PlainNumber.text(rate)
-        case .max: "max"
+/// A search for the highest rate that passes: it doubles the rate until one fails, then halves the gap; if the first
+/// rate fails, it halves that. No rate is tried twice.
+struct RateSearch: Hashable, Sendable {
+    /// The gap at which the search ends, as a share of the highest rate that passed.
+    let precision: Double
+    let maximumRate: Double
+    let maximumSteps: Int
+
+    /// The highest rate that passed, and the lowest that failed.
+    private(set) var passed: Double?
+    private(set) var failed: Double?
+    private(set) var steps = 0
+    private let first: Double
+
+    init(from first: Double, to maximumRate: Double, precision: Double, maximumSteps: Int) {
+        self.first = min(first, maximumRate)
+        self.maximumRate = maximumRate
+        self.precision = precision
+        self.maximumSteps = maximumSteps
+    }
+
+    /// The next rate; nil if the search is over.
+    var next: Double? {
+        guard steps < maximumSteps else { return nil }
+        switch (passed, failed) {
+        case (nil, nil): return first
+        case (let passed?, nil): return passed < maximumRate ? min(2 * passed, maximumRate) : nil
+        case (nil, let failed?): return failed > Self.minimumRate ? max(Self.minimumRate, (failed / 2).rounded()) : nil
+        case (let passed?, let failed?):
+            return failed - passed > gap ? ((passed + failed) / 2).rounded() : nil
         }
     }
+
+    /// The gap at which the search ends; rates are whole numbers.
+    private var gap: Double { max(1, precision * (passed ?? 0)) }
+
+    /// The approximate number of rates left; nil before a rate has failed.
+    var remainingSteps: Int? {
+        guard let passed, let failed else { return nil }
+        var rest = failed - passed, steps = 0
+        while rest > gap, steps + self.steps < maximumSteps { (rest, steps) = (rest / 2, steps + 1) }
+        return steps
+    }
+
+    mutating func tried(_ rate: Double, passed hasPassed: Bool) {
+        steps += 1
+        if hasPassed { passed = max(rate, passed ?? rate) } else { failed = min(rate, failed ?? rate) }
+    }
+
+    /// The lowest rate, in requests per second.
+    private static let minimumRate = 1.0
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The result of a search, with every rate that was tried.
-struct SearchReport: Codable, Hashable, Sendable {
+struct SearchReport: Encodable, Hashable, Sendable {
     /// The version of the format.
     var schema = 1
     var kind = "search"
@@ -10,12 +10,12 @@ struct SearchReport: Codable, Hashable, Sendable {
     /// The thresholds of each step.
     var slo: [String]
     /// The highest rate that met all thresholds; nil if none did.
-    var rate: Double?
+    var ratePerSecond: Double?
     var end: End
     var steps: [Step] = []
 
     /// The reason for the end of the search.
-    enum End: String, Codable, Sendable {
+    enum End: String, Encodable, Sendable {
         /// The gap to the lowest rate that failed is small enough.
         case found
         /// The highest rate allowed met all thresholds.
@@ -28,47 +28,31 @@ struct SearchReport: Codable, Hashable, Sendable {
         case interrupted
     }
 
-    struct Step: Codable, Hashable, Sendable {
-        var target: Double
-        var achieved: Double
-        var p50: Double?
-        var p99: Double?
-        /// In percent.
-        var errors: Double
-        var sendLagP99: Double?
+    struct Step: Encodable, Hashable, Sendable {
+        var targetPerSecond, achievedPerSecond: Double
+        var p50Ms, p99Ms: Double?
+        var errorsPercent: Double
+        var sendLagP99Ms: Double?
         var verdict: RunResult.Verdict
         var reasons: [String]
-
-        private enum CodingKeys: String, CodingKey {
-            case target = "target_per_second"
-            case achieved = "achieved_per_second"
-            case p50 = "p50_ms"
-            case p99 = "p99_ms"
-            case errors = "errors_percent"
-            case sendLagP99 = "send_lag_p99_ms"
-            case verdict, reasons
-        }
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case schema, kind, url, slo, end, steps
-        case rate = "rate_per_second"
     }
 }
 
 extension SearchReport.Step {
     init(_ result: RunResult) {
         self.init(
-            target: result.totals.targetPerSecond ?? 0, achieved: result.totals.achievedPerSecond,
-            p50: result.response.p50, p99: result.response.p99, errors: result.errorPercent,
-            sendLagP99: result.generator.sendLag.p99, verdict: result.verdict, reasons: result.verdictReasons)
+            targetPerSecond: result.totals.targetPerSecond ?? 0, achievedPerSecond: result.totals.achievedPerSecond,
+            p50Ms: result.response.p50, p99Ms: result.response.p99, errorsPercent: result.errorPercent,
+            sendLagP99Ms: result.generator.sendLag.p99, verdict: result.verdict, reasons: result.verdictReasons)
     }
 
     /// A row for readers, as wide as the header.
     var line: String {
-        let latencies = [p50, p99].map { $0?.fourDigits ?? "–" }
-        let cells =
-            [target.asRate, achieved.asRate] + latencies + [errors.fourDigits + " %", sendLagP99?.fourDigits ?? "–"]
+        let (p50, p99, lag) = (p50Ms?.fourDigits, p99Ms?.fourDigits, sendLagP99Ms?.fourDigits)
+        let cells = [
+            targetPerSecond.asRate, achievedPerSecond.asRate, p50 ?? "–", p99 ?? "–", errorsPercent.fourDigits + " %",
+            lag ?? "–",
+        ]
         let title = verdict == .passed ? "met" : verdict == .thresholdMissed ? "missed" : verdict.title
         let rest = [title, reasons.joined(separator: "; ")].filter { !$0.isEmpty }
         return Self.columns(cells) + "  " + rest.joined(separator: ": ")
@@ -85,7 +69,7 @@ extension SearchReport {
     /// The last line for readers.
     var conclusion: String {
         let wanted = slo.joined(separator: ", ")
-        let found = rate.map { "\($0.asRate) requests/s" }
+        let found = ratePerSecond.map { "\($0.asRate) requests/s" }
         switch end {
         case .found: return "\(found ?? "0") meet \(wanted)"
         case .maximumRate: return "\(found ?? "0") meet \(wanted); more was not tried (--max-rate)"
@@ -102,7 +86,7 @@ extension SearchReport {
         switch end {
         case .interrupted: 130
         case .generatorOverloaded: 98
-        case .found, .maximumRate, .maximumSteps, .nothing: rate == nil ? 99 : 0
+        case .found, .maximumRate, .maximumSteps, .nothing: ratePerSecond == nil ? 99 : 0
         }
     }
 }

@@ -30,7 +30,6 @@ struct ReceiptFactory: Sendable {
     /// With yearly periods, more would reach back beyond the Middle Ages.
     private static let maximumPurchases = 1000
 
-    /// Makes receipts that are sent again and again.
     func repeated(_ count: Int, made: (Int) -> Void) async -> [PooledRequest] {
         await make(count, made) { [self] in Self.receipt(pki, seed, "load \($0)", purchases, receiptType) }
     }

@@ -4,7 +4,6 @@
 internal import NIOCore
 internal import ReceiptForge
 
-/// The requests that workers choose from.
 struct ReceiptPools: Sendable {
     var repeated: [PooledRequest]
     /// Requests that are sent once each, as long as there are some.

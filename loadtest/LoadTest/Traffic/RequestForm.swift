@@ -20,7 +20,6 @@ struct RequestForm: Sendable {
         closing = "\"" + (isApples ? "" : modeMember + (maximumAge.map { #","max_age":\#($0)"# } ?? "")) + "}"
     }
 
-    /// Returns the whole request that carries this receipt in base64.
     func request(_ receipt: String) -> ByteBuffer {
         let length = bodyOverhead + receipt.utf8.count
         return ByteBuffer(string: head + "Content-Length: \(length)\r\n\r\n" + body(receipt))
@@ -28,16 +27,13 @@ struct RequestForm: Sendable {
 
     func body(_ receipt: String) -> String { opening + receipt + closing }
 
-    /// The bytes of a body beside its receipt.
     var bodyOverhead: Int { opening.utf8.count + closing.utf8.count }
 
-    /// Returns the range of the receipt in one of these requests.
     func receiptRange(in request: ByteBuffer, receiptBytes: Int) -> Range<Int> {
         let end = request.writerIndex - closing.utf8.count
         return end - receiptBytes..<end
     }
 
-    /// Returns a request with any body, or with none.
     static func request(
         _ method: String, _ target: LoadTarget, _ fields: [HeaderField], body: [UInt8]?
     ) -> ByteBuffer {

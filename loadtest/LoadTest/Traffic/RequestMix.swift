@@ -6,7 +6,6 @@ internal import Glibc
 
 /// The kind of receipt that a request carries; the raw values are those of `--mix`.
 enum RequestKind: String, CaseIterable, Sendable {
-    /// One of the receipts that are sent again and again.
     case repeated = "repeat"
     /// Genuine, and never sent before.
     case fresh
@@ -23,7 +22,6 @@ enum VerifyMode: String, CaseIterable, Hashable, Sendable, ExpressibleByArgument
     /// Apple if it matters, else the receipt.
     case auto
     case local
-    /// Apple.
     case apple
 }
 
@@ -36,22 +34,6 @@ struct RequestMix: Hashable, Sendable {
     static func only(_ kind: RequestKind) -> RequestMix {
         RequestMix(shares: RequestKind.allCases.map { $0 == kind ? 1 : 0 })
     }
-
-    private init(shares: [Double]) {
-        self.shares = shares
-    }
-
-    /// Takes shares that make 1; a missing rest is `repeated`, unless its share is given.
-    init?(_ given: [RequestKind: Double]) {
-        var given = given
-        let sum = given.values.reduce(0, +)
-        guard given.values.allSatisfy({ (0...1).contains($0) }), sum <= 1 + Self.tolerance else { return nil }
-        if given[.repeated] == nil { given[.repeated] = max(0, 1 - sum) }
-        guard abs(given.values.reduce(0, +) - 1) <= Self.tolerance else { return nil }
-        shares = RequestKind.allCases.map { given[$0] ?? 0 }
-    }
-
-    private static let tolerance = 1e-9
 
     subscript(_ kind: RequestKind) -> Double {
         zip(RequestKind.allCases, shares).first { $0.0 == kind }?.1 ?? 0
@@ -68,7 +50,6 @@ struct RequestMix: Hashable, Sendable {
         return RequestKind.allCases.last { self[$0] > 0 } ?? .repeated
     }
 
-    /// The shares above 0 by name.
     var byName: [String: Double] {
         Dictionary(
             uniqueKeysWithValues: zip(RequestKind.allCases, shares).filter { $0.1 > 0 }.map { ($0.rawValue, $1) })
@@ -76,6 +57,18 @@ struct RequestMix: Hashable, Sendable {
 }
 
 extension RequestMix: ExpressibleByArgument {
+    /// Takes shares that make 1; a missing rest is `repeated`, unless its share is given.
+    init?(_ given: [RequestKind: Double]) {
+        var given = given
+        let sum = given.values.reduce(0, +)
+        guard given.values.allSatisfy({ (0...1).contains($0) }), sum <= 1 + Self.tolerance else { return nil }
+        if given[.repeated] == nil { given[.repeated] = max(0, 1 - sum) }
+        guard abs(given.values.reduce(0, +) - 1) <= Self.tolerance else { return nil }
+        self.init(shares: RequestKind.allCases.map { given[$0] ?? 0 })
+    }
+
+    private static let tolerance = 1e-9
+
     /// Reads `repeat=0.9,fresh=0.05,forged=0.05`.
     init?(argument: String) {
         var given: [RequestKind: Double] = [:]

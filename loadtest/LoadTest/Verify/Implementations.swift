@@ -17,7 +17,6 @@ enum Implementation: String, CaseIterable, Encodable, Sendable {
     /// Decoding the receipt's base64 text, which comes before all of these and is in none of them.
     case base64
 
-    /// The name in error messages.
     var name: String {
         switch self {
         case .warm: "the verifier with a warm chain"
@@ -32,7 +31,6 @@ enum Implementation: String, CaseIterable, Encodable, Sendable {
 /// An implementation rejected a genuine receipt; its speed would mean nothing.
 struct RefusedReceipt: Error, Hashable, CustomStringConvertible {
     let implementation: Implementation
-    /// The number of purchases in the receipt.
     let purchases: Int
 
     var description: String {
@@ -70,7 +68,6 @@ struct TestBench: Sendable {
     private let signerKey: SignerKey
     private let roots: RootStore
 
-    /// Makes the authority of this seed.
     init(seed: UInt64) throws {
         pki = ForgedPKI(seed: seed)
         var trustStore = TrustStore(anchors: [])
@@ -111,4 +108,64 @@ struct TestBench: Sendable {
             throw RefusedReceipt(implementation: .warm, purchases: samples.purchases)
         }
     }
+}
+
+/// A receipt to verify, and the parts of it that the crypto floor works on.
+///
+/// A class, so that handing one to an implementation costs one reference and no more.
+final class SampleReceipt: Sendable {
+    let der: [UInt8]
+    /// The receipt as requests carry it.
+    let base64: [UInt8]
+    let content: [UInt8]
+    let signature: [UInt8]
+    let bundleID: String
+    let purchases: Int
+
+    /// Takes a receipt apart with OpenSSL, so that the floor depends on no other parser; nil if OpenSSL cannot.
+    init?(der: [UInt8], bundleID: String, purchases: Int) {
+        guard let message = CMSMessage(der: der), let content = message.content, let signature = message.signature
+        else { return nil }
+        self.der = der
+        base64 = Array(ForgedEvidence.der(der).base64.utf8)
+        self.content = content
+        self.signature = signature
+        self.bundleID = bundleID
+        self.purchases = purchases
+    }
+}
+
+/// Distinct receipts with the same number of purchases, at least one.
+struct SampleReceipts: Sendable {
+    let purchases: Int
+    let all: [SampleReceipt]
+
+    var meanByteCount: Int { mean(of: \.der.count) }
+    var meanBase64ByteCount: Int { mean(of: \.base64.count) }
+
+    private func mean(of size: KeyPath<SampleReceipt, Int>) -> Int {
+        all.map { $0[keyPath: size] }.reduce(0, +) / all.count
+    }
+}
+
+extension SampleReceipts {
+    /// Makes receipts; the same seed gives the same ones.
+    init(count: Int, purchases: Int, signedBy pki: ForgedPKI, seed: UInt64) throws(SampleError) {
+        self.purchases = purchases
+        var receipts: [SampleReceipt] = []
+        for number in 1...count {
+            var generator = SplitMix64(seed: seed, purpose: "\(purchases) purchases, receipt \(number)")
+            let contents = ReceiptContents.random(using: &generator, purchases: purchases)
+            let receipt = SampleReceipt(
+                der: pki.sign(contents), bundleID: contents.bundleID, purchases: contents.purchases.count)
+            guard let receipt else { throw SampleError() }
+            receipts.append(receipt)
+        }
+        all = receipts
+    }
+}
+
+/// OpenSSL does not read the forge's receipts.
+struct SampleError: Error, Hashable, CustomStringConvertible {
+    var description: String { "OpenSSL cannot read a receipt that was just made; this is a bug, please report it." }
 }

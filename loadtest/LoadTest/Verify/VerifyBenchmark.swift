@@ -5,12 +5,9 @@ internal import NIOCore
 internal import NIOPosix
 
 struct VerifyPlan: Hashable, Sendable {
-    /// The sizes of receipts, in purchases.
     var purchases = [1, 3, 9, 187]
     var threads = [1]
-    /// The time of each implementation in each case.
     var duration = Duration.seconds(1)
-    /// The number of distinct receipts of each size.
     var receipts = 64
     /// The origin of authority and receipts.
     var seed: UInt64 = 1
@@ -27,13 +24,11 @@ struct VerifyPlan: Hashable, Sendable {
     var turns: Int { purchases.count * entrants.count * rounds }
 }
 
-/// An implementation on a number of threads.
 struct Entrant: Hashable, Sendable {
     let implementation: Implementation
     let threads: Int
 }
 
-/// Makes, checks and measures as a plan says.
 struct VerifyBenchmark {
     let plan: VerifyPlan
 
@@ -63,20 +58,13 @@ struct VerifyBenchmark {
 }
 
 /// The rates of one entrant, round by round, in receipts per second.
-struct Rates: Hashable, Sendable {
-    private(set) var slices: [Double]
+typealias Rates = [Double]
 
-    init(_ slices: [Double] = []) {
-        self.slices = slices
-    }
-
-    mutating func append(_ rate: Double) {
-        slices.append(rate)
-    }
-
-    /// The middle one, or the mean of the two in the middle: unmoved by turns that the machine spent on others.
+extension [Double] {
+    /// The middle one, or the mean of the two in the middle: unmoved by turns that the machine spent on others; 0 for
+    /// none.
     var median: Double {
-        let sorted = slices.sorted()
+        let sorted = sorted()
         guard let last = sorted.indices.last else { return 0 }
         return (sorted[last / 2] + sorted[(last + 1) / 2]) / 2
     }
@@ -85,12 +73,7 @@ struct Rates: Hashable, Sendable {
     ///
     /// A shared machine may be fast in some rounds and slow in others; the medians of two entrants can then stem from
     /// different ones, and their ratio from neither.
-    func ratio(to other: Rates) -> Double {
-        Rates(zip(slices, other.slices).map { $0 / $1 }).median
-    }
-
-    var lowest: Double { slices.min() ?? 0 }
-    var highest: Double { slices.max() ?? 0 }
+    func ratio(to other: [Double]) -> Double { zip(self, other).map { $0 / $1 }.median }
 }
 
 /// The rates of all entrants for receipts of one size.
@@ -119,7 +102,6 @@ struct Slice: Sendable {
         return measurements
     }
 
-    /// Returns the rate of all threads together.
     func receiptsPerSecond(of entrant: Entrant) throws -> Double {
         let rates = try Threads(count: entrant.threads).run { thread in
             // Each thread begins elsewhere, so that two do not pull at one receipt.

@@ -6,7 +6,7 @@ internal import NIOCore
 extension Bench {
     /// Measures the most expensive of the bodies that are read on an event loop, where other connections wait.
     func measureBodies() async throws {
-        try await withGateway { server in
+        try await withGateway { server, _ in
             var most = 0.0
             for body in ExpensiveBody.all {
                 let milliseconds = try await milliseconds(of: body, at: server)

@@ -11,7 +11,7 @@ extension Bench {
             "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "\(plan.idleConnections + 1000)",
             "GATEWAY_HTTP_DEADLINES_HEADERS": "2m", "GATEWAY_HTTP_DEADLINES_IDLE": "2m",
         ]
-        try await withGateway(settings) { server in
+        try await withGateway(settings) { server, _ in
             try await turn(server, repeatedTraffic, seconds: plan.warmupSeconds)
             let before = server.processes.residentBytes
             let (resident, open) = try await whileIdle(server) {
@@ -45,9 +45,8 @@ extension Bench {
 
     private static let openingRate = 2000.0
 
-    /// Measures the growth of memory under a steady load.
     func measureGrowth() async throws {
-        try await withGateway { server in
+        try await withGateway { server, _ in
             let rate = try await saturation(of: server).requestsPerSecond / 2, seconds = 60 * plan.minutes
             let load = try openPlan(for: server.port, rate: rate, seconds: seconds)
             let interval = max(0.2, seconds / Double(Self.looks))
@@ -76,7 +75,7 @@ extension Bench {
     /// Measures the memory that many distinct receipts leave behind beyond the cache's size.
     func measureChurn() async throws {
         let size = plan.churnCacheMebibytes
-        try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "\(size)MiB"]) { server in
+        try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "\(size)MiB"]) { server, _ in
             var before = 0, done = 0
             while done < plan.churnReceipts {
                 try await cores.useAll()
@@ -109,7 +108,6 @@ extension Bench {
 }
 
 struct MemoryPoint: Hashable, Sendable {
-    /// The time since the beginning.
     let seconds: Double
     let residentBytes: Int
 

@@ -5,9 +5,7 @@ extension Bench {
     /// Measures near-cache hits beside servers that verify nothing, all with the same requests and answers, and beside
     /// gateways that log fewer requests or none.
     func measureNear() async throws {
-        try await ProgramGroup().whileRunning { group in
-            let gateway = BenchServer(try await group.add(startGateway()))
-            try await cores.useGenerators()
+        try await withGateway { gateway, group in
             let warm = try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
             let upstream = try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.generator))
             let behind = ProcessTree(root: upstream.program.processIdentifier)
@@ -29,7 +27,6 @@ extension Bench {
             report.servers += turns.rows
             add(turns)
         }
-        try await cores.useAll()
     }
 
     /// The share of its core that an idle upstream may use.

@@ -4,9 +4,7 @@
 extension Bench {
     /// Measures p99 at half of saturation for the gateway and for a bare handler, whose wait no gateway can avoid.
     func measureTail() async throws {
-        try await ProgramGroup().whileRunning { group in
-            let gateway = BenchServer(try await group.add(startGateway()))
-            try await cores.useGenerators()
+        try await withGateway { gateway, group in
             let saturation = try await saturation(of: gateway)
             let answerBytes = saturation.answerBytes, rate = saturation.requestsPerSecond / 2
             let ceiling = BenchServer(
@@ -18,7 +16,6 @@ extension Bench {
             }
             add(ours, bare, rate: rate)
         }
-        try await cores.useAll()
     }
 
     private func tail(of server: BenchServer, rate: Double) async throws -> LoadMeasurements {
@@ -57,7 +54,7 @@ extension Bench {
 
     /// Measures a thousand genuine requests a second, alone and beside twice as many forged ones as can be rejected.
     func measureFlood() async throws {
-        try await withGateway { server in
+        try await withGateway { server, _ in
             let flood = traffic(ReceiptPools(repeated: repeated), .only(.forged))
             try await turn(server, repeatedTraffic, seconds: plan.warmupSeconds)
             let refused = try await turn(server, flood, seconds: plan.seconds).requestsPerSecond

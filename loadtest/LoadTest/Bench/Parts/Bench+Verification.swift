@@ -9,10 +9,8 @@ extension Bench {
         let pool = await factory.fresh(plan.distinctReceipts) { _ in }
         let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh))
         let floor = try floor()
-        try await ProgramGroup().whileRunning { group in
-            // A near cache that holds far fewer than come between two requests with the same receipt.
-            let gateway = BenchServer(try await group.add(startGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"])))
-            try await cores.useGenerators()
+        // A near cache that holds far fewer than come between two requests with the same receipt.
+        try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"]) { gateway, group in
             let warm = try await turn(gateway, source, seconds: plan.warmupSeconds)
             var sent = warm.requests
             let nio = BenchServer(
@@ -32,7 +30,6 @@ extension Bench {
             }
             add(turns, floors)
         }
-        try await cores.useAll()
     }
 
     private func floor() throws -> Slice {
@@ -69,9 +66,7 @@ extension Bench {
 
 extension Rates {
     /// Returns the rates of requests that pass both: the times add up, run by run.
-    func combined(with other: Rates) -> Rates {
-        Rates(zip(slices, other.slices).map { 1 / (1 / $0 + 1 / $1) })
-    }
+    func combined(with other: Rates) -> Rates { zip(self, other).map { 1 / (1 / $0 + 1 / $1) } }
 }
 
 extension Bench {

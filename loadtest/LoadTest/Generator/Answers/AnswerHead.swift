@@ -1,10 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parts of an answer's head that matter to a load tester.
 struct AnswerHead: Sendable {
     var status = 0
-    /// True if no other answer follows.
     var isLast = false
     private(set) var cache: CacheStatus = []
     private var length: Int?
@@ -14,9 +12,7 @@ struct AnswerHead: Sendable {
     enum Body: Hashable {
         case none
         case length(Int)
-        /// It ends with an empty chunk.
         case chunked
-        /// It ends with the connection.
         case untilEnd
     }
 
@@ -28,9 +24,7 @@ struct AnswerHead: Sendable {
         guard let length else { return .untilEnd }
         return length == 0 ? .none : .length(length)
     }
-}
 
-extension AnswerHead {
     /// `HTTP/1.1 200 OK`, without the line's end.
     mutating func readStatusLine(_ line: Span<UInt8>) throws(AnswerFault) {
         guard line.count >= 12, line.starts(with: "HTTP/1."), line[8] == UInt8(ascii: " ") else {
@@ -100,10 +94,9 @@ struct CacheStatus: OptionSet, Sendable {
     /// The request waited for another one's answer.
     static let collapsed = CacheStatus(rawValue: 2)
 
-    init(rawValue: UInt8) {
-        self.rawValue = rawValue
-    }
+}
 
+extension CacheStatus {
     /// Reads a field's value: the parameters behind the cache's name that consist of a name alone.
     init(field: Span<UInt8>) {
         self = []

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The kept parts of an answer.
 struct Answer: Hashable, Sendable {
     let status: Int
     let outcome: Outcome
@@ -121,7 +120,6 @@ extension AnswerReader {
         return false
     }
 
-    /// Returns whether the answer ends with its head.
     private mutating func endHead() throws(AnswerFault) -> Bool {
         guard head.status != 101 else { throw .switchedProtocol }
         if head.status < 200 {
@@ -215,7 +213,6 @@ enum AnswerFault: Error, Hashable, Sendable {
     case malformedChunk
     /// RFC 9110 §15.2.2: no request asked for another protocol.
     case switchedProtocol
-    /// A line, a head or a trailer exceeds its limit.
     case headTooLarge
     case bodyTooLarge
     case tooManyInterimAnswers

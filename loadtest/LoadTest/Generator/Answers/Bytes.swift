@@ -23,12 +23,10 @@ extension UInt8 {
         }
     }
 
-    /// The small letter of an ASCII letter; anything else as it is.
     var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
 extension Span<UInt8> {
-    /// Returns the first position of a byte, from a position on.
     func index(of byte: UInt8, from start: Int) -> Int? {
         var index = start
         while index < count {
@@ -65,7 +63,6 @@ extension Span<UInt8> {
         return false
     }
 
-    /// The bytes without spaces and tabs at both ends.
     var trimmed: Span<UInt8> {
         @_lifetime(copy self)
         get {

@@ -8,7 +8,6 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
     case hitShared = "hit_shared"
     /// From the receipt alone.
     case local
-    /// From Apple.
     case upstream
     /// From another request to Apple about the same.
     case collapsed
@@ -25,7 +24,6 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
     /// Another status, or no answer.
     case error
 
-    /// The position among all cases.
     var index: Int {
         // The synthesized search through `allCases` would cost more than reading the answer.
         switch self {
@@ -43,9 +41,7 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
         case .error: 11
         }
     }
-}
 
-extension Outcome {
     /// Classifies an answer by its status, its field Cache-Status and the beginning of its body.
     init(status: Int, cache: CacheStatus, opening: Span<UInt8>) {
         switch status {

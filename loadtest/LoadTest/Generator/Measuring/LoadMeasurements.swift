@@ -16,7 +16,6 @@ struct RequestCounts: Hashable, Sendable {
     /// Requests that got another error of the server's, or lost their connection.
     var failed = 0
     var timedOut = 0
-    /// Requests without a connection in time.
     var unsent = 0
     /// Requests that the early end of the run cut off.
     var abandoned = 0
@@ -87,7 +86,6 @@ struct SecondSlice: Sendable {
     /// The number of the second from 0 on, which begins with the first request, be it for warming up.
     var second: Int
     var counts = RequestCounts()
-    /// The response times of the answers in this second.
     var response = Latencies()
     /// The lateness of the requests that were taken up in it.
     var sendLag = Latencies()
@@ -115,11 +113,9 @@ struct LoadMeasurements: Sendable {
     var service = Latencies()
     /// The times from the moment a request was due to the moment its worker took it up, with a connection free or not.
     var sendLag = Latencies()
-    /// The response times by outcome, in the order of all cases.
     var byOutcome = Outcome.allCases.map { _ in Latencies() }
     var statuses: [Int: Int] = [:]
     var failures: [Failure: Int] = [:]
-    /// The processor time of the workers' threads.
     var cpuSeconds = 0.0
     /// The time for which those threads were ready to run while others had the cores.
     var readySeconds = 0.0
@@ -140,13 +136,9 @@ struct LoadMeasurements: Sendable {
         reconnects += other.reconnects
         seconds = max(seconds, other.seconds)
     }
-}
 
-extension LoadMeasurements {
-    /// The rate of `answered` requests.
     var answersPerSecond: Double? { seconds > 0 ? Double(counts.answered) / seconds : nil }
 
-    /// The share of requests that their worker took up late.
     var lateShare: Double { counts.intended > 0 ? Double(counts.late) / Double(counts.intended) : 0 }
 
     /// Returns the processor time of the workers, as a share of a core for each.

@@ -11,7 +11,6 @@ struct Recorder: Sendable {
         late = limits.late.nanoseconds
     }
 
-    /// Ends the current second if a later one has begun, and returns it.
     mutating func turn(to second: Int) -> SecondSlice? {
         guard second > slice.second else { return nil }
         let finished = slice
@@ -100,7 +99,6 @@ struct Recorder: Sendable {
         if let service { measurements.service.record(service) }
     }
 
-    /// The purpose of a request.
     enum Role {
         case measured
         /// To warm the server up: it stands in the seconds, and in no sum.

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FoundationEssentials
+
 struct LoadPlan: Sendable {
     var target: LoadTarget
     /// The certificates that the target may prove its name with, if the URL is https.
@@ -11,15 +13,12 @@ struct LoadPlan: Sendable {
     var isClosed = false
     /// The length of a closed loop's recorded part; an open loop takes as long as its stages.
     var closedSeconds = 10.0
-    /// The time of sending before anything is recorded.
     var warmupSeconds = 0.0
     /// The number of requests that ends the recorded part.
     var maximumRequests: Int?
     /// The number of all workers together.
     var connections = 64
-    /// The number of requests under way on one connection.
     var pipelining = 1
-    /// The number of threads that send and receive.
     var workers = 1
     /// True if those threads leave the core to every other that wants it.
     var givesWay = false
@@ -33,7 +32,7 @@ struct LoadPlan: Sendable {
     /// The length of the recorded part; infinite if only a number of requests ends it.
     var seconds: Double {
         guard let maximumRequests, !isClosed else { return isClosed ? closedSeconds : schedule.curve.seconds }
-        var cursor = RateCursor(schedule.curve)
+        var cursor = RateCursor(curve: schedule.curve)
         return cursor.time(ofCount: Double(maximumRequests)) ?? schedule.curve.seconds
     }
 
@@ -44,7 +43,6 @@ struct LoadPlan: Sendable {
 struct Completion: Sendable {
     /// The time from the moment the request was due.
     let latency: Duration
-    /// Nil without an answer.
     let status: Int?
     /// The beginning of the answer's body, of as many bytes as the plan's limits say.
     let opening: [UInt8]
@@ -53,7 +51,6 @@ struct Completion: Sendable {
 struct LoadSchedule: Hashable, Sendable {
     let curve: RateCurve
     let pattern: ArrivalPattern
-    /// The rate while warming up.
     let first: Double
 }
 
@@ -63,9 +60,7 @@ struct GeneratorLimits: Hashable, Sendable {
     var maximumWaiting = 200_000
     /// The requests that are taken up at once; then answers are read.
     var maximumBatch = 1000
-    /// The lateness beyond which a request counts as late.
     var late = Duration.milliseconds(5)
-    /// The share of late requests up to which a schedule was kept.
     var maximumLateShare = 0.01
     /// The shortest sleep; within it work is taken up together.
     var shortestSleep = Duration.microseconds(20)
@@ -75,7 +70,6 @@ struct GeneratorLimits: Hashable, Sendable {
     var maximumBusyShare = 0.95
     /// The share of answered requests, and of the planned time, below which the generator is behind.
     var minimumDoneShare = 0.98
-    /// The time until the first connections stand.
     var connectTimeout = Duration.seconds(5)
     /// The first pause between attempts to connect again, which doubles each time.
     var firstReconnectPause = Duration.milliseconds(10)
@@ -89,8 +83,60 @@ struct AnswerLimits: Hashable, Sendable {
     var maximumLineBytes = 8 << 10
     /// Bytes of the body, chunks counted without their sizes.
     var maximumBodyBytes = 64 << 20
-    /// Answers of the class 1xx before the final one.
     var maximumInterimAnswers = 8
     /// Kept bytes of the body's beginning, where a gateway names the source of its answer.
     var openingBytes = 192
+}
+
+/// The server that receives the load: an http or https URL.
+struct LoadTarget: Hashable, Sendable {
+    var isSecure = false
+    let host: String
+    let port: Int
+    let path: String
+
+    /// The value of the field Host (RFC 9110 §7.2).
+    var authority: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
+    var url: String { "\(isSecure ? "https" : "http")://\(authority)\(path)" }
+}
+
+enum LoadTargetError: Error, Hashable, CustomStringConvertible {
+    case notHTTP(String)
+    /// No host, a port out of range, a character that has no place in a request line.
+    case malformed(String)
+
+    var description: String {
+        switch self {
+        case .notHTTP(let text):
+            "'\(text)' is no URL that begins with http:// or https://, such as http://127.0.0.1:8080/v1/verify."
+        case .malformed(let text): "'\(text)' is no URL of the form http://host[:port][/path]."
+        }
+    }
+}
+
+extension LoadTarget {
+    /// Reads `http://host[:port][/path][?query]`, or the same with https.
+    ///
+    /// - Parameter defaultPath: the path of a URL without one.
+    init(_ text: String, defaultPath: String = "/") throws(LoadTargetError) {
+        let scheme = text.lowercased().prefix { $0 != ":" }
+        guard ["http", "https"].contains(scheme), text.dropFirst(scheme.count).hasPrefix("://") else {
+            throw .notHTTP(text)
+        }
+        isSecure = scheme == "https"
+        let usualPort = isSecure ? 443 : 80
+        let visible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard visible, let url = URL(string: text), url.user == nil, let host = url.host(), !host.isEmpty,
+            (1...65535).contains(url.port ?? usualPort)
+        else { throw .malformed(text) }
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        port = url.port ?? usualPort
+        let path = url.path(percentEncoded: true)
+        let query = url.query(percentEncoded: true).map { "?" + $0 } ?? ""
+        self.path = (path.isEmpty ? defaultPath : path) + query
+    }
 }

@@ -5,6 +5,68 @@ internal import ArgumentParser
 internal import Glibc
 internal import ReceiptForge
 
+/// A stretch of a run in which the rate stays or changes evenly.
+struct RateStage: Hashable, Sendable {
+    let from: Double
+    let to: Double
+    /// The length; infinite for a run that only a number of requests ends.
+    let seconds: Double
+
+    var count: Double { (from + to) / 2 * seconds }
+
+    /// Returns the number of requests that are due in its first seconds.
+    func count(by elapsed: Double) -> Double {
+        guard seconds.isFinite, elapsed < seconds else { return min(elapsed, seconds) * (from + to) / 2 }
+        return from * elapsed + (to - from) * elapsed * elapsed / (2 * seconds)
+    }
+
+    /// Returns the time from its beginning until so many have been due.
+    func time(ofCount count: Double) -> Double {
+        guard count > 0 else { return 0 }
+        let growth = seconds.isFinite && seconds > 0 ? (to - from) / seconds : 0
+        // The root of `from * t + growth / 2 * t * t = count` in the form that does not cancel where growth is small.
+        return 2 * count / (from + (from * from + 2 * growth * count).squareRoot())
+    }
+}
+
+struct RateCurve: Hashable, Sendable {
+    let stages: [RateStage]
+
+    /// The length; infinite if only a number of requests ends it.
+    var seconds: Double { stages.reduce(0) { $0 + $1.seconds } }
+
+    func count(by elapsed: Double) -> Double {
+        var begin = 0.0, count = 0.0
+        for stage in stages where elapsed > begin {
+            count += stage.count(by: elapsed - begin)
+            begin += stage.seconds
+        }
+        return count
+    }
+}
+
+/// Turns counts into times, for growing counts only, so that no stage is looked at twice.
+struct RateCursor: Sendable {
+    let curve: RateCurve
+    private(set) var stage = 0
+    private(set) var countBefore = 0.0
+    private(set) var secondsBefore = 0.0
+
+    /// Returns the time of the request that so many precede, or nil if the curve ends earlier.
+    mutating func time(ofCount count: Double) -> Double? {
+        while stage < curve.stages.count {
+            let current = curve.stages[stage]
+            if count < countBefore + current.count {
+                return secondsBefore + current.time(ofCount: count - countBefore)
+            }
+            countBefore += current.count
+            secondsBefore += current.seconds
+            stage += 1
+        }
+        return nil
+    }
+}
+
 /// The times of one worker's requests, in nanoseconds from the beginning of the recorded part; warm-up comes before it.
 struct Timetable: Sendable {
     private var warmup: Arrivals
@@ -36,7 +98,6 @@ struct Timetable: Sendable {
 
 /// The distances between requests; the raw values stand in results.
 enum ArrivalPattern: String, CaseIterable, Codable, Sendable, ExpressibleByArgument {
-    /// All alike.
     case constant
     /// Random, as of many independent customers.
     case poisson
@@ -53,7 +114,7 @@ struct Arrivals: Sendable {
 
     /// - Parameter limit: the most requests of all workers together.
     init(_ curve: RateCurve, _ pattern: ArrivalPattern, worker: Int, of workers: Int, limit: Int, seed: UInt64) {
-        cursor = RateCursor(curve)
+        cursor = RateCursor(curve: curve)
         self.pattern = pattern
         self.workers = workers
         generator = SplitMix64(seed: seed, purpose: "arrivals of worker \(worker)")

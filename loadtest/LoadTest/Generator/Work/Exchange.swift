@@ -10,10 +10,8 @@ struct Exchange: Sendable {
     var trust = TLSTrust.system
     /// The longest time from the connection to the end of the answer.
     var timeout = Duration.seconds(5)
-    /// The most bytes of a body.
     var maximumBodyBytes = 16 << 20
 
-    /// The bytes that the server sent, and their meaning.
     struct Reply: Sendable {
         var bytes = ByteBuffer()
         /// Nil unless a whole answer in HTTP/1.1 was received.
@@ -48,7 +46,6 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Sends `GET` and returns the answer.
     func get() async throws(LoadRunError) -> Reply {
         try await send(RequestForm.request("GET", target, [], body: nil))
     }

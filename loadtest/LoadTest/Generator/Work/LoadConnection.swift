@@ -4,7 +4,6 @@
 internal import NIOCore
 internal import NIOTLS
 
-/// A request under way.
 struct SentRequest {
     /// In nanoseconds of `NIODeadline`.
     let intended: Int64
@@ -20,7 +19,6 @@ final class LoadConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var reader: AnswerReader
     private(set) var underWay = CircularBuffer<SentRequest>(initialCapacity: 4)
-    private var isEnding = false
     /// True since the connection can carry requests.
     private var wasOpened = false
     private var handshakeError: (any Error)?
@@ -35,8 +33,7 @@ final class LoadConnection: ChannelInboundHandler {
         reader = AnswerReader(limits: worker.plan.limits.answer)
     }
 
-    /// True if it takes another request.
-    var isFree: Bool { context != nil && !isEnding && underWay.count < worker.plan.pipelining }
+    var isFree: Bool { context != nil && underWay.count < worker.plan.pipelining }
 
     func send(_ bytes: ByteBuffer, _ request: SentRequest) {
         underWay.append(request)
@@ -91,15 +88,11 @@ final class LoadConnection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         guard wasOpened else { return worker.connectFailed(handshakeError ?? ChannelError.eof) }
-        do throws(AnswerFault) {
-            // An answer without a length ends with its connection.
-            if let answer = try reader.end(), let request = underWay.popFirst() {
-                worker.answered(answer, request, reader)
-            }
-            leave(.connectionEnded)
-        } catch {
-            leave(.connectionEnded)
+        // An answer without a length ends with its connection.
+        if let answer = try? reader.end(), let request = underWay.popFirst() {
+            worker.answered(answer, request, reader)
         }
+        leave(.connectionEnded)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -117,15 +110,10 @@ final class LoadConnection: ChannelInboundHandler {
             guard let answer = try reader.next(bytes, &position) else { return }
             hasAnswered = true
             worker.answered(answer, underWay.removeFirst(), reader)
-            if answer.isLast { return endWhenAnswered() }
+            // The server closes behind this answer, too; what was sent after it is lost.
+            if answer.isLast { return end(.connectionEnded) }
             worker.freed(self)
         }
-    }
-
-    /// Closes after an answer behind which the server closes, too; what was sent after it is lost.
-    private func endWhenAnswered() {
-        isEnding = true
-        end(.connectionEnded)
     }
 
     private func leave(_ failure: Failure) {

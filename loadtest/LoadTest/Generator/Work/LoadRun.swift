@@ -4,14 +4,11 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// The reason for which a run did not begin.
 enum LoadRunError: Error, Hashable, CustomStringConvertible {
     case unknownHost(String)
-    /// No program accepts connections there.
     case notConnected(String)
     /// The TLS handshake failed, in the library's word for it.
     case handshake(String, reason: String)
-    /// The certificates to trust cannot be read.
     case noCertificates(String)
     /// The system does not let this process have so many (`ulimit -n`).
     case tooManyConnections(most: Int)
@@ -30,18 +27,15 @@ enum LoadRunError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// News of a run in progress.
 enum LoadRunEvent: Sendable {
     /// All connections that can be made stand; the first request is due at this moment.
     case began(ContinuousClock.Instant)
-    /// All workers have ended this second.
     case second(SecondSlice)
 }
 
 /// Carries out a plan, once.
 struct LoadRun: Sendable {
     let plan: LoadPlan
-    /// The requests of each worker.
     private let traffic: @Sendable (_ worker: Int) -> any LoadTraffic
     private let events: AsyncStream<WorkerEvent>
     private let continuation: AsyncStream<WorkerEvent>.Continuation
@@ -107,13 +101,6 @@ struct LoadRun: Sendable {
     }
 }
 
-extension MultiThreadedEventLoopGroup {
-    /// Lets each thread run only when no other wants its core.
-    fileprivate func giveWay() async throws {
-        for loop in makeIterator() { try await loop.submit(ThreadPriority.giveWay).get() }
-    }
-}
-
 /// An endless sequence of requests of one worker, whole as they go over the wire. The same seed and worker give the
 /// same.
 protocol LoadTraffic: Sendable {
@@ -135,7 +122,6 @@ struct LoadCrew {
     private var tried = 0
     private var anyConnected = false
     private var failure: LoadRunError?
-    /// The next second of each worker.
     private var nextSeconds: [Int]
     /// Seconds that not all workers have ended.
     private var slices: [Int: SecondSlice] = [:]
@@ -201,7 +187,6 @@ struct LoadCrew {
         each { $0.drain() }
     }
 
-    /// Stops all workers that have not finished.
     func stop() {
         each { $0.stop() }
     }

@@ -9,7 +9,6 @@ internal import NIOPosix
 final class LoadWorker {
     let plan: LoadPlan
     let number: Int
-    /// True if connections begin with a TLS handshake.
     var isSecure: Bool { tls != nil }
     private let loop: any EventLoop
     private let address: SocketAddress
@@ -64,9 +63,7 @@ final class LoadWorker {
 enum WorkerEvent: Sendable {
     /// It has tried all its connections, and has some, or none for this reason.
     case connected(LoadRunError?)
-    /// A second is over.
     case second(_ worker: Int, SecondSlice)
-    /// It has no more to do.
     case finished(_ worker: Int, LoadMeasurements)
     /// The run is to end: at once, or with the last answer.
     case stop, drain
@@ -77,7 +74,6 @@ enum WorkerEvent: Sendable {
 extension LoadWorker {
     private static var now: Int64 { Int64(NIODeadline.now().uptimeNanoseconds) }
 
-    /// The number of connections of this worker.
     private var connectionShare: Int { plan.share(of: plan.connections, worker: number) }
 
     /// Makes all connections; nothing is sent before `begin`.
@@ -117,8 +113,7 @@ extension LoadWorker {
     /// Sends nothing more; what is under way stays unanswered.
     func stop() {
         guard state != .finished else { return }
-        nextDue = nil
-        end = .min
+        (nextDue, end) = (nil, .min)
         let due = connections.flatMap(\.underWay).map(\.intended) + waiting
         recorder.abandoned(due.count { $0 >= start })
         waiting.removeAll()
@@ -330,7 +325,6 @@ extension LoadWorker {
         events.yield(.connected(connections.isEmpty ? failure : nil))
     }
 
-    /// A connection did not come about.
     func connectFailed(_ error: any Error) {
         guard state != .finished else { return }
         failure = LoadRunError(error, connectingTo: plan.target)

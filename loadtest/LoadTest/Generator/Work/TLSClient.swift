@@ -6,11 +6,8 @@ internal import NIOSSL
 
 /// The certificates that a target may prove its name with.
 enum TLSTrust: Hashable, Sendable {
-    /// Those that the system trusts.
     case system
-    /// Those that a file in PEM holds.
     case file(String)
-    /// Any.
     case anything
 
     fileprivate var name: String { if case .file(let path) = self { "'\(path)'" } else { "the system" } }
@@ -22,7 +19,6 @@ struct TLSClient: Sendable {
     /// Nil for an address, which no server name indication holds (RFC 6066 §3).
     private let hostname: String?
 
-    /// Returns nil for a target without TLS.
     init?(_ target: LoadTarget, _ trust: TLSTrust) throws(LoadRunError) {
         guard target.isSecure else { return nil }
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -46,7 +42,6 @@ struct TLSClient: Sendable {
 }
 
 extension LoadRunError {
-    /// The reason for which a connection did not come about.
     init(_ error: any Error, connectingTo target: LoadTarget) {
         let text = "\(error)"
         guard error is NIOSSLError || error is NIOSSLExtraError || error is BoringSSLError else {

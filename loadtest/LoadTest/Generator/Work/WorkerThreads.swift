@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NIOCore
+internal import NIOPosix
 
 /// The processor time of the calling thread, in seconds.
 struct ThreadTime: Hashable, Sendable {
-    /// Time on a core.
     var running = 0.0
     /// Time in which it was ready to run while others had the cores.
     var waiting = 0.0
@@ -32,15 +33,16 @@ extension ThreadTime {
     }
 }
 
-/// The order of threads that want the same core.
-enum ThreadPriority {
-    /// SCHED_IDLE of sched(7).
-    private static let idle: CInt = 5
-
-    /// Lets the calling thread run only when no other wants its core, which any thread may (sched(7), SCHED_IDLE).
-    static func giveWay() {
-        var parameters = sched_param()
-        unsafe sched_setscheduler(0, idle, &parameters)
+extension MultiThreadedEventLoopGroup {
+    /// Lets each thread run only when no other wants its core, which any thread may (sched(7), SCHED_IDLE).
+    func giveWay() async throws {
+        let idle: CInt = 5
+        for loop in makeIterator() {
+            try await loop.submit {
+                var parameters = sched_param()
+                unsafe sched_setscheduler(0, idle, &parameters)
+            }.get()
+        }
     }
 }
 

@@ -7,7 +7,6 @@ internal import Glibc
 struct Axis: Hashable, Sendable {
     let scale: Scale
     let lower, upper: Double
-    /// The unit of the numbers: `ms`, `per second`.
     let unit: String
 
     enum Scale: Hashable, Sendable {
@@ -100,9 +99,7 @@ extension Axis {
     }
 }
 
-/// Round numbers along an axis.
 enum Ticks {
-    /// Multiples of 1, 2 or 5 times a power of ten.
     static func linear(from lower: Double = 0, upTo upper: Double, atMost most: Int) -> [Double] {
         multiples(of: roundedUp((upper - lower) / Double(most)), from: lower, upTo: upper)
     }
@@ -135,7 +132,6 @@ enum Ticks {
         return stride(from: 0, to: coarse.count, by: every).map { coarse[$0] }
     }
 
-    /// Whole seconds, minutes or hours.
     static func time(upTo end: Double, atMost most: Int) -> [Double] {
         let steps: [Double] = [
             1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200,

@@ -20,7 +20,6 @@ struct Plot: Sendable {
 
     /// Drawn in their order.
     struct Series: Sendable {
-        /// The name in the legend; empty for none.
         var name = ""
         let hue: Hue
         var style = Style.line

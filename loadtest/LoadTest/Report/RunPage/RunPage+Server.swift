@@ -64,7 +64,6 @@ extension RunPage {
         return words.isEmpty ? "" : words + "."
     }
 
-    /// Labels whose values differ in a group.
     private func names(of group: [RunResult.Series]) -> [String] {
         let labels = Set(group.flatMap(\.labels.keys)).sorted()
         let distinct = labels.filter { label in Set(group.map { $0.labels[label] ?? "" }).count > 1 }

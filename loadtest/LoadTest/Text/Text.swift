@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FoundationEssentials
 internal import Glibc
 
 extension Int {
@@ -92,5 +93,37 @@ extension String {
         if !isEmpty, wholeMatch(of: /[A-Za-z0-9\/._\-+@%]+/) != nil { return self }
         // Nothing is special between single quotes but the quote itself, which is taken out and put in with a backslash.
         return "'" + replacing("'", with: #"'\''"#) + "'"
+    }
+}
+
+enum JSONText {
+    /// Returns indented JSON with keys in alphabetical order, so that two runs can be compared line by line.
+    static func of(_ value: some Encodable) throws -> String { try text(of: value, .prettyPrinted) }
+
+    /// Returns one line of JSON with keys in alphabetical order.
+    static func compact(_ value: some Encodable) throws -> String { try text(of: value, []) }
+
+    private static func text(of value: some Encodable, _ layout: JSONEncoder.OutputFormatting) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = layout.union([.sortedKeys, .withoutEscapingSlashes])
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}
+
+struct TextTable {
+    let header: [String]
+    let rows: [[String]]
+
+    /// The rows as lines, without a line break at the end.
+    var text: String {
+        precondition(rows.allSatisfy { $0.count == header.count }, "a row has a cell for each column")
+        let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
+        return ([header] + rows).map { line(of: $0, widths) }.joined(separator: "\n")
+    }
+
+    private func line(of row: [String], _ widths: [Int]) -> String {
+        zip(row, widths).map { cell, width in String(repeating: " ", count: width - cell.count) + cell }
+            .joined(separator: "  ")
     }
 }

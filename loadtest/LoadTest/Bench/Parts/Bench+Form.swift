@@ -1,0 +1,94 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import NIOCore
+internal import ReceiptForge
+
+extension Bench {
+    /// Measures the processor time of a request to each protocol, about the same receipt: from the near cache, and
+    /// verified each time.
+    func measureForm() async throws {
+        let account = try await FormAccountFile(gatewayPath, root: root)
+        let receipt = Data(pki.sign(Self.contents(purchases: factory.purchases))).base64EncodedString()
+        for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
+            try await withGateway(account.settings + settings) { gateway, _ in
+                let requests = try account.requests(receipt, to: gateway.port)
+                var times: [String: Rates] = [:]
+                for run in 0...plan.runs {
+                    for (path, request) in requests {
+                        let seconds = run == 0 ? plan.warmupSeconds : plan.seconds
+                        let turn = try await turn(gateway, .same(SameRequest(request: request)), seconds: seconds)
+                        if run > 0 { times[path, default: Rates()].append(1e6 / turn.requestsPerBusySecond) }
+                    }
+                }
+                for (path, _) in requests {
+                    report.add(
+                        "POST \(path): \(name)", times[path]?.median ?? 0, "µs", note: "a client without rate limits")
+                }
+            }
+        }
+    }
+
+    private static func contents(purchases: Int) -> ReceiptContents {
+        let start = UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970)).advanced(byDays: -400)
+        var contents = ReceiptContents(bundleID: FormAccountFile.bundleID, creationDate: start.advanced(byDays: 399))
+        contents.purchases = (0..<purchases).map { number in
+            PurchaseContents(
+                productID: "\(contents.bundleID).item\(number)", transactionID: "\(1_000_000 + number)",
+                purchaseDate: start)
+        }
+        return contents
+    }
+}
+
+/// The clients file of one client with an API key and a form key.
+private struct FormAccountFile {
+    static let bundleID = "com.example.bench"
+    private static let formKey = "act_bench"
+    private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
+    private let apiKey: String
+    let settings: [String: String]
+
+    /// - Parameter root: a file in the folder where the clients file is written.
+    init(_ gatewayPath: String, root: String) async throws {
+        let file = URL(filePath: root).deletingLastPathComponent().appending(path: "form-clients.yaml")
+        let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: Self.pepper)
+        let imported = try await FinishedProgram.run(
+            "sh", ["-c", "echo \(Self.formKey) | '\(gatewayPath)' hash-key --import"], environment: Self.pepper)
+        guard made.status == 0, imported.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last
+        else { throw FleetError.noKey(said: made.errors + imported.errors) }
+        let keyFile = file.deletingLastPathComponent().appending(path: "encryption-key")
+        try Data(String(repeating: "0f", count: 32).utf8).write(to: keyFile)
+        let text = """
+            clients:
+            - name: bench
+              apps: "*"
+              keys:
+            \(made.output)
+              form:
+                limits: []
+                keys:
+            \(imported.output)
+                apps: [{token: app, bundle_id: \(Self.bundleID), encryption_key_file: \(keyFile.path)}]
+            """
+        try Data(text.utf8).write(to: file)
+        apiKey = String(key)
+        settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file.path]
+    }
+
+    /// Returns a request to each path, in the order of the report.
+    func requests(_ receipt: String, to port: Int) throws -> [(path: String, request: ByteBuffer)] {
+        let json = Array(#"{"receipt":"\#(receipt)"}"#.utf8)
+        let form = Array("apikey=\(Self.formKey)&token=app&receipt=\(receipt)".utf8)
+        let type = HeaderField(name: "Content-Type", value: "application/x-www-form-urlencoded")
+        let requests = [
+            ("/v1/verify", json, HeaderField(name: "X-API-Key", value: apiKey)), ("/api", form, type),
+            ("/apiencrypted", form, type),
+        ]
+        return try requests.map { path, body, field in
+            let target = try LoadTarget("http://127.0.0.1:\(port)\(path)")
+            return (path, RequestForm.request("POST", target, [field], body: body))
+        }
+    }
+}
