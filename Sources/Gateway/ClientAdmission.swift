@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Admits the requests of clients: each needs a concurrency slot, and tokens from all buckets that it is charged to.
 package final class ClientAdmission: Sendable {
-    private let rates: any RateLimiter
-    private let slots: any InFlightLimiter
+    @usableFromInline let rates: any RateLimiter
+    @usableFromInline let slots: any InFlightLimiter
 
     package init(rates: any RateLimiter, slots: any InFlightLimiter) {
         self.rates = rates
@@ -25,7 +25,7 @@ package final class ClientAdmission: Sendable {
     /// Does the work for a request once it has a concurrency slot, which it keeps until the end, and its tokens.
     /// - Parameter work: runs at once, or after the tokens have come from the store.
     /// - Throws: `GatewayError` if a limit is exceeded.
-    package func admit<Value>(
+    @inlinable package func admit<Value>(
         _ client: RequestClient, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
         guard let slot = try slot(for: client) else { return try charge(client, then: work) }
@@ -33,7 +33,7 @@ package final class ClientAdmission: Sendable {
     }
 
     /// Does the work for a request once it has its tokens. It needs no slot, because nothing is left to verify.
-    package func charge<Value>(
+    @inlinable package func charge<Value>(
         _ client: RequestClient, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
         guard !client.charges.isEmpty else { return try work() }
@@ -48,19 +48,19 @@ package final class ClientAdmission: Sendable {
         }
     }
 
-    private func enforce(_ admission: RateAdmission, _ client: RequestClient) throws(GatewayError) {
+    @usableFromInline func enforce(_ admission: RateAdmission, _ client: RequestClient) throws(GatewayError) {
         client.onAdmission(admission)
         guard admission.isAdmitted else { throw .rateLimited(admission) }
     }
 
-    private func slot(for client: RequestClient) throws(GatewayError) -> InFlightSlot? {
+    @usableFromInline func slot(for client: RequestClient) throws(GatewayError) -> InFlightSlot? {
         guard let limit = client.inFlight else { return nil }
         guard slots.acquire(limit) else { throw .tooManyInFlight }
         return InFlightSlot(of: limit, in: slots)
     }
 
     /// Takes the next step, and releases the slot after the last one.
-    private func holding<Value>(
+    @inlinable func holding<Value>(
         _ slot: InFlightSlot, _ take: () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
         do {
@@ -84,7 +84,7 @@ package final class ClientAdmission: Sendable {
 
 /// A concurrency slot of one request, released once: by `release`, or with the last reference. The steps of a request
 /// whose client has disconnected may never run.
-private final class InFlightSlot: Sendable {
+@usableFromInline final class InFlightSlot: Sendable {
     private let limit: InFlightLimit
     private let slots: any InFlightLimiter
     private let isReleased = Atomic<Bool>(false)
@@ -96,13 +96,13 @@ private final class InFlightSlot: Sendable {
 
     deinit { release() }
 
-    func release() {
+    @usableFromInline func release() {
         if !isReleased.exchange(true, ordering: .relaxed) { slots.release(limit) }
     }
 }
 
 extension Result where Failure == any Error, Success: Sendable {
-    fileprivate init(_ work: () async throws -> Success) async {
+    @inlinable init(_ work: () async throws -> Success) async {
         do { self = .success(try await work()) } catch { self = .failure(error) }
     }
 }

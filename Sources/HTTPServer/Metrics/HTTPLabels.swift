@@ -24,8 +24,16 @@ enum MethodLabel: String, CaseIterable, Sendable {
     case post = "POST"
     case other
 
+    /// A switch, because each request is counted: `init(rawValue:)` would compare texts.
     init(_ method: HTTPRequest.Method?) {
-        self = method.flatMap { Self(rawValue: $0.rawValue) } ?? .other
+        switch method {
+        case .delete: self = .delete
+        case .get: self = .get
+        case .head: self = .head
+        case .options: self = .options
+        case .post: self = .post
+        default: self = .other
+        }
     }
 }
 
