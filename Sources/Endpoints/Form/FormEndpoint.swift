@@ -59,11 +59,10 @@ struct FormEndpoint: VerifyEndpoint {
     }
 
     private func genuine(_ answer: Answer, at now: Timestamp) -> Reply {
-        guard let receipt = answer.receipt else { return .form(.failed, "The answer has no receipt.", statuses) }
-        let json =
-            answer.upstreamBody.flatMap { FormAnswer.success(from: $0.span) }
-            ?? FormAnswer.success(from: receipt.verifyReceiptBody(for: answer, at: now).span)
-        guard let json else { return .form(.failed, "The answer has no receipt.", statuses) }
+        guard let receipt = answer.receipt,
+            let json = answer.upstreamBody.flatMap({ FormAnswer.success(from: $0.span) })
+                ?? FormAnswer.success(from: receipt.verifyReceiptBody(for: answer, at: now).span)
+        else { return .form(.failed, "The answer has no receipt.", statuses) }
         return Reply(body: ByteBuffer(bytes: json), from: answer.provenance)
     }
 

@@ -25,7 +25,7 @@ extension AreaCheck {
     }
 
     private func checkKeys(_ keys: [ClientKeys], at now: Timestamp) {
-        let locked = keys.filter { client in !client.ends.contains { $0.end.map { now < $0 } ?? true } }
+        let locked = keys.filter { client in !client.ends.contains { $0.end.isAhead(of: now) } }
         let ending = keys.flatMap { client in
             client.ends.compactMap { key -> String? in
                 guard let end = key.end, now < end, end <= now.advanced(by: Self.keyNotice) else { return nil }
@@ -43,7 +43,7 @@ extension AreaCheck {
                 do: "Make a second key for each with `receipt-gateway hash-key`; both work until the first expires.")
         }
         if locked.isEmpty, ending.isEmpty {
-            let valid = keys.flatMap(\.ends).count { $0.end.map { now < $0 } ?? true }
+            let valid = keys.flatMap(\.ends).count { $0.end.isAhead(of: now) }
             report.ok("keys", "none of \(valid) expires within 30 days")
         }
     }

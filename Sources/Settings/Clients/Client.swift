@@ -63,6 +63,11 @@ package struct StoredKey: Hashable, Sendable {
     package let expires: Timestamp?
 
     package func isActive(at now: Timestamp) -> Bool {
-        expires.map { now < $0 } ?? true
+        expires.isAhead(of: now)
     }
+}
+
+extension Timestamp? {
+    /// Returns true before this expiry, and always for nil, which stands for none.
+    package func isAhead(of now: Timestamp) -> Bool { map { now < $0 } ?? true }
 }

@@ -23,7 +23,7 @@ package struct FormKey: Hashable, Sendable {
     /// The time from which the key is rejected; nil for never.
     package let expires: Timestamp?
 
-    package func isActive(at now: Timestamp) -> Bool { expires.map { now < $0 } ?? true }
+    package func isActive(at now: Timestamp) -> Bool { expires.isAhead(of: now) }
 }
 
 /// An app of a form account.

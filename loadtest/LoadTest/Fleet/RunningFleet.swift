@@ -167,7 +167,7 @@ struct FleetClients: Sendable {
     let keys: [String: String]
     let settings: [String: String]
 
-    private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
+    static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
 
     /// Has the gateway make the keys.
     ///
@@ -177,17 +177,22 @@ struct FleetClients: Sendable {
     init(_ policies: [(name: String, policies: String)], gatewayPath: String, file: String) async throws {
         var (keys, text) = ([String: String](), "clients:\n")
         for (name, policies) in policies {
-            let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: Self.pepper)
-            guard made.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last else {
-                throw made.status == 127
-                    ? ProgramError.notStarted(path: gatewayPath) : FleetError.noKey(said: made.errors)
-            }
-            keys[name] = String(key)
-            text += "  - name: \(name)\n    apps: \"*\"\n\(policies)    keys:\n\(made.output)\n"
+            let (key, lines) = try await Self.key(madeBy: gatewayPath)
+            keys[name] = key
+            text += "  - name: \(name)\n    apps: \"*\"\n\(policies)    keys:\n\(lines)\n"
         }
         self.keys = keys
         try Data(text.utf8).write(to: URL(filePath: file))
         settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file]
+    }
+
+    /// Returns a new API key, and its lines in the clients file.
+    static func key(madeBy gatewayPath: String) async throws -> (key: String, lines: String) {
+        let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: pepper)
+        guard made.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last else {
+            throw made.status == 127 ? ProgramError.notStarted(path: gatewayPath) : FleetError.noKey(said: made.errors)
+        }
+        return (String(key), made.output)
     }
 }
 

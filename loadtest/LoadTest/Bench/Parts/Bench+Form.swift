@@ -46,18 +46,16 @@ extension Bench {
 private struct FormAccountFile {
     static let bundleID = "com.example.bench"
     private static let formKey = "act_bench"
-    private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
     private let apiKey: String
     let settings: [String: String]
 
     /// - Parameter root: a file in the folder where the clients file is written.
     init(_ gatewayPath: String, root: String) async throws {
         let file = URL(filePath: root).deletingLastPathComponent().appending(path: "form-clients.yaml")
-        let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: Self.pepper)
+        let (key, lines) = try await FleetClients.key(madeBy: gatewayPath)
         let imported = try await FinishedProgram.run(
-            "sh", ["-c", "echo \(Self.formKey) | '\(gatewayPath)' hash-key --import"], environment: Self.pepper)
-        guard made.status == 0, imported.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last
-        else { throw FleetError.noKey(said: made.errors + imported.errors) }
+            "sh", ["-c", "echo \(Self.formKey) | '\(gatewayPath)' hash-key --import"], environment: FleetClients.pepper)
+        guard imported.status == 0 else { throw FleetError.noKey(said: imported.errors) }
         let keyFile = file.deletingLastPathComponent().appending(path: "encryption-key")
         try Data(String(repeating: "0f", count: 32).utf8).write(to: keyFile)
         let text = """
@@ -65,7 +63,7 @@ private struct FormAccountFile {
             - name: bench
               apps: "*"
               keys:
-            \(made.output)
+            \(lines)
               form:
                 limits: []
                 keys:
@@ -73,8 +71,8 @@ private struct FormAccountFile {
                 apps: [{token: app, bundle_id: \(Self.bundleID), encryption_key_file: \(keyFile.path)}]
             """
         try Data(text.utf8).write(to: file)
-        apiKey = String(key)
-        settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file.path]
+        apiKey = key
+        settings = FleetClients.pepper + ["GATEWAY_CLIENTS_FILE": file.path]
     }
 
     /// Returns a request to each path, in the order of the report.
