@@ -34,7 +34,7 @@ let served: [SwiftSetting] =
 let package = Package(
     name: "receipt-gateway",
     products: [
-        .library(name: "Receipts", targets: ["Receipts"]),
+        .library(name: "Receipts", targets: ["Receipts", "SignedPayloads"]),
         // Apart, so that those who use the verifier alone link no Foundation.
         .library(name: "ReceiptsFoundation", targets: ["ReceiptsFoundation"]),
         .executable(name: "receipt-gateway", targets: ["Server"]),
@@ -73,12 +73,13 @@ let package = Package(
         .target(name: "JSON", swiftSettings: house + explored),
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: house + sanitized),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
+        .target(name: "SignedPayloads", dependencies: ["JSON", "Receipts"], swiftSettings: house + explored),
         .target(name: "ReceiptsFoundation", dependencies: ["Receipts"], swiftSettings: house),
         .target(name: "Resilience", swiftSettings: house),
         .target(name: "RateLimits", dependencies: ["Resilience"], swiftSettings: house),
         .target(name: "Secrets", swiftSettings: house),
         .target(
-            name: "Gateway", dependencies: ["RateLimits", "Receipts", "Resilience", "Secrets"],
+            name: "Gateway", dependencies: ["RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads"],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
@@ -144,7 +145,7 @@ let package = Package(
             name: "Endpoints",
             dependencies: [
                 "AppStore", "Cryptography", "Gateway", "HTTPServer", "JSON", "RateLimits", "Receipts", "Secrets",
-                "Settings", "Telemetry",
+                "Settings", "SignedPayloads", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -180,7 +181,7 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(
-            name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
+            name: "ReceiptForge", dependencies: ["COpenSSL", "JSON", "Receipts"], path: "loadtest/ReceiptForge",
             swiftSettings: house + sanitized),
         .target(
             name: "AppleSimulator",
@@ -196,7 +197,7 @@ let package = Package(
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "AppleSimulator", "COpenSSL", "JSON", "ReceiptForge", "Receipts",
+                "AppleSimulator", "COpenSSL", "JSON", "ReceiptForge", "Receipts", "SignedPayloads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -255,13 +256,14 @@ let package = Package(
             swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
         .testTarget(
-            name: "ReceiptsTests", dependencies: ["RealCorpus", "Receipts", "ReceiptForge", "ReceiptsFoundation"],
+            name: "ReceiptsTests",
+            dependencies: ["RealCorpus", "Receipts", "ReceiptForge", "ReceiptsFoundation", "SignedPayloads"],
             swiftSettings: house),
         .testTarget(name: "ResilienceTests", dependencies: ["ReceiptForge", "Resilience"], swiftSettings: house),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets",
+                "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets", "SignedPayloads",
             ],
             swiftSettings: house),
         .testTarget(
@@ -300,7 +302,7 @@ let package = Package(
             name: "ReceiptFuzzTargets",
             dependencies: [
                 "AppStore", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "RateLimits",
-                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings",
+                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings", "SignedPayloads",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -311,7 +313,8 @@ let package = Package(
         .testTarget(
             name: "FuzzCorpusReplayTests", dependencies: ["ReceiptFuzzTargets"], swiftSettings: house),
         .testTarget(
-            name: "ReceiptForgeTests", dependencies: ["COpenSSL", "ReceiptForge", "Receipts"], swiftSettings: house),
+            name: "ReceiptForgeTests", dependencies: ["COpenSSL", "ReceiptForge", "Receipts", "SignedPayloads"],
+            swiftSettings: house),
         .testTarget(
             name: "AppleSimulatorTests",
             dependencies: [

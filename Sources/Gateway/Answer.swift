@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
+package import SignedPayloads
 
 package enum Verdict: Hashable, Sendable {
     /// Apple signed the evidence, and it matches the client's expectations.
@@ -55,15 +56,17 @@ package enum Rejection: Hashable, CaseIterable, Sendable {
 package enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
     /// Only Apple can answer, and this gateway has no upstream for the request.
     case upstreamNotConfigured = "upstream_not_configured"
-    /// The mode is `apple`, and Apple has no record of receipts made in Xcode.
+    /// The mode is `apple`, and Apple has no record of purchases made in Xcode or by tests.
     case environmentWithoutUpstream = "environment_without_upstream"
     /// The mode is `apple`, and Apple did not answer; the provenance has the reason.
     case upstreamDidNotAnswer = "upstream_did_not_answer"
 }
 
 package struct Answer: Sendable {
-    package let verdict: Verdict
-    /// The purchase that the answer is about; nil unless the verdict is `genuine`.
+    package private(set) var verdict: Verdict
+    /// The items of the request that break a rule.
+    package private(set) var rejectedItems: [RejectedItem] = []
+    /// The purchase that the answer is about; nil unless the verdict is `genuine`, or others of the items are.
     package let subject: VerificationSubject?
     /// The transactions to show: those that are signed, and those in Apple's answer.
     package let transactions: [Transaction]
@@ -76,6 +79,8 @@ package struct Answer: Sendable {
     package let upstreamBody: [UInt8]?
     /// Apple's JSON about the same receipt from an earlier request, if the client wants it and Apple gave none now.
     package internal(set) var earlierUpstreamBody: [UInt8]?
+    /// The environment of Apple's answer.
+    var upstreamEnvironment: Environment?
     /// True if the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
     package internal(set) var isAppExpired: Bool?
     /// The part of caches in the answer; nil if neither they nor Apple were needed.
@@ -87,7 +92,25 @@ package struct Answer: Sendable {
 extension Answer {
     package var receipt: VerifiedReceipt? { subject?.evidence?.receipt }
 
-    package var environment: Environment? { subject?.environment }
+    package var appTransaction: VerifiedAppTransaction? { subject?.evidence?.appTransaction }
+
+    /// The signed environment, or else the one that Apple answered from.
+    package var environment: Environment? { subject?.environment ?? upstreamEnvironment }
+
+    /// Returns the answer with the items that break a rule.
+    func naming(_ items: [RejectedItem]) -> Answer {
+        var answer = self
+        answer.rejectedItems = items
+        return answer
+    }
+
+    /// Returns the answer about the other items of a request, of which these are rejected.
+    /// - Parameter items: at least one.
+    func rejected(because items: [RejectedItem]) -> Answer {
+        var answer = naming(items)
+        if verdict == .genuine { answer.verdict = .rejected(.rule(items[0].rule)) }
+        return answer
+    }
 
     init(_ verdict: Verdict, _ provenance: Provenance, freshUntil: Timestamp) {
         self.init(

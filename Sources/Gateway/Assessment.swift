@@ -76,7 +76,9 @@ extension Assessment {
                 in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
             let environment = subject.environment ?? answer.environment
             let end = now.advanced(by: policy.span(of: subscriptions, in: environment, at: now))
-            return earliest(end, nextBoundary(after: now, in: answer.transactions, answer.renewals), after: now)
+            // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
+            let boundary = nextBoundary(after: self.now, in: answer.transactions, answer.renewals)
+            return earliest(end, boundary, after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
         case .unanswered: return now
@@ -126,7 +128,8 @@ extension Assessment {
                 subscriptions: Subscription.all(
                     in: answer.transactions, renewals: answer.renewals, at: now, skew: skew),
                 provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
-                upstreamBody: answer.body, isAppExpired: isAppExpired, cacheStatus: cacheStatus)
+                upstreamBody: answer.body, upstreamEnvironment: answer.environment, isAppExpired: isAppExpired,
+                cacheStatus: cacheStatus)
         case .accountNotFound:
             // Not for the near cache, which could not check whose app it is about.
             var answer = Answer(.rejected(.accountNotFound), provenance, freshUntil: now)

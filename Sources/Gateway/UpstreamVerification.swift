@@ -176,7 +176,7 @@ extension UpstreamVerification {
         status: Int? = nil
     ) -> Answer {
         observer.observe(.degraded(reason))
-        if let known, policy.answersWithoutUpstream(known, at: assessment.now),
+        if let known, policy.answersWithoutUpstream(known, about: assessment.subject, at: assessment.now),
             var answer = assessment.answer(known, from: .stale, cacheStatus, degradedBecause: [reason])
         {
             answer.provenance.upstreamStatus = status

@@ -8,13 +8,71 @@ package import Secrets
 package enum Evidence: Hashable, Sendable {
     /// An app receipt after base64: PKCS #7, in DER.
     case appReceipt([UInt8])
+    /// A transaction receipt (iOS 6) after base64: a property list.
+    case transactionReceipt([UInt8])
+    /// One JWS whose claims name its kind: a transaction or an app transaction.
+    case jws([UInt8])
+    /// Signed transactions and what belongs to them.
+    case signedTransactions(SignedTransactions)
+}
+
+/// The kinds of evidence. The raw values are those of metrics.
+package enum EvidenceKind: String, CaseIterable, Hashable, Sendable {
+    case appReceipt = "app_receipt"
+    case transactionReceipt = "transaction_receipt"
+    case jws
+    case signedTransactions = "signed_transactions"
+}
+
+/// JWS in compact serialization, as StoreKit 2 gives them to the app.
+package struct SignedTransactions: Hashable, Sendable {
+    package var transactions: [[UInt8]]
+    package var renewalInfos: [[UInt8]]
+    package var appTransaction: [UInt8]?
+    /// True if the items that hold are wanted even if others do not.
+    package var acceptsPart: Bool
+
+    package init(
+        _ transactions: [[UInt8]], renewalInfos: [[UInt8]] = [], appTransaction: [UInt8]? = nil,
+        acceptsPart: Bool = false
+    ) {
+        self.transactions = transactions
+        self.renewalInfos = renewalInfos
+        self.appTransaction = appTransaction
+        self.acceptsPart = acceptsPart
+    }
 }
 
 extension Evidence {
+    /// Distinguishes an app receipt and a transaction receipt by their first byte, after base64.
+    package init(receipt bytes: [UInt8]) {
+        self = bytes.first == UInt8(ascii: "{") ? .transactionReceipt(bytes) : .appReceipt(bytes)
+    }
+
+    package var kind: EvidenceKind {
+        switch self {
+        case .appReceipt: .appReceipt
+        case .transactionReceipt: .transactionReceipt
+        case .jws: .jws
+        case .signedTransactions: .signedTransactions
+        }
+    }
+
     /// The bytes in memory.
     package var byteCount: Int {
         switch self {
-        case .appReceipt(let bytes): bytes.count
+        case .appReceipt(let bytes), .transactionReceipt(let bytes), .jws(let bytes): bytes.count
+        case .signedTransactions(let set):
+            (set.transactions + set.renewalInfos).reduce(set.appTransaction?.count ?? 0) { $0 + $1.count }
+        }
+    }
+
+    /// The number of signed items.
+    package var itemCount: Int {
+        switch self {
+        case .appReceipt, .transactionReceipt, .jws: 1
+        case .signedTransactions(let set):
+            set.transactions.count + set.renewalInfos.count + (set.appTransaction == nil ? 0 : 1)
         }
     }
 }
@@ -22,7 +80,10 @@ extension Evidence {
 extension Evidence: Redacted {
     package var description: String {
         switch self {
-        case .appReceipt(let bytes): "Evidence(app receipt, \(bytes.count) bytes)"
+        case .appReceipt: "Evidence(app receipt, \(byteCount) bytes)"
+        case .transactionReceipt: "Evidence(transaction receipt, \(byteCount) bytes)"
+        case .jws: "Evidence(JWS, \(byteCount) bytes)"
+        case .signedTransactions: "Evidence(\(itemCount) signed items, \(byteCount) bytes)"
         }
     }
 }
@@ -31,11 +92,12 @@ extension Evidence: Redacted {
 package enum Mode: String, CaseIterable, Hashable, Sendable {
     /// The best available source.
     case auto
-    /// Only the receipt itself: no request to Apple.
+    /// Only the evidence itself: no request to Apple.
     case local
     /// Apple; without Apple the answer is undecided.
     case apple
-    /// Apple if available, else the receipt itself: the mode of `POST /verifyReceipt` and of the form API, and only of them.
+    /// Apple if available, else the evidence itself: the mode of `POST /verifyReceipt` and of the form API, and only of
+    /// them.
     case appleFirst = "apple_first"
 }
 
@@ -81,7 +143,7 @@ package protocol MemoryReservation: AnyObject, Sendable {
 }
 
 package struct VerificationOptions: Sendable {
-    /// The values that the receipt must match, as far as the client knows them.
+    /// The values that the evidence must match, as far as the client knows them.
     package var expectations = Expectations()
     package var mode = Mode.auto
     /// The maximum age of a cached answer that the client accepts; nil for any that is fresh.
@@ -89,6 +151,8 @@ package struct VerificationOptions: Sendable {
     /// True if `in_app` lists only the latest transaction of each subscription.
     package var excludesOldTransactions = false
     package var wantsLatestReceipt = false
+    /// The number of signed items in the request, which its cost depends on.
+    package var itemCount = 1
     /// The app's shared secret for the request to Apple, if the client sent one. Never logged.
     package var sentSecret: Secret?
 
@@ -119,12 +183,12 @@ package enum GatewayError: Error, Hashable, Sendable {
     case tooManyInFlight
 }
 
-/// The app and the device that the client expects in the receipt. Values that are nil are not compared.
+/// The app and the device that the client expects in the evidence. Values that are nil are not compared.
 package struct Expectations: Hashable, Sendable {
     package var bundleID: String?
-    /// The app's version, as in attribute 3 of the receipt.
+    /// The app's version, as in attribute 3 of an app receipt.
     package var applicationVersion: String?
-    /// The device's identifier: 16 bytes of `identifierForVendor`, or a Mac's GUID.
+    /// The device's identifier: 16 bytes of `identifierForVendor` or `deviceVerificationID`, or a Mac's GUID.
     package var deviceIdentifier: [UInt8]?
 
     package init(bundleID: String? = nil, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil) {

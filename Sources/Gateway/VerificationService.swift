@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
+internal import SignedPayloads
 
 /// Verifies evidence and answers requests.
 ///
@@ -11,20 +12,23 @@ package import Receipts
 ///                  └──▶ rejected                        └──▶ evidence
 /// ```
 ///
-/// Local verification takes microseconds and never suspends, so it can run on an event loop. Only shared state and
+/// Local verification takes microseconds for each item and never suspends, so it can run on an event loop. Only shared state and
 /// requests to Apple are awaited.
 package final class VerificationService: Sendable {
-    private let verifier: ReceiptVerifier
+    private let verifier: LocalVerifier
     private let freshness: FreshnessPolicy
     private let apple: UpstreamVerification?
     private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
 
-    /// - Parameter onVerification: receives the duration of each local verification, and the rule that the receipt breaks.
+    /// - Parameters:
+    ///   - items: the signed items verified lately.
+    ///   - onVerification: receives the duration of each local verification, and the rule that the evidence breaks.
     package init(
-        verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), apple: UpstreamVerification? = nil,
+        verifier: ReceiptVerifier, items: SignedItemCache = SignedItemCache(maximumBytes: 0),
+        freshness: FreshnessPolicy = FreshnessPolicy(), apple: UpstreamVerification? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
-        self.verifier = verifier
+        self.verifier = LocalVerifier(verifier, items: items)
         self.freshness = freshness
         self.apple = apple
         self.onVerification = onVerification
@@ -34,12 +38,19 @@ package final class VerificationService: Sendable {
     /// - Parameter now: the time at which entitlements are evaluated.
     /// - Throws: `GatewayError` if the client may not see the answer.
     package func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
-        let evidence: VerifiedEvidence
-        do throws(ReceiptError) {
-            evidence = try verifyLocally(request.evidence, at: now)
-        } catch {
-            return .done(rejected(error.rule, at: now))
+        switch verifyLocally(request.evidence, at: now) {
+        case .verified(let evidence): try answer(request, with: evidence, at: now)
+        case .rejected(let rule): .done(rejected(rule, at: now))
+        case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).naming(items))
+        // The others are answered from what is signed: there is no request to Apple for a rejected one.
+        case .itemsRejected(let items, let others?):
+            try answer(request.local, with: others, at: now).map { $0.rejected(because: items) }
         }
+    }
+
+    private func answer(
+        _ request: VerificationRequest, with evidence: VerifiedEvidence, at now: Timestamp
+    ) throws -> Step<Answer, any Error> {
         let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
         // Before other comparisons: a difference would reveal to any client that the evidence is genuine.
@@ -49,8 +60,7 @@ package final class VerificationService: Sendable {
             return .done(rejected(rule, at: now, until: now))
         }
         return answer(
-            to: Assessment(
-                .signed(evidence), for: request, at: now, policy: freshness, skew: verifier.policy.clockSkew))
+            to: Assessment(.signed(evidence), for: request, at: now, policy: freshness, skew: verifier.clockSkew))
     }
 
     private func answer(to assessment: Assessment) -> Step<Answer, any Error> {
@@ -60,28 +70,18 @@ package final class VerificationService: Sendable {
         return apple.answer(to: assessment)
     }
 
-    private func verifyLocally(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedEvidence {
-        guard let onVerification else { return try verify(evidence, at: now) }
+    private func verifyLocally(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {
+        guard let onVerification else { return verifier.verify(evidence, at: now) }
         let start = ContinuousClock.now
-        do throws(ReceiptError) {
-            let verified = try verify(evidence, at: now)
-            onVerification(.now - start, nil)
-            return verified
-        } catch {
-            onVerification(.now - start, error.rule)
-            throw error
-        }
-    }
-
-    private func verify(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedEvidence {
-        switch evidence {
-        case .appReceipt(let bytes): VerifiedEvidence(.appReceipt(try verifier.verify(bytes, at: now)))
-        }
+        let verification = verifier.verify(evidence, at: now)
+        onVerification(.now - start, verification.brokenRule)
+        return verification
     }
 
     private func rejected(_ rule: Rule, at now: Timestamp, until end: Timestamp? = nil) -> Answer {
-        // A creation date does not stay in the future.
-        let usual = rule == .creationDateInFuture ? now : now.advanced(by: freshness.rejected)
+        // A date does not stay in the future.
+        let passes = [.creationDateInFuture, .signedDateInFuture, .purchaseDateInFuture].contains(rule)
+        let usual = passes ? now : now.advanced(by: freshness.rejected)
         return Answer(
             .rejected(.rule(rule)), Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: end ?? usual)
     }
@@ -95,13 +95,53 @@ extension Expectations {
     }
 
     fileprivate func ruleBroken(byInstallationOf evidence: VerifiedEvidence) -> Rule? {
-        guard let receipt = evidence.receipt else { return nil }
         do throws(ReceiptError) {
-            if let applicationVersion { try receipt.check(applicationVersion: applicationVersion) }
-            if let deviceIdentifier { try receipt.check(deviceIdentifier: deviceIdentifier) }
+            if let applicationVersion { try evidence.check(applicationVersion: applicationVersion) }
+            if let deviceIdentifier { try evidence.check(deviceIdentifier: deviceIdentifier) }
             return nil
         } catch {
             return error.rule
+        }
+    }
+}
+
+extension VerifiedEvidence {
+    /// Throws unless an item was signed for this version of the app. Transactions name none.
+    fileprivate func check(applicationVersion: String) throws(ReceiptError) {
+        if let receipt { return try receipt.check(applicationVersion: applicationVersion) }
+        let signed = transactionReceipt?.applicationVersion ?? appTransaction?.applicationVersion
+        guard signed.map({ $0.utf8.elementsEqual(applicationVersion.utf8) }) ?? false else {
+            throw ReceiptError(.appVersionMismatch)
+        }
+    }
+
+    /// Throws unless the items were signed for this device. Items without a verification value go with any, but one
+    /// must have it.
+    fileprivate func check(deviceIdentifier: [UInt8]) throws(ReceiptError) {
+        if let receipt { return try receipt.check(deviceIdentifier: deviceIdentifier) }
+        if let transactionReceipt { return try transactionReceipt.check(deviceIdentifier: deviceIdentifier) }
+        let verifications = items.compactMap(\.deviceVerification)
+        guard !verifications.isEmpty, verifications.allSatisfy({ $0.isOf(deviceIdentifier: deviceIdentifier) }) else {
+            throw ReceiptError(.deviceHashMismatch)
+        }
+    }
+}
+
+extension VerificationRequest {
+    /// The same request without Apple.
+    fileprivate var local: VerificationRequest {
+        var local = self
+        local.options.mode = .local
+        return local
+    }
+}
+
+extension LocalVerification {
+    fileprivate var brokenRule: Rule? {
+        switch self {
+        case .verified: nil
+        case .rejected(let rule): rule
+        case .itemsRejected(let items, _): items.first?.rule
         }
     }
 }

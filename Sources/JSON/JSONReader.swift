@@ -75,6 +75,21 @@ package struct JSONReader: ~Escapable {
         return try readText()
     }
 
+    /// Reads an array of strings, and leaves them in the text.
+    package mutating func strings(maximumCount: Int) throws(JSONFault) -> [JSONText] {
+        try require(.array)
+        position += 1
+        var strings: [JSONText] = []
+        while try nextElement(isFirst: strings.isEmpty) {
+            guard strings.count < maximumCount else {
+                throw JSONFault(.tooManyValues(maximum: maximumCount), at: position)
+            }
+            work += 1
+            strings.append(try string())
+        }
+        return strings
+    }
+
     package mutating func boolean() throws(JSONFault) -> Bool {
         try require(.boolean)
         let value = try readBoolean()

@@ -23,8 +23,18 @@ extension Span<UInt8> {
         }
     }
 
+    /// Returns the index of the first such byte at or after `start`; nil if there is none.
+    package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        guard start < count else { return nil }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return nil }
+            // SAFETY: the buffer holds `count` bytes, of which `start` are skipped.
+            return unsafe memchr(base + start, Int32(byte), count - start).map { unsafe UnsafeRawPointer($0) - base }
+        }
+    }
+
     @inline(__always)
-    func equals(_ other: [UInt8]) -> Bool {
+    package func equals(_ other: [UInt8]) -> Bool {
         equals(other.span)
     }
 
@@ -33,11 +43,11 @@ extension Span<UInt8> {
         extracting(range).equals(other.span)
     }
 
-    func equals(_ range: Range<Int>, _ other: Range<Int>) -> Bool {
+    package func equals(_ range: Range<Int>, _ other: Range<Int>) -> Bool {
         extracting(range).equals(extracting(other))
     }
 
-    func copy(_ range: Range<Int>) -> [UInt8] {
+    package func copy(_ range: Range<Int>) -> [UInt8] {
         let part = extracting(range)
         return unsafe part.withUnsafeBytes { bytes in unsafe Array(bytes) }
     }

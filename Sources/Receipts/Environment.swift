@@ -9,6 +9,16 @@ public enum Environment: String, CaseIterable, Hashable, Sendable {
     case sandbox = "Sandbox"
     /// StoreKit testing in Xcode, signed on the developer's machine.
     case xcode = "Xcode"
+    /// StoreKit testing without Xcode, signed by the tests themselves.
+    case localTesting = "LocalTesting"
+
+    /// True if Apple signs for the environment; otherwise only an operator's root can.
+    public var isApples: Bool {
+        switch self {
+        case .production, .sandbox: true
+        case .xcode, .localTesting: false
+        }
+    }
 }
 
 extension Environment {

@@ -17,6 +17,11 @@ public struct Fingerprint: Hashable, Sendable {
         }
     }
 
+    /// Takes over the 32 bytes of a digest.
+    init(digest: Span<UInt8>) {
+        words = InlineWords(digest)
+    }
+
     /// Reads 64 hexadecimal digits of either case.
     public init?(hexadecimal text: String) {
         let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map(UInt64.init) }

@@ -1,13 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The time limits of a verifier.
+/// The time limits of a verifier, and the weak keys it accepts.
 public struct VerificationPolicy: Hashable, Sendable {
     /// The time after a certificate's expiry in which a receipt may still have been created with it. Apple embedded an
     /// intermediate for hours after it expired on 2023-02-07.
     public var expiryGrace: Duration = .seconds(24 * 3600)
-    /// The time by which a creation date may lie in the future, for clocks that disagree.
+    /// The time by which a creation or signing date may lie in the future, for clocks that disagree.
     public var clockSkew: Duration = .seconds(300)
+    /// True to accept transaction receipts of version 2, which Apple signed until 2016. Their RSA-1024 keys and SHA-1
+    /// are within reach of an attacker with means, so others are safer rejected.
+    public var acceptsTransactionReceiptVersion2 = false
 
     /// Creates the default policy.
     public init() {}
@@ -25,6 +28,16 @@ public struct Limits: Hashable, Sendable {
     public var maximumOtherAttributes = 512
     /// In-app purchases in one receipt.
     public var maximumPurchases = 20_000
+    /// Bytes of one JWS as text. Genuine transactions have about 5 KB, notifications about 19 KB.
+    public var maximumJWSBytes = 256 << 10
+    /// Bytes of one JWS header as text; genuine ones have about 4.3 KB.
+    public var maximumJWSHeaderBytes = 32 << 10
+    /// Claims of one payload; genuine transactions have about 25.
+    public var maximumClaims = 256
+    /// Bytes of one transaction receipt (iOS 6), after base64; genuine ones have about 4 KB.
+    public var maximumTransactionReceiptBytes = 64 << 10
+    /// Fields of one property list in a transaction receipt; genuine ones have about 20.
+    public var maximumTransactionReceiptFields = 64
     /// Nesting of the Xcode BER form; DER is read without recursion and needs no such limit.
     public var maximumDepth = 16
 
@@ -51,9 +64,11 @@ public final class ReceiptVerifier: Sendable {
     public let policy: VerificationPolicy
     /// The limits for one receipt.
     public let limits: Limits
-    private let onNewChain: @Sendable (VerifiedChainInfo) -> Void
+    package let onNewChain: @Sendable (VerifiedChainInfo) -> Void
     private let chains = ChainCache()
-    private let verifiedCertificates = VerifiedCertificates()
+    package let headers = HeaderCache()
+    package let verifiedCertificates = VerifiedCertificates()
+    let transactionReceiptChains: TransactionReceiptChains
 
     /// Creates a verifier, by default for receipts signed by Apple.
     /// - Parameter onNewChain: called for each chain verified for the first time; Apple's change about once a year.
@@ -65,6 +80,7 @@ public final class ReceiptVerifier: Sendable {
         self.trustStore = trustStore
         self.policy = policy
         self.limits = limits
+        transactionReceiptChains = TransactionReceiptChains(trustStore)
     }
 
     /// Verifies a receipt after base64: its form, its signer's chain, its signature and its fields.
@@ -99,7 +115,7 @@ public final class ReceiptVerifier: Sendable {
         let certificates = receipt.container.signerCertificates(in: receipt.der.span)
         if let known = chains.chain(of: certificates) { return known }
         let chain = try CertificateChain(
-            certificates, for: receipt.container.signer.signatureAlgorithm, trustStore: trustStore,
+            certificates, for: SignerPurpose(receipt.container.signer.signatureAlgorithm), trustStore: trustStore,
             verified: verifiedCertificates)
         if chains.insert(chain, of: certificates) { onNewChain(chain.info) }
         return chain

@@ -76,6 +76,46 @@ public enum Rule: String, Error, CaseIterable, Hashable, Sendable {
     case receiptTypeUnknown = "receipt_type_unknown"
     case creationDateInFuture = "creation_date_in_future"
 
+    // The form of a JWS and its header: RFC 7515.
+    case jwsTooLarge = "jws_too_large"
+    case jwsNotCompact = "jws_not_compact"
+    case jwsBase64URLInvalid = "jws_base64url_invalid"
+    case jwsHeaderMalformed = "jws_header_malformed"
+    case jwsHeaderParameterDuplicate = "jws_header_parameter_duplicate"
+    case jwsAlgorithmUnsupported = "jws_algorithm_unsupported"
+    case jwsCriticalParameter = "jws_critical_parameter"
+    case jwsKeyInHeader = "jws_key_in_header"
+    case x5cMissing = "x5c_missing"
+    case x5cCountWrong = "x5c_count_wrong"
+    case x5cEntryMalformed = "x5c_entry_malformed"
+    case x5cOrderWrong = "x5c_order_wrong"
+    case jwsSignatureLengthWrong = "jws_signature_length_wrong"
+
+    // The claims of a JWS.
+    case payloadNotObject = "payload_not_object"
+    case payloadOfOtherKind = "payload_of_other_kind"
+    case claimDuplicate = "claim_duplicate"
+    case claimMissing = "claim_missing"
+    case claimMalformed = "claim_malformed"
+    case tooManyClaims = "too_many_claims"
+    case environmentUnknown = "environment_unknown"
+    case signedDateInFuture = "signed_date_in_future"
+
+    // Transaction receipts, as in iOS 6.
+    case transactionReceiptMalformed = "transaction_receipt_malformed"
+    case transactionReceiptVersionUnsupported = "transaction_receipt_version_unsupported"
+    case transactionReceiptSignatureMalformed = "transaction_receipt_signature_malformed"
+    case purchaseInfoMalformed = "purchase_info_malformed"
+    case purchaseInfoFieldDuplicate = "purchase_info_field_duplicate"
+    case purchaseInfoFieldMissing = "purchase_info_field_missing"
+    case purchaseInfoFieldMalformed = "purchase_info_field_malformed"
+    case purchaseDateInFuture = "purchase_date_in_future"
+
+    // Several items together.
+    case itemsOfDifferentApps = "items_of_different_apps"
+    case itemsOfDifferentEnvironments = "items_of_different_environments"
+    case renewalInfoUnrelated = "renewal_info_unrelated"
+
     // The caller's expectations.
     case bundleIDMismatch = "bundle_id_mismatch"
     case appVersionMismatch = "app_version_mismatch"
@@ -98,7 +138,7 @@ extension Rule {
         case .derTooDeep: "Elements are nested deeper than the limit."
         case .receiptTooLarge: "The receipt is larger than the limit."
         case .tooManyCertificates: "The receipt contains more certificates than the limit."
-        case .tooManyAttributes: "A set contains more attributes than the limit."
+        case .tooManyAttributes: "A set has more attributes, or a property list more fields, than the limit."
         case .tooManyPurchases: "The receipt contains more purchases than the limit."
         case .notSignedData: "The container is not PKCS #7 SignedData."
         case .unsupportedVersion: "A version number differs from that of receipts."
@@ -134,9 +174,9 @@ extension Rule {
         case .certificateSignatureAlgorithmUnsupported:
             "A certificate is signed neither with RSA and SHA-1 or SHA-256 nor with ECDSA and SHA-256 or SHA-384."
         case .certificateSignatureInvalid: "A certificate's signature does not verify under its issuer's key."
-        case .certificateExpired: "A certificate had expired when the receipt was created."
-        case .certificateNotYetValid: "A certificate was not yet valid when the receipt was created."
-        case .environmentNotAllowed: "The trust anchor may not sign for the receipt's environment."
+        case .certificateExpired: "A certificate had expired when the evidence was signed."
+        case .certificateNotYetValid: "A certificate was not yet valid when the evidence was signed."
+        case .environmentNotAllowed: "The trust anchor may not sign for this environment."
         case .signatureInvalid: "The signature does not match the content."
         case .attributeTypeOutOfRange: "An attribute type lies outside 0 ..< 2^31."
         case .attributeDuplicate: "An attribute that may appear once appears twice."
@@ -147,9 +187,43 @@ extension Rule {
         case .dateInvalid: "A date is not a valid RFC 3339 date."
         case .receiptTypeUnknown: "The receipt type is not one that Apple documents."
         case .creationDateInFuture: "The receipt's creation date lies in the future."
-        case .bundleIDMismatch: "The receipt is genuine, but was issued for another app."
-        case .appVersionMismatch: "The receipt is genuine, but was issued for another version of the app."
-        case .deviceHashMismatch: "The receipt is genuine, but was issued for another device."
+        case .jwsTooLarge: "The JWS is larger than the limit."
+        case .jwsNotCompact: "The JWS is not three parts separated by two dots (compact serialization)."
+        case .jwsBase64URLInvalid: "A part of the JWS is not base64url without padding."
+        case .jwsHeaderMalformed: "The JWS header is not a JSON object of the expected form."
+        case .jwsHeaderParameterDuplicate: "The JWS header has a parameter twice."
+        case .jwsAlgorithmUnsupported: "The JWS is not signed with ES256."
+        case .jwsCriticalParameter: "The JWS header has \"crit\" or \"b64\", which Apple does not use."
+        case .jwsKeyInHeader: "The JWS header names a key by \"jwk\", \"jku\" or \"x5u\"; only \"x5c\" is accepted."
+        case .x5cMissing: "The JWS header has no list of certificates (\"x5c\")."
+        case .x5cCountWrong: "The JWS header does not have the three certificates of Apple's chains."
+        case .x5cEntryMalformed: "A certificate in the JWS header is not plain base64, or there are more than eight."
+        case .x5cOrderWrong: "The certificates in the JWS header are not in the order leaf, intermediate, root."
+        case .jwsSignatureLengthWrong: "The JWS signature is not 64 bytes long."
+        case .payloadNotObject: "The signed payload is not a JSON object."
+        case .payloadOfOtherKind: "The JWS is genuine, but of another kind than is accepted here."
+        case .claimDuplicate: "A claim appears twice."
+        case .claimMissing: "A required claim is missing."
+        case .claimMalformed: "A claim does not have the required type or form."
+        case .tooManyClaims: "The payload has more claims than the limit."
+        case .environmentUnknown: "The environment is not one that Apple documents."
+        case .signedDateInFuture: "The signing date lies in the future."
+        case .transactionReceiptMalformed:
+            "The transaction receipt is not a property list with a signature and purchase information."
+        case .transactionReceiptVersionUnsupported: "The transaction receipt's version is not 2, 3 or 4."
+        case .transactionReceiptSignatureMalformed:
+            "The transaction receipt's signature does not have the form of its version."
+        case .purchaseInfoMalformed: "The purchase information is not base64 of a property list of texts."
+        case .purchaseInfoFieldDuplicate: "A field of the purchase information appears twice."
+        case .purchaseInfoFieldMissing: "A required field of the purchase information is missing."
+        case .purchaseInfoFieldMalformed: "A field of the purchase information does not have the required form."
+        case .purchaseDateInFuture: "The purchase date lies more than a day in the future."
+        case .itemsOfDifferentApps: "The signed items belong to different apps."
+        case .itemsOfDifferentEnvironments: "The signed items belong to different environments."
+        case .renewalInfoUnrelated: "A renewal info belongs to none of the transactions."
+        case .bundleIDMismatch: "The evidence is genuine, but was issued for another app."
+        case .appVersionMismatch: "The evidence is genuine, but was not issued for this version of the app."
+        case .deviceHashMismatch: "The evidence is genuine, but was not issued for this device."
         }
     }
 }
@@ -164,6 +238,8 @@ public struct ReceiptError: Error, Hashable, Sendable {
         case offset(Int)
         /// The attribute of this type.
         case attribute(Int)
+        /// The claim, header parameter or field of this name.
+        case claim(String)
     }
 
     /// The broken rule.
@@ -185,6 +261,7 @@ extension ReceiptError: CustomStringConvertible {
         case .receipt: "\(rule.rawValue): \(rule.explanation)"
         case .offset(let offset): "\(rule.rawValue): \(rule.explanation) (at byte \(offset))"
         case .attribute(let type): "\(rule.rawValue): \(rule.explanation) (attribute \(type))"
+        case .claim(let name): "\(rule.rawValue): \(rule.explanation) (\(name))"
         }
     }
 }

@@ -1,6 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
 /// A point in time, in milliseconds since 1970-01-01T00:00:00Z without leap seconds, as Apple's `_ms` fields count.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch; negative before 1970.
@@ -161,4 +169,17 @@ extension [UInt8] {
         append(UInt8(ascii: "0") + UInt8(number / 10))
         append(UInt8(ascii: "0") + UInt8(number % 10))
     }
+}
+
+extension Timestamp {
+    /// Returns the time of the system's clock (`CLOCK_REALTIME`), rounded down to whole milliseconds.
+    public static func now() -> Timestamp {
+        var time = timespec()
+        // SAFETY: the pointer to a local variable is used only during the call.
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// The value of a required date before it is read.
+    package static let neverRead = Timestamp(millisecondsSince1970: .min)
 }

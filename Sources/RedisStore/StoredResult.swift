@@ -7,7 +7,7 @@ internal import Receipts
 /// The stored form of a cached result, before encryption:
 ///
 /// ```
-/// 1 byte   version, 4
+/// 1 byte   version, 5
 /// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees
 /// 24 bytes the purge history known before the request to Apple, and the number and name of its last purge
 /// 8 bytes  time of Apple's reply, in milliseconds since 1970, by the writer's clock
@@ -66,7 +66,7 @@ extension StoredResult {
         }
     }
 
-    private static let version: UInt8 = 4
+    private static let version: UInt8 = 5
     private static let noStatus = -1
 
     /// Parses decrypted bytes.
@@ -107,7 +107,8 @@ extension StoredResult {
 //     text    4 bytes length + 1, UTF-8; length 0 for nil
 //     number  1 byte 1, 8 bytes two's complement; 1 byte 0 for nil
 //     flag    1 byte: 0 for nil, 1 false, 2 true
-//     list    4 bytes count, then the elements
+//     list    4 bytes count, then the elements; of texts 4 bytes count + 1, and 0 for nil
+//     signed  1 byte: 0 if the fields that only signed items have do not follow, 1 if they do
 //
 // All big-endian.
 
@@ -143,6 +144,16 @@ struct StoredFieldWriter: FieldVisitor {
 
     mutating func date(_ name: String, _ value: inout Timestamp?) {
         write(value?.millisecondsSince1970)
+    }
+
+    mutating func texts(_ name: String, _ value: inout [String]?) {
+        write(UInt32(value.map { $0.count + 1 } ?? 0))
+        for text in value ?? [] { write(text) }
+    }
+
+    mutating func visitsSignedFields(_ arePresent: Bool) -> Bool {
+        write(UInt8(arePresent ? 1 : 0))
+        return arePresent
     }
 
     func invalid(_ name: String) {}
@@ -226,6 +237,26 @@ struct StoredFieldReader: FieldVisitor {
 
     mutating func date(_ name: String, _ value: inout Timestamp?) throws(SharedCacheFault) {
         value = try optionalNumber().map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    mutating func texts(_ name: String, _ value: inout [String]?) throws(SharedCacheFault) {
+        let count = Int(try integer(UInt32.self)) - 1
+        guard count >= 0 else { value = nil; return }
+        var texts: [String] = []
+        for _ in 0..<count {
+            var text = ""
+            try required(name, &text)
+            texts.append(text)
+        }
+        value = texts
+    }
+
+    mutating func visitsSignedFields(_ arePresent: Bool) throws(SharedCacheFault) -> Bool {
+        switch try byte() {
+        case 0: return false
+        case 1: return true
+        default: throw .unreadable
+        }
     }
 
     func invalid(_ name: String) throws(SharedCacheFault) { throw .unreadable }

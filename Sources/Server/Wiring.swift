@@ -87,7 +87,8 @@ private struct Wiring {
             configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
             observer: metrics.upstream, in: dependencies)
         let verification = VerificationService(
-            verifier: verifier, apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
+            verifier: verifier, items: signedItems,
+            apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
         let admission = admission(by: fleet)
         let handler = handler(verification, admission)
         let forms = FormRoutes(
@@ -98,7 +99,7 @@ private struct Wiring {
         let routes = RouteTable(
             [
                 handler.route(at: VerdictEndpoint()),
-                handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
+                handler.route(at: DropInEndpoint()),
                 .verifyReceiptByGet(announcing: upstreams.lifecycle),
                 .status(health, upstreams, isAppleEnabled: configuration.apple.isEnabled, clock: dependencies.clock),
                 .purge(apple?.invalidation),
@@ -110,6 +111,11 @@ private struct Wiring {
         return GatewayServer(
             services: group(of: services), lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry,
             reloads: reloads, routes: routes)
+    }
+
+    private var signedItems: SignedItemCache {
+        SignedItemCache(
+            maximumBytes: configuration.signedItemCacheSize.bytes, onLookup: metrics.verification.countSignedItem)
     }
 
     private func admission(by fleet: FleetStore) -> ClientAdmission {
@@ -223,7 +229,9 @@ extension ReceiptVerifier {
         var policy = VerificationPolicy()
         policy.clockSkew = configuration.verification.clockSkew
         policy.expiryGrace = configuration.verification.expiryGrace
-        let trustStore = try TrustStore(adding: configuration.trustRoots)
+        policy.acceptsTransactionReceiptVersion2 = configuration.trust.acceptsTransactionReceiptVersion2
+        let trustStore = try TrustStore(
+            adding: configuration.trustRoots, intermediatesFile: configuration.trust.intermediatesFile)
         for anchor in trustStore.anchors { certificates.configured(.trustRoot, until: anchor.expires) }
         self.init(trustStore: trustStore, policy: policy, onNewChain: certificates.saw)
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import Receipts
 import Testing
 
 @testable import AppStore
@@ -34,6 +35,20 @@ struct UpstreamReplyTests {
         let response = try VerifyReceiptResponse(parsing: Array(json.utf8))
         #expect(UpstreamOutcome(UpstreamReply(response, from: .production)) == production)
         #expect(UpstreamOutcome(UpstreamReply(response, from: .sandbox)) == sandbox)
+    }
+
+    @Test func `an answer in the style of iOS 6 has the endpoint's environment, and its receipt`() throws {
+        let json = """
+            {"status":0,"receipt":{"bid":"a","product_id":"p","transaction_id":"1"},"latest_receipt":"eyJhIiA9ICJiIjt9"}
+            """
+        let response = try VerifyReceiptResponse(parsing: Array(json.utf8))
+        for (endpoint, environment) in [(UpstreamEnvironment.production, Environment.production), (.sandbox, .sandbox)]
+        {
+            let answer = try #require(UpstreamAnswer(response, from: endpoint))
+            #expect(answer.environment == environment && answer.bundleID == "a")
+            #expect(answer.transactions.map(\.transactionID) == ["1"])
+            #expect(answer.latestReceipt == Array(#"{"a" = "b";}"#.utf8))
+        }
     }
 
     @Test(

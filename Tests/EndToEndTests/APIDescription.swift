@@ -81,6 +81,10 @@ struct APIDescription {
         if let allowed = schema["enum"] as? [String], !allowed.contains(value as? String ?? "") {
             return ["\(place) is \(value), which is not listed"]
         }
+        if let types = schema["type"] as? [String] {
+            let each = types.map { faults(of: value, under: schema.merging(["type": $0]) { $1 }, at: place) }
+            return each.contains([]) ? [] : Array(each.joined())
+        }
         switch schema["type"] as? String {
         case "object": return objectFaults(of: value, under: schema, at: place)
         case "array":

@@ -24,6 +24,14 @@ enum RealReceipts {
         }
     }
 
+    /// Returns Apple's transaction receipts in base64; none without their folder.
+    static func transactionReceipts() throws -> [String] {
+        guard let folder = RealCorpus.folder(besideReceipts: "transaction-receipts") else { return [] }
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "b64" }.sorted { $0.path < $1.path }
+            .map { try String(contentsOf: $0, encoding: .utf8).filter { !$0.isWhitespace } }
+    }
+
     static func text(of entry: Entry) throws -> String {
         guard let folder = RealCorpus.receipts else { return "" }
         return try String(contentsOf: folder.appending(path: entry.file), encoding: .utf8)

@@ -99,13 +99,14 @@ final class RunningGateway: Sendable {
 
     /// Requests the verdict on a base64 text.
     func verify(_ receipt: String, _ more: [String: Any] = [:], key: String? = nil) async throws -> Answer {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": receipt].merging(more) { $1 })
+        let body = try JSONSerialization.data(
+            withJSONObject: ["receipt": receipt].merging(more) { $1 }, options: .sortedKeys)
         return try await post(body, key: key)
     }
 
     /// Sends a request in Apple's form.
     func verifyReceipt(_ body: [String: Any]) async throws -> Answer {
-        try await post(JSONSerialization.data(withJSONObject: body), to: "/verifyReceipt")
+        try await post(JSONSerialization.data(withJSONObject: body, options: .sortedKeys), to: "/verifyReceipt")
     }
 
     func post(

@@ -17,22 +17,21 @@ struct EvidenceTests {
 
     @Test func `the identity of several items depends on their signed contents, not on their order`() throws {
         let first = try Self.item(), second = try Self.item(ofApp: Samples.app, "2")
-        let forwards = try #require(try VerifiedEvidence([first, second]))
-        let backwards = try #require(try VerifiedEvidence([second, first]))
+        var forwards = VerifiedEvidence(first), backwards = VerifiedEvidence(second)
+        try forwards.add(second)
+        try backwards.add(first)
         #expect(forwards.identity == backwards.identity)
         #expect(forwards.identity != VerifiedEvidence(first).identity)
-        #expect(try VerifiedEvidence([first])?.identity == VerifiedEvidence(first).identity)
-        let receipts = [forwards, backwards].compactMap(\.receipt).map { Fingerprint(of: $0.signedContent) }
-        #expect(receipts.count == 2 && receipts[0] == receipts[1], "the requests to Apple have the same receipt")
         #expect(forwards.transactions.map(\.transactionID) == ["1", "2"])
         #expect(forwards.bundleID == Samples.app && forwards.environment == .sandbox)
         #expect(forwards.signingTime == Samples.created)
     }
 
-    @Test func `items of two apps are no evidence, and neither are none`() throws {
-        let first = try Self.item(), other = try Self.item(ofApp: "com.example.other")
-        #expect(throws: EvidenceConflict.bundleID) { try VerifiedEvidence([first, other]) }
-        #expect(try VerifiedEvidence([]) == nil)
+    @Test func `items of two apps cannot be combined`() throws {
+        var evidence = VerifiedEvidence(try Self.item())
+        let other = try Self.item(ofApp: "com.example.other")
+        #expect(throws: ReceiptError(.itemsOfDifferentApps)) { try evidence.add(other) }
+        #expect(evidence.items.count == 1)
     }
 
     @Test func `a lookup never has the cache key of evidence, nor has another app, secret or option`() throws {

@@ -57,9 +57,14 @@ final class RememberingService: Sendable {
 extension VerificationRequest {
     /// The key of repeated answers: evidence and parameters, without the client.
     fileprivate var sameness: String {
-        guard case .appReceipt(let bytes) = evidence else { return "" }
-        return
-            "\(bytes) \(options.expectations) \(options.mode) \(options.maximumAge ?? .zero) \(options.excludesOldTransactions)"
+        switch evidence {
+        case .appReceipt(let bytes), .transactionReceipt(let bytes): "\(bytes) \(parameters)"
+        case .jws, .signedTransactions: ""
+        }
+    }
+
+    private var parameters: String {
+        "\(options.expectations) \(options.mode) \(options.maximumAge ?? .zero) \(options.excludesOldTransactions)"
     }
 }
 

@@ -18,7 +18,7 @@ import Yams
 struct DocumentationTests {
     @Test func `every setting is in docs/configuration.md with its default, and nothing else is`() throws {
         let rows = try Repository.text("docs/configuration.md")
-            .matches(of: /(?m)^\| `(gateway\.[a-z_.]+)` \| `(GATEWAY_[A-Z_]+)` \| (.*?) \|/)
+            .matches(of: /(?m)^\| `(gateway\.[a-z0-9_.]+)` \| `(GATEWAY_[A-Z0-9_]+)` \| (.*?) \|/)
         let documented = rows.map { "\($0.output.1) \($0.output.2) \($0.output.3)" }
         let declared = ConfigurationKeys.all.map { key in
             let text = key.defaultText
@@ -31,6 +31,8 @@ struct DocumentationTests {
     private static let vocabularies: [(schema: String, property: String, words: [String])] = [
         ("VerifyRequest", "mode", Mode.allCases.filter { $0 != .appleFirst }.map(\.rawValue)),
         ("VerifyAnswer", "reason", Rejection.allCases.map(\.name) + UndecidedReason.allCases.map(\.rawValue)),
+        ("VerifyAnswer", "environment", Environment.allCases.map(\.rawValue)),
+        ("RejectedItem", "field", RejectedItem.List.allCases.map(\.rawValue)),
         ("Provenance", "source", Provenance.Source.allCases.map(\.rawValue)),
         ("Provenance", "cache", Provenance.Cache.allCases.map(\.rawValue)),
         ("Provenance", "degraded_reasons", DegradedReason.allCases.map(\.rawValue)),

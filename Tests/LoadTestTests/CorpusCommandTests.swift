@@ -34,10 +34,13 @@ struct CorpusCommandTests {
             let summary = try await CorpusCommand.parse(["--out", folder.path, "--count", "3"]).write()
             #expect(summary.hasPrefix("Wrote 3 genuine and "))
             #expect(summary.hasSuffix("GATEWAY_TRUST_ROOTS=\(folder.path)/root.pem receipt-gateway serve"))
-            #expect(try files.isSuperset(of: ["root.pem", "index.json", "genuine-1.b64", "genuine-3.b64"]))
+            #expect(
+                try files.isSuperset(of: [
+                    "root.pem", "index.json", "genuine-1.b64", "genuine-3.b64", "jws-all-claims.jws",
+                ]))
             let written = try files
             try makeRoom()
-            #expect(try files == ["root.pem", "pki.json"] && written.count > 100)
+            #expect(try files == ["root.pem", "jws-root.pem", "intermediates.pem", "pki.json"] && written.count > 200)
         }
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import ReceiptForge
 import Testing
 
 @testable import LoadTest
@@ -11,6 +12,12 @@ struct OptionTests {
         let plan = try VerifyCommand.parse([]).plan
         #expect(plan.purchases == [1, 3, 9, 187] && plan.duration == .seconds(1) && plan.receipts == 64)
         #expect(plan.threads.first == 1 && plan.seed == 1)
+    }
+
+    @Test(arguments: [ForgedEvidenceKind.jws, .transactionReceipt])
+    func `all other evidence has one purchase`(_ evidence: ForgedEvidenceKind) throws {
+        let plan = try VerifyCommand.parse(["--evidence", evidence.rawValue]).plan
+        #expect(plan.evidence == evidence && plan.purchases == [1])
     }
 
     @Test func `options of verify reach the plan`() throws {
@@ -24,7 +31,8 @@ struct OptionTests {
     @Test(arguments: [
         ["--purchases", "1,x"], ["--purchases", ""], ["--purchases", "1,,2"], ["--purchases", "3,3"],
         ["--purchases", "1001"], ["--threads", "0"], ["--threads", "1025"], ["--duration", "0"], ["--duration", "nan"],
-        ["--receipts", "0"], ["--format", "xml"], ["--seed", "-1"],
+        ["--receipts", "0"], ["--format", "xml"], ["--seed", "-1"], ["--evidence", "token"],
+        ["--evidence", "jws", "--purchases", "3"],
     ])
     func `verify refuses what it cannot measure`(options: [String]) {
         #expect(throws: (any Error).self) { try VerifyCommand.parse(options) }

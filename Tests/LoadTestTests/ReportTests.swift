@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import ReceiptForge
 import Testing
 
 @testable import LoadTest
@@ -9,15 +10,48 @@ import Testing
 struct ReportTests {
     private static let report = VerifyReport(cases: [
         VerifyCase(
-            purchases: 3, bytes: 6163, threads: 2, chain: .warm, receiptsPerSecond: 73_106.4, floorPerSecond: 82_000.5,
-            cmsVerifyPerSecond: 2780.1, ratioToFloor: 0.8921, ratioToCMSVerify: 26.3, nanosecondsPerReceipt: 27_358,
+            evidence: .receipt, purchases: 3, bytes: 6163, threads: 2, chain: .warm, receiptsPerSecond: 73_106.4,
+            floorPerSecond: 82_000.5, cmsVerifyPerSecond: 2780.1, chainWalkPerSecond: nil, ratioToFloor: 0.8921,
+            ratioToCMSVerify: 26.3, ratioToChainWalk: nil, nanosecondsPerReceipt: 27_358,
             base64BytesPerSecond: 885_000_000, receiptsPerSecondLowest: 70_001, receiptsPerSecondHighest: 75_999.6,
-            scaling: 1.97),
+            scaling: 1.97, floorScaling: 1.99, scalingToFloor: 0.99),
         VerifyCase(
-            purchases: 187, bytes: 82_920, threads: 4, chain: .cold, receiptsPerSecond: 10, floorPerSecond: 100,
-            cmsVerifyPerSecond: 8, ratioToFloor: 0.1, ratioToCMSVerify: 1.25, nanosecondsPerReceipt: 400_000_000,
-            base64BytesPerSecond: 1_000_000, receiptsPerSecondLowest: 9, receiptsPerSecondHighest: 11, scaling: nil),
+            evidence: .receipt, purchases: 187, bytes: 82_920, threads: 4, chain: .cold, receiptsPerSecond: 10,
+            floorPerSecond: 100, cmsVerifyPerSecond: 8, chainWalkPerSecond: nil, ratioToFloor: 0.1,
+            ratioToCMSVerify: 1.25, ratioToChainWalk: nil, nanosecondsPerReceipt: 400_000_000,
+            base64BytesPerSecond: 1_000_000, receiptsPerSecondLowest: 9, receiptsPerSecondHighest: 11, scaling: nil,
+            floorScaling: nil, scalingToFloor: nil),
     ])
+
+    private static let jwsReport = VerifyReport(cases: [
+        VerifyCase(
+            evidence: .jws, purchases: 1, bytes: 5300, threads: 2, chain: .warm, receiptsPerSecond: 30_000,
+            floorPerSecond: 33_000, cmsVerifyPerSecond: nil, chainWalkPerSecond: 1100, ratioToFloor: 0.91,
+            ratioToCMSVerify: nil, ratioToChainWalk: 27.3, nanosecondsPerReceipt: 66_667, base64BytesPerSecond: nil,
+            receiptsPerSecondLowest: 29_000, receiptsPerSecondHighest: 31_000, scaling: 1.95, floorScaling: 1.98,
+            scalingToFloor: 0.985)
+    ])
+
+    @Test func `the table of signed transactions shows what applies to them`() {
+        let lines = Self.jwsReport.table.split(separator: "\n", maxSplits: 2)
+        #expect(lines[0].contains("chain walk/s") && !lines[0].contains("CMS_verify") && !lines[0].contains("base64"))
+        #expect(
+            lines[1].split(separator: " ").map(String.init) == [
+                "5,300", "2", "warm", "30,000", "66,667", "33,000", "1,100", "91.0", "%", "27.3", "1.95", "1.98",
+                "0.985", "29,000..31,000",
+            ])
+    }
+
+    @Test func `figures that do not apply are null, and every row names its evidence`() throws {
+        let text = try JSONText.compact(Self.jwsReport)
+        for member in [
+            #""evidence":"jws""#, #""cms_verify_per_second":null"#, #""ratio_to_cms_verify":null"#,
+            #""base64_bytes_per_second":null"#, #""chain_walk_per_second":1100"#, #""ratio_to_chain_walk":27.3"#,
+        ] {
+            #expect(text.contains(member), "\(member)")
+        }
+        #expect(try JSONText.compact(Self.report).contains(#""chain_walk_per_second":null"#))
+    }
 
     @Test func `the table has a line for each case`() {
         let lines = Self.report.table.split(separator: "\n", maxSplits: 3)
@@ -58,6 +92,17 @@ struct ReportTests {
         #expect(object.cases.map(\.chain) == Array(repeating: ["warm", "cold"], count: 4).flatMap(\.self))
         #expect(object.cases.allSatisfy { $0.receipts_per_second > 0 && $0.floor_per_second > 0 })
         #expect(object.cases.allSatisfy { $0.cms_verify_per_second > 0 && $0.base64_bytes_per_second > 0 })
+    }
+
+    @Test(arguments: [ForgedEvidenceKind.jws, .transactionReceipt])
+    func `a tiny run of other evidence measures every case`(_ evidence: ForgedEvidenceKind) throws {
+        let plan = VerifyPlan(
+            evidence: evidence, purchases: [1], threads: [1, 2], duration: .milliseconds(9), receipts: 2)
+        let cases = try VerifyBenchmark(plan: plan).run().cases
+        #expect(cases.map(\.threads) == [1, 1, 2, 2] && cases.map(\.chain) == [.warm, .cold, .warm, .cold])
+        #expect(cases.allSatisfy { $0.evidence == evidence && $0.receiptsPerSecond > 0 && $0.floorPerSecond > 0 })
+        #expect(cases.allSatisfy { ($0.chainWalkPerSecond ?? 0 > 0) == (evidence == .jws) })
+        #expect(cases.allSatisfy { $0.cmsVerifyPerSecond == nil && $0.floorScaling != nil })
     }
 
     /// The members of `verify --format json`.

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Testing
 
 @testable import LoadTest
@@ -15,9 +16,10 @@ struct VerifyPlanTests {
         #expect(abs(plan.slice.seconds * 1000 - sliceMilliseconds) < 0.01)
     }
 
-    @Test func `every implementation takes part on every number of threads`() {
-        let plan = VerifyPlan(purchases: [1, 3], threads: [1, 2], duration: .milliseconds(9))
-        #expect(Set(plan.entrants).count == 2 * Implementation.allCases.count)
+    @Test(arguments: ForgedEvidenceKind.allCases)
+    func `every implementation takes part on every number of threads`(_ evidence: ForgedEvidenceKind) {
+        let plan = VerifyPlan(evidence: evidence, purchases: [1, 3], threads: [1, 2], duration: .milliseconds(9))
+        #expect(Set(plan.entrants).count == 2 * evidence.implementations.count)
         #expect(plan.turns == 2 * plan.entrants.count * 9)
     }
 }

@@ -4,6 +4,7 @@
 import FoundationEssentials
 import ReceiptForge
 import Receipts
+import SignedPayloads
 import Testing
 
 struct CorpusTests {
@@ -63,18 +64,71 @@ struct CorpusTests {
         try await CorpusWriter(directory: directory.path).write(Corpus(seed: 7, genuineReceipts: 2)) { written = $0 }
         let index = try Data(contentsOf: directory.appending(path: "index.json"))
         let rows = try JSONDecoder().decode([IndexRow].self, from: index)
-        #expect(written == rows.count && rows.count == 2 + Fault.allCases.count)
+        #expect(written == rows.count && rows.count == Corpus(seed: 7, genuineReceipts: 2).count)
         let root = try Data(contentsOf: directory.appending(path: "root.pem"))
         #expect(root == Data(Self.corpus.pki.rootPEM.utf8))
         for row in rows {
             #expect(FileManager.default.fileExists(atPath: directory.appending(path: row.file).path))
-            #expect((row.reason == nil) == (row.expected == "genuine") && (row.bundle_id != nil) == (row.reason == nil))
+            let isGenuine = row.reason == nil
+            #expect(isGenuine == (row.expected == "genuine"))
+            #expect((row.bundle_id != nil) == (isGenuine && row.evidence == "receipt"))
+        }
+        #expect(Set(rows.map(\.evidence)) == ["receipt", "jws", "transaction-receipt"])
+        #expect(Set(rows.map(\.file)).count == rows.count)
+    }
+
+    @Test func `a verifier with the files of a corpus gives the answers of its index`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "receipt-forge-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await CorpusWriter(directory: directory.path).write(Corpus(seed: 7, genuineReceipts: 0))
+        func file(_ name: String) throws -> Data { try Data(contentsOf: directory.appending(path: name)) }
+        func text(_ name: String) throws -> String { String(decoding: try file(name), as: UTF8.self) }
+        var (receipts, transactions) = (TrustStore(anchors: []), TrustStore(anchors: []))
+        try receipts.add(pem: text("root.pem"), environments: [.sandbox])
+        try receipts.add(intermediatesPEM: text("intermediates.pem"))
+        try transactions.add(pem: text("jws-root.pem"), environments: [.sandbox, .production])
+        let intermediates = ["root.pem", "intermediates.pem"]
+        let verifiers = [
+            ["jws-root.pem"]: ReceiptVerifier(trustStore: transactions),
+            intermediates: ReceiptVerifier(trustStore: receipts),
+            intermediates + ["gateway.trust.transaction_receipts_v2"]: ReceiptVerifier(
+                trustStore: receipts, policy: .acceptingVersion2),
+        ]
+        for row in try JSONDecoder().decode([IndexRow].self, from: file("index.json")) where row.evidence != "receipt" {
+            let verifier = try #require(verifiers[row.needs], "\(row.file)")
+            #expect(try verifier.answer(to: file(row.file), row.evidence) == row.reason, "\(row.file)")
         }
     }
 
     private struct IndexRow: Decodable {
-        let file, expected, explanation: String
+        let file, evidence, expected, explanation: String
+        let needs: [String]
         let reason, bundle_id, environment, fault: String?
         let purchases: Int?
+    }
+}
+
+extension ReceiptVerifier {
+    /// Returns the broken rule; nil if the evidence is genuine.
+    fileprivate func answer(to file: Data, _ evidence: String) throws -> String? {
+        let now = Corpus.issuedBefore.timestamp
+        do {
+            if evidence == "jws" {
+                _ = try verify(jws: Array(file), at: now)
+            } else {
+                _ = try verify(transactionReceipt: Base64.decode(Array(file).span), at: now)
+            }
+            return nil
+        } catch let error as ReceiptError {
+            return error.rule.rawValue
+        }
+    }
+}
+
+extension VerificationPolicy {
+    fileprivate static var acceptingVersion2: VerificationPolicy {
+        var policy = VerificationPolicy()
+        policy.acceptsTransactionReceiptVersion2 = true
+        return policy
     }
 }

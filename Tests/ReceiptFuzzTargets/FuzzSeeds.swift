@@ -11,7 +11,8 @@
 
         /// The names and inputs.
         public static var all: [(name: String, input: [UInt8])] {
-            texts + dates + containers + payloads + certificates + changes + gateway
+            texts + dates + containers + payloads + certificates + changes + transactionReceipts
+                + signedData + gateway
         }
 
         private static var texts: [(String, [UInt8])] {
@@ -86,6 +87,25 @@
                     )
                 } + [("verifier-\(receipt)", FuzzTarget.verifier.input([receipt]))]
             }
+        }
+
+        /// Short texts, each genuine JWS unchanged and with one change of each kind, and payloads to be signed.
+        private static var signedData: [(String, [UInt8])] {
+            let header = String(
+                decoding: Base64URLText.encode(Array(#"{"alg":"ES256","x5c":["MAA="]}"#.utf8)), as: UTF8.self)
+            let texts = ["a.b.c", "\(header).e30.", "\(header).e30.AA", "....", "{}"].map { [0] + Array($0.utf8) }
+            let changes: [[UInt8]] = (0..<5).flatMap { text in
+                [[1, text]] + (0..<6).map { [1, text, $0, 0x04, 0x10, 0x01] }
+            }
+            let notification = NotificationContents().adding(#""summary":{"environment":"Sandbox"}"#).payload
+            let payloads: [[UInt8]] = [
+                TransactionContents().payload, TransactionContents.complete.payload, RenewalInfoContents().payload,
+                RenewalInfoContents.complete.payload, AppTransactionContents().payload, NotificationContents().payload,
+                notification, Array("{}".utf8), Array("[]".utf8),
+            ]
+            let xcode = [TransactionContents.xcode.payload, AppTransactionContents.xcode.payload]
+            let inputs = texts + changes + payloads.map { [2] + $0 } + (payloads + xcode).map { [3] + $0 }
+            return inputs.enumerated().map { ("jws-\($0)", FuzzTarget.jws.input($1)) }
         }
 
         private static var smallContents: ReceiptContents {

@@ -49,8 +49,10 @@
             do {
                 let body = try VerifyRequestBody(decoding: bytes.span)
                 let json = try? JSONValue(parsing: bytes)
-                try expect(json?["receipt"]?.type == .string, "a request that is read, and is no JSON with a receipt")
-                try expect(body.receipt.range.upperBound < bytes.count, "a receipt beyond the end of the request")
+                let (name, texts) = body.evidence.parts
+                try expect(json?[name] != nil, "a request that is read, and is no JSON with evidence")
+                let isInside = texts.allSatisfy { $0.range.upperBound < bytes.count }
+                try expect(isInside, "evidence beyond the end of the request")
             } catch let fault as JSONFault {
                 try fault.checkPosition(in: bytes)
             }
@@ -82,6 +84,20 @@
             switch self {
             case .duplicateField, .tooDeep, .tooManyValues, .tooLarge: true
             default: false
+            }
+        }
+    }
+
+    extension VerifyRequestBody.EvidenceTexts {
+        /// The name of the field that every such body has, and all texts.
+        fileprivate var parts: (name: String, texts: [JSONText]) {
+            switch self {
+            case .receipt(let text): ("receipt", [text])
+            case .signedTransactions(let texts):
+                (
+                    "signed_transactions",
+                    texts.transactions + texts.renewalInfos + (texts.appTransaction.map { [$0] } ?? [])
+                )
             }
         }
     }

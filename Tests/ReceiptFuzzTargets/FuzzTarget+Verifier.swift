@@ -45,6 +45,7 @@
         /// Creates keys and receipts before the first input, because that takes time.
         public static func prepare() {
             _ = Genuine.contents
+            _ = GenuineJWS.identities
         }
 
         /// The first byte chooses a receipt; each four bytes after it change the receipt.

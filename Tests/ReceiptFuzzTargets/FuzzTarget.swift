@@ -47,6 +47,10 @@
         case clients
         /// Forms, and the answers to them.
         case form
+        /// Transaction receipts, and their purchase information as if it were signed.
+        case transactionReceipt
+        /// Signed data of StoreKit 2.
+        case jws
 
         /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
@@ -74,6 +78,8 @@
             case .answer: try checkAnswer(bytes)
             case .clients: try checkClients(bytes)
             case .form: try checkForm(bytes)
+            case .transactionReceipt: try checkTransactionReceipt(bytes)
+            case .jws: try checkJWS(bytes)
             }
         }
 

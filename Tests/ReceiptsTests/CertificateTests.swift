@@ -63,12 +63,14 @@ struct CertificateTests {
             Self.extension(.receiptSigningMarker, .null),
             Self.extension(.worldwideDeveloperRelationsMarker, .octetString([1, 2])),
         ])
-        #expect(both.hasReceiptSigningMarker && both.hasIntermediateMarker && !both.hasUnknownCriticalExtension)
+        #expect(
+            both.markers.contains(.receiptSigning) && both.markers.contains(.intermediate)
+                && !both.hasUnknownCriticalExtension)
         let longer = Element(.objectIdentifier, OID.receiptSigningMarker.element.contents + [0x01])
         let shorter = Element(.objectIdentifier, Array(OID.receiptSigningMarker.element.contents.dropLast()))
         for identifier in [longer, shorter] {
             let near = try Self.extensions([.sequence(identifier, .octetString(wrapping: .null))])
-            #expect(!near.hasReceiptSigningMarker)
+            #expect(!near.markers.contains(.receiptSigning))
         }
     }
 

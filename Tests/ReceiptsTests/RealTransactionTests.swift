@@ -63,6 +63,15 @@ enum RealTransactions {
         let expected: String
         /// Xcode writes fractions.
         let signedDate_ms: Double?
+        /// `transaction`, `renewal`, `appTransaction` or `notification`.
+        let kind: String
+        let environment: String?
+        let bundleId: String?
+        let productId: String?
+        let transactionId: String?
+        let originalTransactionId: String?
+        let notificationType: String?
+        let subtype: String?
     }
 
     /// The parts of a JWS in its compact form (RFC 7515 §7.1), unchecked.
@@ -79,12 +88,16 @@ extension RealTransactions.Row {
     var testDescription: String { file }
     var isGenuine: Bool { expected == "genuine" }
 
+    /// The file without its last newline; nil if it cannot be read.
+    var text: String? {
+        guard let url = RealTransactions.folder?.appending(path: file) else { return nil }
+        return try? String(contentsOf: url, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
     /// Nil if the file is no JWS with certificates.
     var jws: RealTransactions.JWS? {
         struct Header: Decodable { let x5c: [Data] }
-        guard let url = RealTransactions.folder?.appending(path: file),
-            let text = try? String(contentsOf: url, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
-        else { return nil }
+        guard let text else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Data(base64URL: parts[0]), let signature = Data(base64URL: parts[2]),
             let x5c = try? JSONDecoder().decode(Header.self, from: header).x5c

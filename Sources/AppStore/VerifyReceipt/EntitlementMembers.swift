@@ -119,6 +119,9 @@ private struct TransactionReader: FieldVisitor {
         value = if Self.deciding.contains(name) { try members.date(name) } else { try? members.date(name) }
     }
 
+    /// Does nothing: Apple's answer has no such lists.
+    func texts(_ name: String, _ value: inout [String]?) throws(AppStoreFault) {}
+
     func invalid(_ name: String) throws(AppStoreFault) {
         if Self.deciding.contains(name) { throw .missing(members.path + name) }
     }

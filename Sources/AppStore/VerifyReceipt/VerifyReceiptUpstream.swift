@@ -44,11 +44,11 @@ package struct VerifyReceiptUpstream: Upstream {
         _ request: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         // `UpstreamAPI` chooses `verifyReceipt` for receipts only.
-        guard let receipt = request.subject.evidence?.receipt else {
+        guard let receipt = request.subject.evidence?.receiptBytes else {
             return UpstreamResponse(.failure(.requestRefused))
         }
         let request = VerifyReceiptRequest(
-            receipt: receipt.bytes,
+            receipt: receipt,
             sharedSecret: request.sentSecret ?? secret(forApp: request.subject.bundleID),
             excludesOldTransactions: request.options.excludesOldTransactions)
         return await follow(endpoint) { await exchange(request, endpoint, deadline: deadline) }
@@ -96,8 +96,7 @@ extension UpstreamAnswer {
             environment: response.environment ?? (environment == .production ? .production : .sandbox),
             bundleID: receipt.bundleID,
             transactions: response.transactions.merged(), renewals: response.pendingRenewalInfo,
-            // DER of a signed container begins with 0x30; a transaction receipt does not.
-            latestReceipt: latestReceipt?.first == 0x30 ? latestReceipt : nil, body: response.body)
+            latestReceipt: latestReceipt, body: response.body)
     }
 }
 

@@ -27,11 +27,7 @@ struct FormEndpoint: VerifyEndpoint {
     func read(_ body: ByteBuffer) -> VerifyInput {
         do throws(FormReceiptFault) {
             let receipt = try form.receiptBytes(in: body.readableBytesUInt8Span)
-            // A receipt for one purchase, as in iOS 6.
-            guard receipt.first != UInt8(ascii: "{") else {
-                return .reply(.form(.serverUnavailable, "Receipts for one purchase (iOS 6) are not supported yet."))
-            }
-            var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .appleFirst)
+            var request = VerificationRequest(evidence: Evidence(receipt: receipt), mode: .appleFirst)
             request.options.expectations.bundleID = app.bundleID
             request.options.sentSecret = app.sharedSecret
             return .request(request)
@@ -59,9 +55,12 @@ struct FormEndpoint: VerifyEndpoint {
     }
 
     private func genuine(_ answer: Answer, at now: Timestamp) -> Reply {
-        guard let receipt = answer.receipt,
+        guard !answer.isLapsed(at: now) else {
+            return .form(.subscriptionExpired, VerifyReceiptStatus.subscriptionExpired.explanation)
+        }
+        guard
             let json = answer.upstreamBody.flatMap({ FormAnswer.success(from: $0.span) })
-                ?? FormAnswer.success(from: receipt.verifyReceiptBody(for: answer, at: now).span)
+                ?? answer.localVerifyReceiptBody(at: now).flatMap({ FormAnswer.success(from: $0.span) })
         else { return .form(.failed, "The answer has no receipt.", statuses) }
         return Reply(body: ByteBuffer(bytes: json), from: answer.provenance)
     }

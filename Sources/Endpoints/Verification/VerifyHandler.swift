@@ -131,21 +131,25 @@ package final class VerifyHandler: Sendable {
         if let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) {
             return .done(try answerCached(known, to: request.client, call))
         }
-        let options = request.options
-        return try verification.answer(request, at: call.now).map { self.answerNew($0, to: options, key, call) }
+        let (options, kind) = (request.options, request.evidence.kind)
+        return try verification.answer(request, at: call.now).map {
+            self.answerNew($0, to: options, about: kind, key, call)
+        }
     }
 
     /// Returns a newly computed answer, and stores it.
     private func answerNew(
-        _ answer: Answer, to options: VerificationOptions, _ key: NearCache.Key?, _ call: Call
+        _ answer: Answer, to options: VerificationOptions, about kind: EvidenceKind, _ key: NearCache.Key?,
+        _ call: Call
     ) -> Reply {
         let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
-        metrics.counters(for: answer).increment()
+        metrics.counters(for: answer, to: kind).increment()
         call.context.record { $0.answer = AnswerDetails(answer) }
         if let key, let validity = AnswerValidity(answer, at: call.now) {
             let repeated = answer.repeated
             let known = CachedReply(
-                repeated, to: options, validity: validity, counters: metrics.counters(for: repeated),
+                repeated, to: options, validity: validity,
+                counters: metrics.counters(for: repeated, to: kind),
                 reply: replies.repeated)
             nearCache.insert(known, for: key)
         }

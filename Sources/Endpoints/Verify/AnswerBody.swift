@@ -6,6 +6,7 @@ internal import Gateway
 internal import HTTPServer
 internal import JSON
 package import Receipts
+internal import SignedPayloads
 
 /// The JSON of an answer to `POST /v1/verify`.
 ///
@@ -47,13 +48,19 @@ extension JSONWriter {
     }
 
     fileprivate mutating func contents(of answer: Answer) {
+        if !answer.rejectedItems.isEmpty { rejectedItems(answer.rejectedItems) }
         var transactions: Range<Int>?
         if let receipt = answer.receipt {
             key("receipt")
             transactions = self.receipt(receipt, answer)
         }
+        if answer.receipt == nil { member("bundle_id", answer.subject?.bundleID) }
+        if let appTransaction = answer.appTransaction {
+            key("app_transaction")
+            self.appTransaction(appTransaction)
+        }
         key("transactions")
-        if let transactions { value(writtenAt: transactions) } else { array { _ in } }
+        if let transactions { value(writtenAt: transactions) } else { self.transactions(answer.transactions) }
         key("subscriptions")
         array { json in
             for subscription in answer.subscriptions { json.subscription(subscription) }
@@ -95,12 +102,45 @@ extension JSONWriter {
             json.member("preorder_date", receipt.preorderDate)
             json.key("in_app")
             let start = json.bytes.count
-            json.array { json in
-                for transaction in answer.transactions { json.object { $0.transaction(transaction) } }
-            }
+            json.transactions(answer.transactions)
             transactions = start..<json.bytes.count
         }
         return transactions
+    }
+
+    private mutating func transactions(_ transactions: [Transaction]) {
+        array { json in
+            for transaction in transactions { json.object { $0.transaction(transaction) } }
+        }
+    }
+
+    private mutating func appTransaction(_ appTransaction: VerifiedAppTransaction) {
+        object { json in
+            json.member("bundle_id", appTransaction.bundleID)
+            json.identifier("app_apple_id", appTransaction.appAppleID)
+            json.member("application_version", appTransaction.applicationVersion)
+            json.identifier("version_external_identifier", appTransaction.versionExternalIdentifier)
+            json.member("receipt_creation_date", appTransaction.receiptCreationDate)
+            json.member("original_purchase_date", appTransaction.originalPurchaseDate)
+            json.member("original_application_version", appTransaction.originalApplicationVersion)
+            json.member("preorder_date", appTransaction.preorderDate)
+            json.member("app_transaction_id", appTransaction.appTransactionID)
+            json.member("original_platform", appTransaction.originalPlatform)
+        }
+    }
+
+    private mutating func rejectedItems(_ items: [RejectedItem]) {
+        key("rejected_items")
+        array { json in
+            for item in items {
+                json.object { json in
+                    json.member("field", item.list.rawValue)
+                    json.member("index", item.index.map { Int64($0) })
+                    json.member("reason", item.rule.rawValue)
+                    json.member("explanation", item.rule.explanation)
+                }
+            }
+        }
     }
 
     private mutating func subscription(_ subscription: Subscription) {
@@ -137,6 +177,14 @@ extension JSONWriter: FieldVisitor {
     package mutating func flag(_ name: String, _ value: inout Bool?) { member(name, value) }
     package mutating func date(_ name: String, _ value: inout Timestamp?) { member(name, value) }
     package mutating func count(_ name: String, _ value: inout Int64?) { member(name, value) }
+
+    package mutating func texts(_ name: String, _ value: inout [String]?) {
+        guard let texts = value else { return }
+        key(name)
+        array { json in
+            for text in texts { json.string(text) }
+        }
+    }
 
     /// A numeric identifier is a string, because JSON readers round beyond 2^53.
     package mutating func code(_ name: String, _ value: inout Int64?) { identifier(name, value) }

@@ -8,7 +8,7 @@ internal import JSON
 package import NIOCore
 package import Receipts
 
-/// `POST /v1/verify`: one receipt, one verdict.
+/// `POST /v1/verify`: a receipt or signed transactions, and one verdict.
 package struct VerdictEndpoint: VerifyEndpoint {
     package init() {}
 
@@ -22,13 +22,38 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package func read(_ body: ByteBuffer) throws -> VerifyInput {
         let bytes = body.readableBytesUInt8Span
         let fields = try VerifyRequestBody(decoding: bytes)
-        var request = VerificationRequest(
-            evidence: .appReceipt(try decode(fields.receipt, in: bytes, of: .receipt, as: Base64.decode)))
+        var request = VerificationRequest(evidence: try evidence(fields.evidence, in: bytes))
         request.options = fields.options
+        request.options.itemCount = request.evidence.itemCount
         request.options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
             try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
         }
         return .request(request)
+    }
+
+    private func evidence(_ texts: VerifyRequestBody.EvidenceTexts, in bytes: Span<UInt8>) throws -> Evidence {
+        switch texts {
+        case .receipt(let text): return try receipt(text, in: bytes)
+        case .signedTransactions(let texts):
+            let reader = JSONReader(bytes)
+            return .signedTransactions(
+                SignedTransactions(
+                    try texts.transactions.map { try reader.unescaped($0) },
+                    renewalInfos: try texts.renewalInfos.map { try reader.unescaped($0) },
+                    appTransaction: try texts.appTransaction.map { try reader.unescaped($0) },
+                    acceptsPart: texts.acceptsPart))
+        }
+    }
+
+    /// Distinguishes the kinds of evidence in `receipt` by their first bytes: `eyJ` is the `{"` of a JWS header in
+    /// base64url, and the base64 of no receipt begins with it.
+    private func receipt(_ text: JSONText, in bytes: Span<UInt8>) throws -> Evidence {
+        let start = bytes.extracting(text.range).extracting(first: 3)
+        guard
+            start.count < 3 || start[0] != UInt8(ascii: "e") || start[1] != UInt8(ascii: "y")
+                || start[2] != UInt8(ascii: "J")
+        else { return .jws(try JSONReader(bytes).unescaped(text)) }
+        return Evidence(receipt: try decode(text, in: bytes, of: .receipt, as: Base64.decode))
     }
 
     private func decode(
@@ -52,16 +77,16 @@ package struct VerdictEndpoint: VerifyEndpoint {
 }
 
 extension Answer {
-    /// The latest receipt in base64: Apple's, if Apple ever sent one for this receipt, else the receipt itself. Nil
-    /// unless the verdict is `genuine`.
+    /// The latest receipt in base64: Apple's, if Apple ever sent one for this receipt, else the receipt itself. Nil for
+    /// other evidence, and unless the verdict is `genuine`.
     fileprivate var latestReceipt: String? {
-        guard let receipt else { return nil }
+        guard let sent = subject?.evidence?.receiptBytes else { return nil }
         let known = (upstreamBody ?? earlierUpstreamBody).flatMap {
             VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
         }
         if let known { return known }
         var text: [UInt8] = []
-        Base64.append(encoding: receipt.bytes, to: &text)
+        Base64.append(encoding: sent, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -9,16 +9,36 @@ internal import Receipts
 
 /// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.
 struct VerifyRequestBody: Sendable {
-    /// `receipt`: base64, left in the body.
-    var receipt: JSONText
+    /// `receipt` or the signed transactions, left in the body.
+    private(set) var evidence = EvidenceTexts.receipt(JSONText(range: 0..<0, isEscaped: false))
     /// `device_identifier`: the expected device, as sent.
-    var deviceIdentifier: JSONText?
+    private(set) var deviceIdentifier: JSONText?
     /// The other fields.
-    var options = VerificationOptions()
+    private(set) var options = VerificationOptions()
+    private var fields = EvidenceFields()
+
+    /// The evidence of a body: exactly one of these.
+    enum EvidenceTexts: Sendable {
+        /// The base64 of an app receipt or a transaction receipt, or one JWS.
+        case receipt(JSONText)
+        case signedTransactions(SignedTexts)
+    }
+
+    /// The texts of JWS.
+    struct SignedTexts: Sendable {
+        var transactions: [JSONText]
+        var renewalInfos: [JSONText] = []
+        var appTransaction: JSONText?
+        var acceptsPart = false
+    }
 
     /// The names of the fields in JSON.
     enum Field: String, CaseIterable, Hashable, Sendable {
         case receipt
+        case signedTransactions = "signed_transactions"
+        case signedRenewalInfos = "signed_renewal_infos"
+        case appTransaction = "app_transaction"
+        case partial
         case bundleID = "bundle_id"
         case mode
         case maximumAge = "max_age"
@@ -33,6 +53,54 @@ struct VerifyRequestBody: Sendable {
         static let textBytes = 256
         /// A year, in seconds; the gateway keeps nothing longer.
         static let maximumAgeSeconds: Int64 = 31_536_000
+        /// The maximum number of transactions in one request, and of renewal infos.
+        static let signedItems = 200
+    }
+}
+
+/// The fields of a body that hold evidence, as far as they were read.
+private struct EvidenceFields: Sendable {
+    var receipt: JSONText?
+    var transactions: [JSONText]?
+    var renewalInfos: [JSONText]?
+    var appTransaction: JSONText?
+    var partial: Bool?
+
+    /// - Throws: `JSONFault` unless there is evidence of exactly one kind, with the fields that belong to it.
+    func evidence(at position: Int) throws(JSONFault) -> VerifyRequestBody.EvidenceTexts {
+        guard let transactions else {
+            guard let receipt else { throw fault(.missingField, .receipt, at: position) }
+            try checkReceiptIsAlone(at: position)
+            return .receipt(receipt)
+        }
+        guard receipt == nil else {
+            throw fault(.notAccepted("absent beside \"signed_transactions\""), .receipt, at: position)
+        }
+        guard !transactions.isEmpty || appTransaction != nil else {
+            throw fault(
+                .notAccepted("a list of at least one signed transaction, unless \"app_transaction\" is sent"),
+                .signedTransactions, at: position)
+        }
+        return .signedTransactions(
+            VerifyRequestBody.SignedTexts(
+                transactions: transactions, renewalInfos: renewalInfos ?? [], appTransaction: appTransaction,
+                acceptsPart: partial ?? false))
+    }
+
+    private func checkReceiptIsAlone(at position: Int) throws(JSONFault) {
+        let others: [(VerifyRequestBody.Field, Bool)] = [
+            (.signedRenewalInfos, renewalInfos != nil), (.appTransaction, appTransaction != nil),
+            (.partial, partial != nil),
+        ]
+        for (field, isPresent) in others where isPresent {
+            throw fault(.notAccepted("sent together with \"signed_transactions\""), field, at: position)
+        }
+    }
+
+    private func fault(
+        _ rule: JSONFault.Rule, _ field: VerifyRequestBody.Field, at position: Int
+    ) -> JSONFault {
+        JSONFault(rule, field: field.rawValue, at: position)
     }
 }
 
@@ -43,7 +111,6 @@ extension VerifyRequestBody {
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
         var seen: Set<Field> = []
-        self.init(receipt: JSONText(range: 0..<0, isEscaped: false))
         try reader.beginObject()
         while let key = try reader.nextKey() {
             let field = try Self.field(named: key, in: reader)
@@ -56,9 +123,7 @@ extension VerifyRequestBody {
             }
         }
         try reader.endDocument()
-        guard seen.contains(.receipt) else {
-            throw JSONFault(.missingField, field: Field.receipt.rawValue, at: reader.position)
-        }
+        evidence = try fields.evidence(at: reader.position)
     }
 
     private static func field(named key: JSONText, in reader: borrowing JSONReader) throws(JSONFault) -> Field {
@@ -71,7 +136,11 @@ extension VerifyRequestBody {
 
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
         switch field {
-        case .receipt: receipt = try reader.string()
+        case .receipt: fields.receipt = try reader.string()
+        case .signedTransactions: fields.transactions = try reader.strings(maximumCount: Limits.signedItems)
+        case .signedRenewalInfos: fields.renewalInfos = try reader.strings(maximumCount: Limits.signedItems)
+        case .appTransaction: fields.appTransaction = try reader.string()
+        case .partial: fields.partial = try reader.boolean()
         case .bundleID: options.expectations.bundleID = try reader.shortText()
         case .mode: options.mode = try reader.mode()
         case .maximumAge: options.maximumAge = try reader.age()

@@ -8,18 +8,13 @@ internal import HTTPTypes
 internal import JSON
 package import NIOCore
 package import Receipts
-package import Settings
 
 /// `POST /verifyReceipt`: compatible with Apple's endpoint of that name, so that a backend changes only the host name.
 ///
 /// Apple's own answer passes through unchanged. Without Apple, a genuine receipt is answered with its signed contents
 /// in Apple's form. Header fields name the source.
 package struct DropInEndpoint: VerifyEndpoint {
-    let undecidedReply: UndecidedReply
-
-    package init(undecidedReply: UndecidedReply) {
-        self.undecidedReply = undecidedReply
-    }
+    package init() {}
 
     package var path: String { "/verifyReceipt" }
 
@@ -32,13 +27,7 @@ package struct DropInEndpoint: VerifyEndpoint {
         do {
             let fields = try VerifyReceiptRequestBody(decoding: bytes)
             let receipt = try fields.receipt.bytes(in: bytes, as: Base64.decode)
-            // A receipt for one purchase, as in iOS 6, is an old-style property list. The gateway cannot verify it, and
-            // sends Apple only verified receipts.
-            guard receipt.first != UInt8(ascii: "{") else {
-                return .reply(undecided(because: "transaction_receipts_are_not_supported"))
-            }
-            var request = VerificationRequest(
-                evidence: .appReceipt(receipt), mode: .appleFirst)
+            var request = VerificationRequest(evidence: Evidence(receipt: receipt), mode: .appleFirst)
             request.options.excludesOldTransactions = fields.excludesOldTransactions
             request.options.sentSecret = fields.secret
             return .request(request)
@@ -76,7 +65,7 @@ extension DropInEndpoint {
         switch answer.verdict {
         case .rejected(.rule(let rule)): Reply(status: rule.appleStatus, because: rule.rawValue)
         case .rejected(.accountNotFound): Reply(status: .accountNotFound, because: nil, from: .apple)
-        case .undecided: undecided()
+        case .undecided: Self.undecided
         case .genuine: genuine(options, answer, at: now)
         }
     }
@@ -87,30 +76,36 @@ extension DropInEndpoint {
         if options.sentSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
-        guard let receipt = answer.receipt else { return undecided() }
-        let body = answer.upstreamBody ?? receipt.verifyReceiptBody(for: answer, at: now)
+        guard let body = answer.upstreamBody ?? answer.localVerifyReceiptBody(at: now) else { return Self.undecided }
         return Reply(body: ByteBuffer(bytes: body), from: provenance)
     }
 
-    /// Returns Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
-    /// - Parameter reason: the reason for no verdict, if Apple's status does not tell it.
-    private func undecided(because reason: String? = nil) -> Reply {
-        var reply = Reply(status: .serverUnavailable, because: reason)
-        guard undecidedReply == .unavailable else { return reply }
-        reply.status = .serviceUnavailable
-        reply.fields[.retryAfter] = "5"
-        return reply
-    }
+    /// Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
+    private static var undecided: Reply { Reply(status: .serverUnavailable, because: nil) }
 }
 
-extension VerifiedReceipt {
-    /// Returns the JSON of `verifyReceipt` with the contents of the receipt alone.
-    func verifyReceiptBody(for answer: Answer, at now: Timestamp) -> [UInt8] {
-        LocalVerifyReceiptResponse(
-            receipt: self, latest: answer.transactions,
-            latestReceipt: answer.earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) },
-            requestDate: now
-        ).body
+extension Answer {
+    /// The JSON of `verifyReceipt` with the contents of the receipt alone; nil for other evidence.
+    func localVerifyReceiptBody(at now: Timestamp) -> [UInt8]? {
+        let latestReceipt = earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) }
+        if let receipt {
+            return LocalVerifyReceiptResponse(
+                receipt: receipt, latest: transactions, latestReceipt: latestReceipt, requestDate: now
+            ).body
+        }
+        return subject?.evidence?.transactionReceipt.map {
+            LocalTransactionReceiptResponse(receipt: $0, isLapsed: isLapsed(at: now), latestReceipt: latestReceipt).body
+        }
+    }
+
+    /// Returns true if Apple's status is 21006, or would be: the subscription of a transaction receipt has ended.
+    func isLapsed(at now: Timestamp) -> Bool {
+        if provenance.source == .apple, !provenance.isDegraded {
+            return provenance.upstreamStatus == VerifyReceiptStatus.subscriptionExpired.code
+        }
+        // Not the state: a period that was renewed early has not begun, while the one before it lasts.
+        return subject?.evidence?.transactionReceipt != nil
+            && subscriptions.contains { $0.accessUntil.map { $0 <= now } ?? true }
     }
 }
 
@@ -141,7 +136,9 @@ extension Rule {
         case .derTruncated, .derTrailingBytes, .derNonMinimalLength, .derLengthTooLarge, .derIndefiniteLength,
             .derNonMinimalInteger, .derIntegerOutOfRange, .derUnexpectedTag, .derConstructedString, .derTooDeep,
             .receiptTooLarge, .tooManyCertificates, .tooManyAttributes, .tooManyPurchases, .notSignedData,
-            .unsupportedVersion, .contentTypeNotData, .contentMissing, .contentEmpty:
+            .unsupportedVersion, .contentTypeNotData, .contentMissing, .contentEmpty,
+            .transactionReceiptMalformed, .transactionReceiptVersionUnsupported, .transactionReceiptSignatureMalformed,
+            .purchaseInfoMalformed:
             .malformedOrTemporary
         default: .notAuthenticated
         }

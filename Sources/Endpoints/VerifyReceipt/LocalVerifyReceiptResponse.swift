@@ -106,6 +106,9 @@ private struct VerifyReceiptForm: FieldVisitor {
     mutating func flag(_ name: String, _ value: inout Bool?) { text(name, value) }
     mutating func date(_ name: String, _ value: inout Timestamp?) { date(name, value) }
 
+    /// Does nothing: Apple's answer has no such lists.
+    func texts(_ name: String, _ value: inout [String]?) {}
+
     /// Does nothing: this visitor only writes.
     func invalid(_ name: String) {}
 }

@@ -17,11 +17,19 @@ package protocol FieldVisitor {
     mutating func code(_ name: String, _ value: inout Int64?) throws(Failure)
     mutating func flag(_ name: String, _ value: inout Bool?) throws(Failure)
     mutating func date(_ name: String, _ value: inout Timestamp?) throws(Failure)
+    mutating func texts(_ name: String, _ value: inout [String]?) throws(Failure)
+    /// Returns true if the fields that only signed transactions have are visited.
+    /// - Parameter arePresent: true if the value has them.
+    mutating func visitsSignedFields(_ arePresent: Bool) throws(Failure) -> Bool
     /// Called for a value that was not read although it is required, or that is none of the known ones.
     func invalid(_ name: String) throws(Failure)
 }
 
 extension FieldVisitor {
+    /// Returns true if the value has them.
+    @inlinable
+    package mutating func visitsSignedFields(_ arePresent: Bool) throws(Failure) -> Bool { arePresent }
+
     @inlinable
     package mutating func required(_ name: String, _ value: inout String) throws(Failure) {
         var text: String? = value
@@ -69,6 +77,34 @@ extension Transaction {
         try visitor.text("promotional_offer_id", &promotionalOfferID)
         try visitor.text("offer_code_ref_name", &offerCodeName)
         try visitor.text("app_account_token", &appAccountToken)
+        guard try visitor.visitsSignedFields(signedFields != nil) else { return }
+        var fields = signedFields?.value ?? SignedTransactionFields()
+        try fields.visit(with: &visitor)
+        signedFields = .value(fields)
+    }
+}
+
+extension SignedTransactionFields {
+    @inlinable
+    mutating func visit<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
+        try visitor.date("signed_date", &signedDate)
+        try visitor.text("storefront", &storefront)
+        try visitor.text("storefront_id", &storefrontID)
+        try visitor.count("price", &price)
+        try visitor.text("currency", &currency)
+        try visitor.code("offer_type", &offerType)
+        try visitor.text("offer_identifier", &offerIdentifier)
+        try visitor.text("offer_discount_type", &offerDiscountType)
+        try visitor.text("offer_period", &offerPeriod)
+        try visitor.text("revocation_type", &revocationType)
+        try visitor.count("revocation_percentage", &revocationPercentage)
+        try visitor.text("app_transaction_id", &appTransactionID)
+        try visitor.text("previous_original_transaction_id", &previousOriginalTransactionID)
+        try visitor.text("billing_plan_type", &billingPlanType)
+        try visitor.count("commitment_billing_period_number", &commitmentBillingPeriodNumber)
+        try visitor.count("commitment_total_billing_periods", &commitmentTotalBillingPeriods)
+        try visitor.date("commitment_expires_date", &commitmentExpiresDate)
+        try visitor.count("commitment_price", &commitmentPrice)
     }
 }
 
@@ -84,5 +120,34 @@ extension Renewal {
         try visitor.word("price_consent", &priceConsent)
         try visitor.text("promotional_offer_id", &promotionalOfferID)
         try visitor.text("offer_code_ref_name", &offerCodeName)
+        guard try visitor.visitsSignedFields(signedFields != nil) else { return }
+        var fields = signedFields?.value ?? SignedRenewalFields()
+        try fields.visit(with: &visitor)
+        signedFields = .value(fields)
+    }
+}
+
+extension SignedRenewalFields {
+    @inlinable
+    mutating func visit<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
+        try visitor.date("signed_date", &signedDate)
+        try visitor.date("renewal_date", &renewalDate)
+        try visitor.count("renewal_price", &renewalPrice)
+        try visitor.text("currency", &currency)
+        try visitor.code("offer_type", &offerType)
+        try visitor.text("offer_identifier", &offerIdentifier)
+        try visitor.text("offer_discount_type", &offerDiscountType)
+        try visitor.text("offer_period", &offerPeriod)
+        try visitor.date("recent_subscription_start_date", &recentSubscriptionStartDate)
+        try visitor.texts("eligible_win_back_offer_ids", &eligibleWinBackOfferIDs)
+        try visitor.text("app_account_token", &appAccountToken)
+        try visitor.text("app_transaction_id", &appTransactionID)
+        try visitor.text("previous_original_transaction_id", &previousOriginalTransactionID)
+        try visitor.text("renewal_billing_plan_type", &renewalBillingPlanType)
+        try visitor.text("commitment_auto_renew_product_id", &commitmentAutoRenewProductID)
+        try visitor.code("commitment_auto_renew_status", &commitmentAutoRenewStatus)
+        try visitor.date("commitment_renewal_date", &commitmentRenewalDate)
+        try visitor.count("commitment_renewal_price", &commitmentRenewalPrice)
+        try visitor.text("commitment_renewal_billing_plan_type", &commitmentRenewalBillingPlanType)
     }
 }

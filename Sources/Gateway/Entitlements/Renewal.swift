@@ -4,7 +4,8 @@
 package import Receipts
 internal import Secrets
 
-/// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`. Unknown fields are nil.
+/// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`, or a signed renewal info.
+/// Unknown fields are nil.
 package struct Renewal: Hashable, Sendable {
     /// The reason why a subscription ended. The raw values are those of the API.
     package enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
@@ -38,6 +39,8 @@ package struct Renewal: Hashable, Sendable {
     /// The promotional offer of the next period.
     package var promotionalOfferID: String?
     package var offerCodeName: String?
+    /// The fields that only signed renewal infos have.
+    package var signedFields: Boxed<SignedRenewalFields>?
 
     package init(originalTransactionID: String) {
         self.originalTransactionID = originalTransactionID
@@ -53,6 +56,15 @@ extension Renewal.ExpirationIntent {
 }
 
 extension [Renewal] {
+    /// The newest plan, if all are signed with their time; else all plans.
+    var withoutOlderSigned: [Renewal] {
+        let times = compactMap { $0.signedFields?.value.signedDate }
+        guard count > 1, times.count == count, let newest = zip(self, times).max(by: { $0.1 < $1.1 }) else {
+            return self
+        }
+        return [newest.0]
+    }
+
     /// Returns the plan that belongs to a transaction with this product, of the plans for one subscription. The order
     /// is: the plan about the product, the one that renews to it, one without a product.
     ///

@@ -35,7 +35,8 @@ package struct Subscription: Sendable {
     package let state: SubscriptionState
     /// The transaction that decides the state: the active one, else the latest.
     package let transaction: Transaction
-    /// Apple's plan for the subscription (of several, the one for `transaction`'s product); nil without Apple's answer.
+    /// Apple's plan for the subscription (of several, the one for `transaction`'s product); nil if
+    /// neither Apple's answer nor a signed renewal info has one.
     package let renewal: Renewal?
     /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
     /// introductory offers in your app"). Receipts do not name groups; without one, only this subscription counts.
@@ -61,8 +62,10 @@ extension Subscription {
         let subscriptions = transactions.indices.filter { transactions[$0].isSubscription }
         let groupsWithOffer = Set(
             subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
-        let plans = Dictionary(grouping: renewals, by: \.originalTransactionID)
-        return Dictionary(grouping: subscriptions) { transactions[$0].chainID }
+        let chains = ChainNames(transactions, renewals)
+        let plans = Dictionary(grouping: renewals) { chains.current($0.originalTransactionID) }
+            .mapValues(\.withoutOlderSigned)
+        return Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
             .map { id, chain in
                 Subscription(id, transactions, chain, plans[id] ?? [], groupsWithOffer, Moment(now: now, skew: skew))
             }
@@ -141,6 +144,34 @@ extension SubscriptionState {
         } else {
             self = .expired
         }
+    }
+}
+
+/// The names of chains that Apple renamed: Apple may replace an original transaction ID, and then names the previous
+/// one (`previousOriginalTransactionId`).
+struct ChainNames {
+    private var renamed: [String: String] = [:]
+
+    init(_ transactions: [Transaction], _ renewals: [Renewal] = []) {
+        for renewal in renewals {
+            guard let previous = renewal.signedFields?.value.previousOriginalTransactionID else { continue }
+            renamed[previous] = renewal.originalTransactionID
+        }
+        for index in transactions.indices {
+            guard let previous = transactions[index].signedFields?.value.previousOriginalTransactionID else { continue }
+            renamed[previous] = transactions[index].chainID
+        }
+    }
+
+    /// Returns the chain's present name: Apple may have renamed it more than once.
+    func current(_ id: String) -> String {
+        var id = id
+        // Bounded, as two chains may name each other.
+        for _ in renamed {
+            guard let next = renamed[id] else { break }
+            id = next
+        }
+        return id
     }
 }
 

@@ -58,8 +58,10 @@ package struct Transaction: Hashable, Sendable {
     package var quantity: Int64?
     /// The number of the subscription purchase across devices.
     package var webOrderLineItemID: String?
-    /// The kind of product; only in receipts.
+    /// The kind of product; only in receipts and signed transactions.
     package var productType: ProductType?
+    /// The fields that only signed transactions have.
+    package var signedFields: Boxed<SignedTransactionFields>?
 
     package init(productID: String, transactionID: String) {
         self.productID = productID
@@ -84,16 +86,38 @@ extension Transaction {
         productType = purchase.productType
     }
 
+    package init(_ receipt: VerifiedTransactionReceipt) {
+        self.init(productID: receipt.productID, transactionID: receipt.transactionID)
+        originalTransactionID = receipt.originalTransactionID
+        purchaseDate = receipt.purchaseDate
+        originalPurchaseDate = receipt.originalPurchaseDate
+        expiresDate = receipt.expiresDate
+        cancellationDate = receipt.cancellationDate
+        isTrialPeriod = receipt.isTrialPeriod
+        isInIntroOfferPeriod = receipt.isInIntroOfferPeriod
+        quantity = receipt.quantity
+        webOrderLineItemID = receipt.webOrderLineItemID
+    }
+
     /// The reason for the transaction. The first one of a chain has the chain's ID. A restored subscription begins when
     /// the first period did.
     package var reason: Reason {
+        switch signedFields?.value.transactionReason {
+        case "PURCHASE": return .purchase
+        case "RENEWAL": return .renewal
+        default: break
+        }
         guard chainID != transactionID else { return .purchase }
         return isSubscription && purchaseDate != originalPurchaseDate ? .renewal : .restore
     }
 
     /// The reason why Apple revoked the purchase; nil if it did not, or if the ownership is unknown.
     package var revocation: Revocation? {
-        guard cancellationDate != nil, !isUpgraded, let ownership else { return nil }
+        guard cancellationDate != nil, !isUpgraded else { return nil }
+        if let type = signedFields?.value.revocationType {
+            return type == "FAMILY_REVOKE" ? .familySharingEnded : .refund
+        }
+        guard let ownership else { return nil }
         return ownership == .familyShared ? .familySharingEnded : .refund
     }
 
@@ -139,8 +163,10 @@ extension [Transaction] {
 
     /// Returns the list without subscription transactions that a later one of the same subscription superseded.
     func withoutOldTransactions() -> [Transaction] {
-        let latest = Dictionary(grouping: filter(\.isSubscription), by: \.chainID).mapValues(\.latest.transactionID)
-        return filter { !$0.isSubscription || latest[$0.chainID] == $0.transactionID }
+        let chains = ChainNames(self)
+        let latest = Dictionary(grouping: filter(\.isSubscription)) { chains.current($0.chainID) }
+            .mapValues(\.latest.transactionID)
+        return filter { !$0.isSubscription || latest[chains.current($0.chainID)] == $0.transactionID }
     }
 }
 

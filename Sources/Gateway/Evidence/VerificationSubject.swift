@@ -28,7 +28,10 @@ extension VerificationSubject {
 
     package var identity: Identity {
         switch self {
-        case .signed(let evidence): .signedContent(evidence.identity)
+        // Apple also reads the unsigned members of a transaction receipt, so copies with others are other requests.
+        case .signed(let evidence):
+            .signedContent(
+                evidence.transactionReceipt.map { Fingerprint(of: $0.bytes.span) } ?? evidence.identity)
         case .lookup(_, let transactionID): .transaction(transactionID)
         }
     }

@@ -3,56 +3,89 @@
 
 package import Receipts
 internal import Secrets
+package import SignedPayloads
 
 /// Evidence whose Apple signatures were verified: one or more items of one app and environment.
 package struct VerifiedEvidence: Sendable {
     /// The items, at least one.
-    package let items: [SignedItem]
+    package private(set) var items: [SignedItem]
     /// The app that the items were signed for; nil if no item names one.
-    package let bundleID: String?
-    /// The environment that the items were signed in; nil if no item names one.
-    package let environment: Environment?
-    /// The newest app receipt among the items, in any order of them.
-    package let receipt: VerifiedReceipt?
+    package private(set) var bundleID: String?
+    /// The environment of the items that name one.
+    private var namedEnvironment: Environment?
+    /// True if an item with purchases does not name its environment.
+    private var isEnvironmentOpen: Bool
 
     package init(_ item: SignedItem) {
         items = [item]
         bundleID = item.bundleID
-        environment = item.environment
-        receipt = item.receipt
+        namedEnvironment = item.environment
+        isEnvironmentOpen = item.leavesEnvironmentOpen
     }
 
-    /// Creates the evidence of several items; nil for none. An item without an app or environment goes with any.
-    /// - Throws: The value in which two items differ.
-    package init?(_ items: [SignedItem]) throws(EvidenceConflict) {
-        guard !items.isEmpty else { return nil }
-        let apps = Set(items.compactMap(\.bundleID)), environments = Set(items.compactMap(\.environment))
-        guard apps.count <= 1 else { throw .bundleID }
-        guard environments.count <= 1 else { throw .environment }
-        self.items = items
-        bundleID = apps.first
-        environment = environments.first
-        receipt = items.compactMap(\.receipt).max { first, second in
-            let identities = [first, second].map { Fingerprint(of: $0.signedContent).description }
-            return (first.creationDate, identities[0]) < (second.creationDate, identities[1])
+    /// The environment that the purchases were signed in; nil if one of them names none. Another item must not speak for
+    /// it: transactions of 2021, also those of the sandbox, name no environment.
+    package var environment: Environment? { isEnvironmentOpen ? nil : namedEnvironment }
+
+    /// Adds an item. One without an app or environment goes with any.
+    /// - Throws: the rule that forbids the combination.
+    package mutating func add(_ item: SignedItem) throws(ReceiptError) {
+        if let bundleID, let other = item.bundleID, bundleID != other { throw ReceiptError(.itemsOfDifferentApps) }
+        if let namedEnvironment, let other = item.environment, namedEnvironment != other {
+            throw ReceiptError(.itemsOfDifferentEnvironments)
         }
+        items.append(item)
+        bundleID = bundleID ?? item.bundleID
+        namedEnvironment = namedEnvironment ?? item.environment
+        isEnvironmentOpen = isEnvironmentOpen || item.leavesEnvironmentOpen
     }
-}
-
-/// The value in which two signed items differ, so that they cannot be combined.
-package enum EvidenceConflict: Error, Hashable, Sendable {
-    case bundleID
-    case environment
 }
 
 extension VerifiedEvidence {
-    /// The transactions of all items, in the order of the items. Computed on each call.
+    /// The app receipt, if the evidence is one.
+    package var receipt: VerifiedReceipt? { items.first?.receipt }
+
+    /// The transaction receipt (iOS 6), if the evidence is one.
+    package var transactionReceipt: VerifiedTransactionReceipt? { items.first?.transactionReceipt }
+
+    /// The bytes of the receipt, for Apple's `verifyReceipt`; nil for other evidence.
+    package var receiptBytes: [UInt8]? { receipt?.bytes ?? transactionReceipt?.bytes }
+
+    package var appTransaction: VerifiedAppTransaction? { items.lazy.compactMap(\.appTransaction).first }
+
+    /// The transactions of all items, in the order of the items. Of several states of one transaction, the newest
+    /// counts. Computed on each call.
     package var transactions: [Transaction] {
         // The common case: the list of a single item is not copied.
-        items.count == 1 ? items[0].transactions : items.flatMap(\.transactions)
+        items.count == 1
+            ? items[0].transactions : newest(\.transactions, by: \.transactionID) { $0.cancellationDate != nil }
     }
 
-    package var renewals: [Renewal] { items.flatMap(\.renewals) }
+    /// The plans of all items. Of several states of one plan, the newest counts.
+    package var renewals: [Renewal] {
+        items.count == 1 ? items[0].renewals : newest(\.renewals, by: \.originalTransactionID) { _ in false }
+    }
+
+    /// Returns the newest value of each ID, in the order of the items.
+    /// - Parameter isFinal: returns true for a value that counts before another one of the same time.
+    private func newest<Value>(
+        _ values: (SignedItem) -> [Value], by id: (Value) -> String, isFinal: (Value) -> Bool
+    ) -> [Value] {
+        var order: [String] = []
+        var newest: [String: (value: Value, signingTime: Timestamp)] = [:]
+        for item in items {
+            guard let signingTime = item.signingTime else { continue }
+            for value in values(item) {
+                let known = newest[id(value)]
+                if known == nil { order.append(id(value)) }
+                let isNewer = known.map { known in
+                    known.signingTime < signingTime || (known.signingTime == signingTime && isFinal(value))
+                }
+                if isNewer ?? true { newest[id(value)] = (value, signingTime) }
+            }
+        }
+        return order.compactMap { newest[$0]?.value }
+    }
 
     /// The time of the oldest signature, after which anything may have changed; nil if an item does not sign its time.
     package var signingTime: Timestamp? {

@@ -37,7 +37,9 @@ package struct CachePolicy: Sendable {
     }
 
     /// Returns true if a result may still be used when Apple does not answer (RFC 5861 §4).
-    func answersWithoutUpstream(_ known: CachedResult, at now: Timestamp) -> Bool {
-        known.hasUsableAnswer(for: freshness.staleIfError, at: now)
+    func answersWithoutUpstream(_ known: CachedResult, about subject: VerificationSubject, at now: Timestamp) -> Bool {
+        guard known.hasUsableAnswer(for: freshness.staleIfError, at: now) else { return false }
+        // The status of Apple's answer to a transaction receipt says if the subscription has ended, so it ends with it.
+        return subject.evidence?.transactionReceipt == nil || !known.hasPassedBoundary(at: now)
     }
 }

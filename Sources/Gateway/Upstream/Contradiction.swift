@@ -34,11 +34,10 @@ extension UpstreamAnswer {
         if answerReceipt.isOlder(than: sent) { return .latestReceiptOlder }
         let signed = answerReceipt.transactions
         if contradicts(signed, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
-        return hasPeriodsBeyond(signed) ? .periodNotSigned : nil
+        return hasPeriods(beyond: signed, and: sent.transactions) ? .periodNotSigned : nil
     }
 
-    /// True if the answer has subscriptions but no receipt to prove them. For receipts in the style of iOS 6, Apple
-    /// sends one that cannot be verified here.
+    /// True if the answer has subscriptions but no receipt to prove them, such as an answer with status 21006.
     func isUnproven(answerReceipt: VerifiedEvidence?) -> Bool {
         answerReceipt == nil && transactions.contains(where: \.isSubscription)
     }
@@ -52,11 +51,14 @@ extension UpstreamAnswer {
         }
     }
 
-    /// The last period of each subscription decides the entitlement: Apple must have signed it.
-    private func hasPeriodsBeyond(_ known: [Transaction]) -> Bool {
-        let signed = Set(known.map(\.transactionID))
+    /// The last period of each subscription decides the entitlement: Apple must have signed it, in the answer's receipt
+    /// or, with the same end, in the evidence. A restored period has another ID in each transaction receipt.
+    private func hasPeriods(beyond signed: [Transaction], and sent: [Transaction]) -> Bool {
+        let signedIDs = Set(signed.map(\.transactionID))
         return Dictionary(grouping: self.transactions.filter(\.isSubscription), by: \.chainID)
-            .values.contains { !signed.contains($0.latest.transactionID) }
+            .values.map(\.latest).contains { last in
+                !signedIDs.contains(last.transactionID) && !(signed + sent).contains { last.isSamePeriod(as: $0) }
+            }
     }
 }
 
@@ -74,7 +76,11 @@ extension VerifiedEvidence {
 }
 
 extension Transaction {
-    /// Returns true if both periods end in the same second: receipts have no milliseconds.
+    fileprivate func isSamePeriod(as other: Transaction) -> Bool {
+        chainID == other.chainID && productID == other.productID && endsWith(other)
+    }
+
+    /// Returns true if both periods end in the same second: app receipts have no milliseconds.
     fileprivate func endsWith(_ purchase: Transaction) -> Bool {
         expiresDate.map { $0.millisecondsSince1970 / 1000 }
             == purchase.expiresDate.map { $0.millisecondsSince1970 / 1000 }

@@ -35,7 +35,7 @@ package struct UpstreamRequest: Sendable {
     package var sentSecret: Secret?
     package var options = UpstreamOptions()
 
-    var sentByteCount: Int { subject.evidence?.receipt?.bytes.count ?? 0 }
+    var sentByteCount: Int { subject.evidence?.receiptBytes?.count ?? 0 }
 }
 
 extension UpstreamRequest: Redacted {
@@ -94,7 +94,8 @@ package struct UpstreamAnswer: Sendable {
     /// All transactions of the answer; of duplicates in its lists, the more recent one counts.
     package var transactions: [Transaction]
     package var renewals: [Renewal]
-    /// The receipt that Apple signed for this answer, in DER; nil without one, or if it is no PKCS #7.
+    /// The receipt that Apple signed for this answer, after base64: an app receipt, or a transaction receipt in answers
+    /// to one. Nil without one.
     package var latestReceipt: [UInt8]?
     package var body: [UInt8]
 

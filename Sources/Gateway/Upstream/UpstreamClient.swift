@@ -34,6 +34,8 @@ final class UpstreamClient: Sendable {
     }
 
     private let connection: UpstreamConnection
+    /// Verifies the receipts in Apple's answers.
+    private let verifier: LocalVerifier
     private let fleet: FleetPorts
     private let observer: any UpstreamObserver
     private let clock: @Sendable () -> Timestamp
@@ -47,6 +49,7 @@ final class UpstreamClient: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.connection = connection
+        verifier = LocalVerifier(connection.verifier, items: SignedItemCache(maximumBytes: 0))
         self.fleet = fleet
         self.observer = observer
         self.clock = clock
@@ -159,7 +162,9 @@ extension UpstreamClient {
         case .refusal(.brokenRecord): return .result(.unanswered(.upstreamUnavailable))
         case .refusal(let refusal):
             observer.observe(.disagreed(endpoint, refusal))
-            return .retryable(refusal == .malformed ? .upstreamCallsMalformed : .upstreamDisagrees)
+            let reason: DegradedReason = refusal == .malformed ? .upstreamCallsMalformed : .upstreamDisagrees
+            // Changed unsigned members are refused again.
+            return call.sendsUnsignedMembers ? .result(.unanswered(reason)) : .retryable(reason)
         case .throttled: return .result(.unanswered(.upstreamPaused))
         case .failure(let failure) where failure.mayPass: return .retryable(DegradedReason(failure))
         case .failure(let failure): return .result(.unanswered(DegradedReason(failure)))
@@ -167,10 +172,10 @@ extension UpstreamClient {
     }
 
     private func answerReceipt(of answer: UpstreamAnswer) -> VerifiedEvidence? {
-        guard let bytes = answer.latestReceipt, let receipt = try? connection.verifier.verify(bytes, at: clock()) else {
-            return nil
-        }
-        return VerifiedEvidence(.appReceipt(receipt))
+        guard let bytes = answer.latestReceipt,
+            case .verified(let evidence) = verifier.verify(Evidence(receipt: bytes), at: clock())
+        else { return nil }
+        return evidence
     }
 
     /// Returns the outcome for the guard. Any usable answer is a success, even a negative one.
@@ -186,14 +191,18 @@ extension UpstreamClient {
 }
 
 extension UpstreamClient.Call {
-    /// Returns true if the client's secret may have caused the reply: a client must not open the circuit breaker.
+    /// Returns true if the client may have caused the reply, by its secret or by the unsigned members of a transaction
+    /// receipt: a client must not open the circuit breaker.
     fileprivate func isCausedByClient(_ reply: UpstreamReply) -> Bool {
-        guard request.sentSecret != nil else { return false }
+        guard request.sentSecret != nil || sendsUnsignedMembers else { return false }
         switch reply {
         case .refusal, .failure(.requestRefused): return true
-        case .answer, .otherEnvironment, .throttled, .failure: return false
+        case .otherEnvironment: return sendsUnsignedMembers
+        case .answer, .throttled, .failure: return false
         }
     }
+
+    fileprivate var sendsUnsignedMembers: Bool { request.subject.evidence?.transactionReceipt != nil }
 }
 
 extension UpstreamReply {

@@ -108,7 +108,7 @@ final class UpstreamFetcher: Sendable {
         guard known.isLasting else { return }
         if case .unanswered = known.result,
             let before = await cache.lookUp(key, naming: assessment.originalTransactionIDs).result,
-            policy.answersWithoutUpstream(before, at: known.fetchedAt)
+            policy.answersWithoutUpstream(before, about: assessment.subject, at: known.fetchedAt)
         {
             return
         }

@@ -41,18 +41,18 @@ extension AreaCheck {
 
     private func checkMemory() {
         let parts = [
-            configuration.nearCacheSize, configuration.apple.cacheSize, configuration.http.limits.bodiesInFlight,
-            Limits.idleMemory,
+            configuration.nearCacheSize, configuration.signedItemCacheSize, configuration.apple.cacheSize,
+            configuration.http.limits.bodiesInFlight, Limits.idleMemory,
         ].map(\.bytes)
         let needed = parts.reduce(0, +), texts = (parts + [needed]).map { StatusValue.bytes($0).text }
-        let seen = "caches \(texts[0]) and \(texts[1]), request bodies \(texts[2]): up to \(texts[4])"
+        let seen = "caches \(texts[0]), \(texts[1]) and \(texts[2]), request bodies \(texts[3]): up to \(texts[5])"
         guard let allowed = SystemLimits.memory else { return report.ok("memory", "\(seen); no limit is known") }
         let share = Double(needed) / Double(allowed), allowedText = StatusValue.bytes(allowed).text
         guard share > Limits.comfort else { return report.ok("memory", "\(seen) of \(allowedText) allowed") }
         report.record(
             "memory", share > 1 ? .failed : .warning,
             "\(seen) of \(allowedText) allowed: the system may kill the gateway",
-            "Allow more, or lower gateway.cache.near.size, gateway.cache.apple.size or gateway.http.limits.bodies_in_flight."
+            "Allow more, or lower the sizes in gateway.cache or gateway.http.limits.bodies_in_flight."
         )
     }
 

@@ -7,7 +7,7 @@
 //     signatureValue      BIT STRING }                           -- RFC 5280 §4.1
 //
 // TBSCertificate ::= SEQUENCE {
-//     version          [0] EXPLICIT INTEGER DEFAULT v1,          -- 2: v3, the only one with extensions
+//     version          [0] EXPLICIT INTEGER DEFAULT v1,          -- 2: v3; absent: v1, for roots only
 //     serialNumber     INTEGER,
 //     signature        AlgorithmIdentifier,                      -- the same as signatureAlgorithm
 //     issuer           Name,
@@ -22,6 +22,8 @@
 struct Certificate: Sendable {
     let encoding: Range<Int>
     let tbsCertificate: Range<Int>
+    /// True if the certificate has no extensions, as roots made for tests have none.
+    let isVersion1: Bool
     /// The contents of the INTEGER.
     let serialNumber: Range<Int>
     let issuer: Range<Int>
@@ -55,7 +57,7 @@ struct Certificate: Sendable {
         try fields.finish()
 
         var body = fields.reader(of: tbs)
-        try Self.checkVersion(&body)
+        isVersion1 = try Self.isVersion1(&body)
         serialNumber = try body.next(.integer).contents
         // RFC 5280 §4.1.1.2: both hold the same AlgorithmIdentifier; only the inner one is signed.
         guard bytes.equals(try body.next(.sequence).encoding, algorithm.encoding) else {
@@ -67,12 +69,16 @@ struct Certificate: Sendable {
         publicKey = try SubjectPublicKeyInfo(&body)
         extensions = try CertificateExtensions(&body)
         try body.finish()
+        // RFC 5280 §4.1.2.9: only version 3 has extensions.
+        guard !isVersion1 || extensions.isEmpty else { throw ReceiptError(.certificateMalformed) }
     }
 
-    private static func checkVersion(_ body: inout DERReader) throws(ReceiptError) {
+    private static func isVersion1(_ body: inout DERReader) throws(ReceiptError) -> Bool {
+        guard body.nextTag == .context(0) else { return true }
         var version = try body.enter(.context(0))
         guard try version.integer() == 2 else { throw ReceiptError(.certificateMalformed) }
         try version.finish()
+        return false
     }
 }
 

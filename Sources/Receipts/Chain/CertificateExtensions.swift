@@ -13,12 +13,14 @@ struct CertificateExtensions: Sendable {
     private(set) var pathLength: Int64?
     /// Key usage (RFC 5280 §4.2.1.3); nil if not restricted.
     private(set) var keyUsage: KeyUsage?
-    private(set) var hasReceiptSigningMarker = false
-    private(set) var hasIntermediateMarker = false
+    /// Apple's markers among the extensions.
+    private(set) var markers: Set<Marker> = []
     private(set) var hasUnknownCriticalExtension = false
+    let isEmpty: Bool
 
     init(_ fields: inout DERReader) throws(ReceiptError) {
-        guard !fields.isAtEnd else { return }
+        isEmpty = fields.isAtEnd
+        guard !isEmpty else { return }
         var explicit = try fields.enter(.context(3))
         var list = try explicit.enter(.sequence)
         try explicit.finish()
@@ -52,10 +54,8 @@ struct CertificateExtensions: Sendable {
             try readBasicConstraints(value)
         } else if identifier.equals(ObjectIdentifier.keyUsage) {
             keyUsage = try KeyUsage(value)
-        } else if identifier.equals(ObjectIdentifier.receiptSigningMarker) {
-            hasReceiptSigningMarker = true
-        } else if identifier.equals(ObjectIdentifier.intermediateMarker) {
-            hasIntermediateMarker = true
+        } else if let marker = Marker(identifier) {
+            markers.insert(marker)
         } else if isCritical {
             hasUnknownCriticalExtension = true
         }
@@ -68,6 +68,32 @@ struct CertificateExtensions: Sendable {
         isCA = try fields.isTrueIfPresent()
         pathLength = fields.isAtEnd ? nil : try fields.integer()
         try fields.finish()
+    }
+}
+
+/// The extensions by which Apple marks the purpose of a certificate.
+enum Marker: Hashable, Sendable {
+    /// 1.2.840.113635.100.6.11.1: signers of receipts and transactions.
+    case receiptSigning
+    /// 1.2.840.113635.100.6.2.1: Worldwide Developer Relations intermediates.
+    case intermediate
+    /// 1.2.840.113635.100.6.5.1: signers of transaction receipts until 2016.
+    case storeReceiptSigning
+    /// 1.2.840.113635.100.6.2.2: the iTunes Store intermediate above them.
+    case storeIntermediate
+
+    fileprivate init?(_ identifier: Span<UInt8>) {
+        if identifier.equals(ObjectIdentifier.receiptSigningMarker) {
+            self = .receiptSigning
+        } else if identifier.equals(ObjectIdentifier.intermediateMarker) {
+            self = .intermediate
+        } else if identifier.equals(ObjectIdentifier.storeReceiptSigningMarker) {
+            self = .storeReceiptSigning
+        } else if identifier.equals(ObjectIdentifier.storeIntermediateMarker) {
+            self = .storeIntermediate
+        } else {
+            return nil
+        }
     }
 }
 

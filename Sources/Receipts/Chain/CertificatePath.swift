@@ -27,10 +27,14 @@ struct CertificatePath {
             }
             path.append(issuer)
         }
-        let length = path.count
-        let anchors = try anchors(endingOf: &path, in: bytes, trustStore)
+        let order = path.map(\.encoding)
+        let anchors = try anchors(endingOf: &path, of: certificates.signer, in: bytes, trustStore)
         // The list of certificates is unsigned: with others allowed, a receipt would have endless variants.
-        guard length == all.count else { throw ReceiptError(.certificateUnused) }
+        guard order.count == all.count else { throw ReceiptError(.certificateUnused) }
+        // RFC 7515 §4.1.6: each certificate certifies the one before it.
+        guard certificates.signer != .first || order == certificates.encodings else {
+            throw ReceiptError(.x5cOrderWrong)
+        }
         return anchors.map { CertificatePath(certificates: path, anchor: $0, anchorCertificate: $1) }
     }
 
@@ -60,16 +64,19 @@ struct CertificatePath {
 
     /// Removes the root from the path, or finds the anchors whose known certificates come next.
     private static func anchors(
-        endingOf path: inout [Certificate], in bytes: Span<UInt8>, _ trustStore: TrustStore
+        endingOf path: inout [Certificate], of signer: SignerIdentifier, in bytes: Span<UInt8>,
+        _ trustStore: TrustStore
     ) throws(ReceiptError) -> [(TrustAnchor, OwnedCertificate)] {
         guard let last = path.last else { throw ReceiptError(.signerCertificateMissing) }
         if last.isSelfIssued(in: bytes) {
-            let root = bytes.extracting(last.encoding)
-            guard let anchor = trustStore.anchor(with: Fingerprint(of: root)) else {
-                throw ReceiptError(.anchorUntrusted)
-            }
             path.removeLast()
-            return [(anchor, try OwnedCertificate(bytes.copy(last.encoding)))]
+            if let anchor = trustStore.anchor(with: Fingerprint(of: bytes.extracting(last.encoding))) {
+                return [(anchor, try OwnedCertificate(bytes.copy(last.encoding)))]
+            }
+            // Only where the certificates are signed, as in a header: elsewhere a receipt would have endless variants.
+            let anchors = signer == .first ? trustStore.anchors(standingFor: last, in: bytes) : []
+            guard !anchors.isEmpty else { throw ReceiptError(.anchorUntrusted) }
+            return anchors
         }
         let anchors = trustStore.anchors(withSubject: bytes.extracting(last.issuer))
         guard !anchors.isEmpty else { throw ReceiptError(.issuerCertificateMissing) }
@@ -80,20 +87,20 @@ struct CertificatePath {
 /// The certificates sent with a signature, and the name of the signer's. Not yet parsed, not yet trusted.
 ///
 /// They come from the set of a PKCS #7 container or the x5c of a JWS header (RFC 7515 §4.1.6).
-struct SignerCertificates: ~Escapable {
+package struct SignerCertificates: ~Escapable {
     let bytes: Span<UInt8>
     let encodings: [Range<Int>]
     let signer: SignerIdentifier
 
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, at encodings: [Range<Int>], signer: SignerIdentifier) {
+    package init(_ bytes: Span<UInt8>, at encodings: [Range<Int>], signer: SignerIdentifier) {
         self.bytes = bytes
         self.encodings = encodings
         self.signer = signer
     }
 }
 
-enum SignerIdentifier: Hashable, Sendable {
+package enum SignerIdentifier: Hashable, Sendable {
     /// The one with this issuer, a Name's whole encoding, and these adjacent contents of the serial number (RFC 5652
     /// §5.3).
     case issuerAndSerialNumber(issuer: Range<Int>, serialNumber: Range<Int>)

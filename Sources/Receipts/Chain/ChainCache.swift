@@ -73,7 +73,7 @@ extension SignerCertificates {
 /// time. The issuer is part of the key: otherwise a leaf issued by a test root would be trusted below another root's
 /// intermediate of the same name. Only successes are cached, and only a trusted authority can issue such certificates,
 /// so the number of entries follows Apple's rotations.
-final class VerifiedCertificates: Sendable {
+package final class VerifiedCertificates: Sendable {
     private struct Link: Hashable, Sendable {
         let certificate: Fingerprint
         let issuer: Fingerprint

@@ -13,6 +13,8 @@
 /// A certificate's declared key; it becomes a `PublicKey` once its certificate is trusted.
 struct SubjectPublicKeyInfo: Sendable {
     private let key: Key
+    /// The whole encoding.
+    let encoding: Range<Int>
 
     private enum Key: Sendable {
         case rsa(RSANumbers)
@@ -22,7 +24,9 @@ struct SubjectPublicKeyInfo: Sendable {
     }
 
     init(_ fields: inout DERReader) throws(ReceiptError) {
-        var info = try fields.enter(.sequence)
+        let element = try fields.next(.sequence)
+        encoding = element.encoding
+        var info = fields.reader(of: element)
         var algorithm = try info.enter(.sequence)
         let identifier = fields.bytes.extracting(try algorithm.objectIdentifier())
         if identifier.equals(ObjectIdentifier.rsaEncryption) {
@@ -61,10 +65,16 @@ struct SubjectPublicKeyInfo: Sendable {
         if case .rsa = key { true } else { false }
     }
 
+    /// Nil unless the key is elliptic.
+    var curve: EllipticCurve? {
+        if case .elliptic(let curve, _) = key { curve } else { nil }
+    }
+
     /// Throws unless the key has a kind and a strength that Apple uses.
-    func check() throws(ReceiptError) {
+    /// - Parameter minimumBits: the minimum size of an RSA key.
+    func check(minimumBits: Int = 2048) throws(ReceiptError) {
         switch key {
-        case .rsa(let numbers): try numbers.check()
+        case .rsa(let numbers): try numbers.check(minimumBits: minimumBits)
         case .elliptic: break
         case .unusable(let rule): throw ReceiptError(rule)
         }
@@ -103,16 +113,15 @@ private struct RSANumbers: Sendable {
         publicExponent = exponentBits <= 64 ? exponent.reduce(0) { $0 << 8 | UInt64(key.bytes[$1]) } : nil
     }
 
-    /// Requires at least 2048 bits and an odd exponent of at least 65537: small exponents make sloppy padding checks
-    /// forgeable, and Apple uses none.
-    func check() throws(ReceiptError) {
-        guard modulusBits >= Self.minimumModulusBits else { throw ReceiptError(.keyTooSmall) }
+    /// Requires an odd exponent of at least 65537: small exponents make sloppy padding checks forgeable, and Apple uses
+    /// none.
+    func check(minimumBits: Int) throws(ReceiptError) {
+        guard modulusBits >= minimumBits else { throw ReceiptError(.keyTooSmall) }
         guard let exponent = publicExponent, exponent >= Self.minimumExponent, exponent % 2 == 1 else {
             throw ReceiptError(.exponentTooSmall)
         }
     }
 
-    private static let minimumModulusBits = 2048
     private static let minimumExponent: UInt64 = 65_537
 }
 

@@ -12,19 +12,18 @@ public struct TrustAnchor: Sendable {
     public let environments: Set<Environment>
     /// Nil if only the fingerprint is known.
     let certificate: OwnedCertificate?
+    /// True if exactly this root is trusted, as Apple's are; an operator's stands for every root with its name and key.
+    let isPinned: Bool
 
     /// The end of its certificate's validity; nil if only the fingerprint is known.
     public var expires: Timestamp? { certificate?.fields.validity.notAfter }
-
-    /// True if receipts can be verified below it: Apple signs them with RSA, and a path has keys of one kind. True if
-    /// only the fingerprint is known.
-    public var isForReceipts: Bool { certificate?.fields.publicKey.isRSA ?? true }
 
     /// Trusts the root with this fingerprint.
     public init(fingerprint: Fingerprint, environments: Set<Environment>) {
         self.fingerprint = fingerprint
         self.environments = environments
         certificate = nil
+        isPinned = true
     }
 
     /// Trusts this root, a self-issued certificate in DER.
@@ -40,6 +39,7 @@ public struct TrustAnchor: Sendable {
         fingerprint = Fingerprint(of: der.span)
         self.environments = environments
         self.certificate = certificate
+        isPinned = false
     }
 }
 
@@ -83,6 +83,11 @@ struct OwnedCertificate: Sendable {
     var subject: Span<UInt8> {
         @_lifetime(borrow self)
         get { bytes.span.extracting(fields.subject) }
+    }
+
+    var publicKey: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { bytes.span.extracting(fields.publicKey.encoding) }
     }
 }
 

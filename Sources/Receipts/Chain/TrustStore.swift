@@ -5,6 +5,8 @@
 public struct TrustStore: Sendable {
     /// All anchors, Apple's first.
     public private(set) var anchors: [TrustAnchor]
+    /// The operator's intermediates of transaction receipts; see `add(intermediatesPEM:)`.
+    var intermediates: [OwnedCertificate] = []
 
     /// Creates a store of exactly these anchors.
     public init(anchors: [TrustAnchor]) {
@@ -53,6 +55,18 @@ public struct TrustStore: Sendable {
         return found
     }
 
+    /// Returns the operator's anchors with the name and the key of a self-issued certificate. Test chains carry other
+    /// certificates of the same root key.
+    func anchors(standingFor root: Certificate, in bytes: Span<UInt8>) -> [(TrustAnchor, OwnedCertificate)] {
+        let key = bytes.extracting(root.publicKey.encoding)
+        return anchors(withSubject: bytes.extracting(root.subject)).filter { anchor, certificate in
+            !anchor.isPinned && certificate.publicKey.equals(key)
+        }
+    }
+
+    /// True if an operator added anchors to Apple's.
+    package var hasOperatorsAnchors: Bool { anchors.contains { !$0.isPinned } }
+
     /// The maximum number of anchors of one subject tried for a chain without its root: each costs a forged receipt one
     /// RSA verification. An authority that renews its root has two.
     private static let maximumNamesakes = 4
@@ -62,13 +76,16 @@ extension TrustAnchor {
     fileprivate func merged(with other: TrustAnchor) -> TrustAnchor {
         TrustAnchor(
             fingerprint: fingerprint, environments: environments.union(other.environments),
-            certificate: certificate ?? other.certificate)
+            certificate: certificate ?? other.certificate, isPinned: isPinned || other.isPinned)
     }
 
-    private init(fingerprint: Fingerprint, environments: Set<Environment>, certificate: OwnedCertificate?) {
+    private init(
+        fingerprint: Fingerprint, environments: Set<Environment>, certificate: OwnedCertificate?, isPinned: Bool
+    ) {
         self.fingerprint = fingerprint
         self.environments = environments
         self.certificate = certificate
+        self.isPinned = isPinned
     }
 }
 

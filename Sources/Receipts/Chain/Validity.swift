@@ -5,7 +5,7 @@
 // Time ::= CHOICE { utcTime UTCTime, generalTime GeneralizedTime }           -- RFC 5280 §4.1.2.5
 
 /// The period in which a certificate or a whole chain is valid, both ends included.
-struct Validity: Hashable, Sendable {
+package struct Validity: Hashable, Sendable {
     var notBefore: Timestamp
     var notAfter: Timestamp
 
@@ -24,7 +24,7 @@ struct Validity: Hashable, Sendable {
     }
 
     /// Throws unless a receipt created at `date` is within the period; `grace` is added to its end.
-    func check(at date: Timestamp, grace: Duration) throws(ReceiptError) {
+    package func check(at date: Timestamp, grace: Duration) throws(ReceiptError) {
         guard date >= notBefore else { throw ReceiptError(.certificateNotYetValid) }
         guard date <= notAfter.advanced(by: grace) else { throw ReceiptError(.certificateExpired) }
     }

@@ -52,9 +52,11 @@ extension VerifiedChainInfo {
         isApples && intermediates.contains { !Self.knownIntermediates.contains($0.fingerprint) }
     }
 
-    /// Apple's Worldwide Developer Relations authorities in receipts since 2011 and in transactions since 2021.
+    /// Apple's authorities above receipts since 2009 and transactions since 2021; Worldwide Developer Relations unless
+    /// named.
     private static let knownIntermediates = Set(
         [
+            "447AD65484610F20FDC33804C8597A1E208FBE4EF9C5653485CC7D3DF730C016",  // iTunes Store, until 2016-05-18.
             "64B302913F11CA1B6806093B76CADE7F7B123BE0C04924FDA87F5F4E8647F051",  // Until 2016-02-14.
             "CE057691D730F89CA25E916F7335F4C8A15713DCD273A658C024023F8EB809C2",  // Until 2023-02-07.
             "0F570D7502373A2102E2106FAAA8FA4844944A07EE676198484F4D6CE15BEA47",  // G7, until 2023-11-17.

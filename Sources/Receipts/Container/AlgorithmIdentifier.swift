@@ -19,7 +19,7 @@ enum DigestAlgorithm: Hashable, Sendable {
 }
 
 /// A signature's key type, digest and encoding.
-enum SignatureAlgorithm: CaseIterable, Hashable, Sendable {
+package enum SignatureAlgorithm: CaseIterable, Hashable, Sendable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2).
     case sha1WithRSA
     case sha256WithRSA

@@ -25,13 +25,12 @@ struct ReceiptFields: Sendable {
 
     /// Purchases take about 400 bytes each, more than their fields take in memory.
     private static let typicalPurchaseByteCount = 380
-    private static let neverRead = Timestamp(millisecondsSince1970: .min)
 
     /// Reads the payload in `range`, whose signature must have been verified.
     init(
         _ receipt: Span<UInt8>, in range: Range<Int>, acceptsOffsets: Bool, limits: Limits
     ) throws(ReceiptError) {
-        creationDate = Self.neverRead
+        creationDate = .neverRead
         purchases.reserveCapacity(range.count / Self.typicalPurchaseByteCount)
         let reader = FieldReader(receipt, acceptsOffsets: acceptsOffsets)
         var seen = SeenAttributes(first: 0, limit: limits.maximumOtherAttributes)
@@ -47,7 +46,7 @@ struct ReceiptFields: Sendable {
         }
         try require(receiptType, AttributeType.receiptType)
         try require(bundleID, AttributeType.bundleID)
-        guard creationDate != Self.neverRead else {
+        guard creationDate != .neverRead else {
             throw ReceiptError(.attributeMissing, at: .attribute(AttributeType.creationDate))
         }
     }
@@ -65,7 +64,7 @@ struct ReceiptFields: Sendable {
         case AttributeType.originalReceiptCreationDate: originalReceiptCreationDate = try reader.date(attribute)
         case AttributeType.ageRating: ageRating = try reader.text(attribute)
         case AttributeType.developerID: developerID = try reader.integer(attribute)
-        case AttributeType.creationDate: creationDate = try reader.date(attribute) ?? Self.neverRead
+        case AttributeType.creationDate: creationDate = try reader.date(attribute) ?? .neverRead
         case AttributeType.downloadID: downloadID = try reader.integer(attribute)
         case AttributeType.versionExternalIdentifier: versionExternalIdentifier = try reader.integer(attribute)
         case AttributeType.originalPurchaseDate: originalPurchaseDate = try reader.date(attribute)

@@ -5,7 +5,7 @@
 ///
 /// Each context has its own `EVP_PKEY`: OpenSSL locks the key for each verification, and the lock of a shared key would
 /// bounce between the threads' caches.
-final class PublicKey: Sendable {
+package final class PublicKey: Sendable {
     enum Material: Sendable {
         /// RFC 8017 §3.1. The modulus is in the machine's order, as in OSSL_PARAM: little-endian wherever we run.
         case rsa(modulus: [UInt8], exponent: UInt64)
@@ -44,19 +44,30 @@ final class PublicKey: Sendable {
         _ signature: Span<UInt8>, over content: Span<UInt8>, _ algorithm: SignatureAlgorithm
     ) throws(ReceiptError) -> Bool {
         guard algorithm.takesKey(on: curve) else { throw ReceiptError(.keyAlgorithmMismatch) }
-        guard algorithm != .es256 else { return verifiesES256(signature, over: content) }
+        guard algorithm != .es256 else { return digest(of: content, signedES256: signature) != nil }
         return verifies(signature, over: content, algorithm.digest)
     }
 
-    /// Verifies exactly 64 bytes (RFC 7518 §3.4). OpenSSL rejects numbers outside 1 to n - 1, n the group's order.
-    private func verifiesES256(_ signature: Span<UInt8>, over content: Span<UInt8>) -> Bool {
-        guard signature.count == 2 * EllipticCurve.p256.byteCount else { return false }
-        return verifies(ECDSASigValue.encode(signature).span, over: content, .sha256)
+    /// Returns SHA-256 of the content if the signature, exactly 64 bytes, is an ES256 one over it (RFC 7518 §3.4); else
+    /// nil. OpenSSL rejects numbers outside 1 to n - 1, n the group's order.
+    package func digest(of content: Span<UInt8>, signedES256 signature: Span<UInt8>) -> Fingerprint? {
+        guard curve == .p256, signature.count == 2 * EllipticCurve.p256.byteCount else { return nil }
+        return pool(of: .sha256).lend(orMake: newContext(.sha256)) { context in
+            context.digest(of: content, signedBy: ECDSASigValue.encode(signature).span)
+        }
     }
 
     @inline(__always)
     private func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>, _ digest: DigestAlgorithm) -> Bool {
         pool(of: digest).lend(orMake: newContext(digest)) { $0.verifies(signature, over: content) }
+    }
+
+    /// Returns SHA-256 of the content if the signature is this RSA key's over it, else nil.
+    func digest(of content: Span<UInt8>, signedRSASHA256 signature: Span<UInt8>) throws(ReceiptError) -> Fingerprint? {
+        guard SignatureAlgorithm.sha256WithRSA.takesKey(on: curve) else { throw ReceiptError(.keyAlgorithmMismatch) }
+        return pool(of: .sha256).lend(orMake: newContext(.sha256)) { context in
+            context.digest(of: content, signedBy: signature)
+        }
     }
 
     private func pool(of digest: DigestAlgorithm) -> Pool<VerificationContext> {

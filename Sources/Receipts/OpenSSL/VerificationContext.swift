@@ -55,6 +55,18 @@ internal import COpenSSL
         return digest.withDigestInfo(of: content) { isSignature(signature, of: $0) }
     }
 
+    /// Returns SHA-256 of the content if the signature is over it, else nil. Only for contexts of that digest.
+    func digest(of content: Span<UInt8>, signedBy signature: Span<UInt8>) -> Fingerprint? {
+        guard let signatureCount else {
+            return digest.withDigest(of: content) { isSignature(signature, of: $0) ? Fingerprint(digest: $0) : nil }
+        }
+        guard signature.count == signatureCount else { return nil }
+        return digest.withDigestInfo(of: content) { info in
+            let digest = info.extracting(last: DigestAlgorithm.sha256.byteCount)
+            return isSignature(signature, of: info) ? Fingerprint(digest: digest) : nil
+        }
+    }
+
     @inline(__always)
     private func isSignature(_ signature: Span<UInt8>, of digest: Span<UInt8>) -> Bool {
         let status = unsafe signature.withUnsafeBufferPointer { signature in

@@ -9,6 +9,8 @@ package struct ClientLimits: Hashable, Sendable {
     package var policies: [ClientPolicy] = []
     /// The maximum number of its requests in flight over all nodes; nil for unlimited.
     package var concurrency: Int?
+    /// The signed items of a request, beside its first, that one token more pays for.
+    package var itemsPerToken = 10
 
     /// The policies that apply whatever app a request names: those per client and per address.
     package var policiesWithoutApp: [ClientPolicy] { policies.filter { $0.subject != .app } }
@@ -30,11 +32,14 @@ package struct ClientPolicy: Hashable, Sendable {
     /// The tokens that a request takes, if not 1.
     var costs: [Mode: Int] = [:]
 
-    /// Returns the tokens this request takes. Mode `auto` with `max_age` may cause a request to Apple, and costs no
-    /// less than mode `apple`.
-    func cost(of options: VerificationOptions) -> Int {
-        let cost = costs[options.mode] ?? 1
-        return options.mode == .auto && options.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
+    /// Returns the tokens this request takes, at most those of a full bucket. Mode `auto` with `max_age` may cause a
+    /// request to Apple, and costs no less than mode `apple`.
+    func cost(of options: VerificationOptions, itemsPerToken: Int) -> Int {
+        let ofMode = costs[options.mode] ?? 1
+        let cost = options.mode == .auto && options.maximumAge != nil ? max(ofMode, costs[.apple] ?? 1) : ofMode
+        guard options.itemCount > 1 else { return cost }
+        let ofItems = (options.itemCount - 2) / itemsPerToken + 1
+        return max(cost, min(cost + ofItems, rate.burst))
     }
 
     /// The minimum cost of a request; also the cost of a request that cannot be read.
@@ -48,7 +53,8 @@ extension Client {
     ) -> [RateCharge] {
         limits.policies.map { policy in
             RateCharge(
-                bucket(of: policy, app: app(of: options), address: address()), cost: policy.cost(of: options))
+                bucket(of: policy, app: app(of: options), address: address()),
+                cost: policy.cost(of: options, itemsPerToken: limits.itemsPerToken))
         }
     }
 

@@ -19,17 +19,21 @@ extension ClientsFile {
         static let window: ClosedRange<Duration> = .seconds(1)...RatePolicy.Limits.window.upperBound
         /// Requests of one client in flight.
         static let concurrency = 1...1_000_000
+        /// Signed items that one token pays for.
+        static let itemsPerToken = 1...200
         /// The limit name in responses for too many requests in flight; no policy may have it.
         package static let concurrencyName = "concurrency"
     }
 
-    static let limitFields = ["limits", "concurrency"]
+    static let limitFields = ["limits", "concurrency", "items_per_token"]
 
     /// Reads the limits of a client, or the defaults.
     mutating func readLimits(_ fields: [String: Node], unlessSet defaults: ClientLimits) -> ClientLimits {
         var limits = defaults
         if let list = fields["limits"] { limits.policies = readPolicies(list) }
         limits.concurrency = value("concurrency", of: fields, in: LimitBounds.concurrency) ?? limits.concurrency
+        limits.itemsPerToken =
+            value("items_per_token", of: fields, in: LimitBounds.itemsPerToken) ?? limits.itemsPerToken
         return limits
     }
 

@@ -77,14 +77,6 @@ extension Timestamp: ConfigurationValue {
     package var configurationText: String { description }
 }
 
-/// The response to `POST /verifyReceipt` without a verdict.
-package enum UndecidedReply: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
-    /// HTTP 200 with status 21005, as Apple answers.
-    case apple = "21005"
-    /// HTTP 503, for clients that only read the HTTP status.
-    case unavailable = "503"
-}
-
 extension TransportConfiguration {
     package init(_ configuration: AppleConfiguration) {
         self.init()

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Configuration
+internal import Receipts
 internal import Yams
 
 /// A configuration file, flattened to one text with its line for each setting. JSON is read as YAML.

@@ -163,14 +163,23 @@ package enum ConfigurationKeys {
     private static let verification = [
         ConfigurationKey("trust_roots", \.trustRoots, "Root certificates trusted besides Apple's."),
         ConfigurationKey(
+            "trust.transaction_receipts_v2", \.trust.acceptsTransactionReceiptVersion2,
+            "Accept transaction receipts of version 2 (until 2016), signed with weak keys (RSA-1024, SHA-1)."),
+        ConfigurationKey(
+            "trust.intermediates", \.trust.intermediatesFile,
+            "PEM file with intermediate certificates of transaction receipts besides Apple's."),
+        ConfigurationKey(
             "verification.clock_skew", \.verification.clockSkew, in: .zero ... .seconds(86_400),
-            "Maximum time a receipt's creation date may lie in the future."),
+            "Maximum time a creation or signing date may lie in the future."),
         ConfigurationKey(
             "verification.expiry_grace", \.verification.expiryGrace, in: .zero ... .seconds(31_536_000),
             "Time a signing certificate is accepted after it expired."),
         ConfigurationKey(
             "cache.near.size", \.nearCacheSize, in: .bytes(0)...(.mebibytes(65_536)),
             "Maximum memory of the near cache in this process; 0 disables it."),
+        ConfigurationKey(
+            "cache.signed_items.size", \.signedItemCacheSize, in: .bytes(0)...(.mebibytes(65_536)),
+            "Maximum memory of the signed transactions verified lately in this process; 0 keeps none."),
     ]
 
     private static let apple = [
@@ -217,9 +226,6 @@ package enum ConfigurationKeys {
             "cache.keys", \.cacheKeys,
             "Encryption keys for Redis: up to four `id:base64` of 32 random bytes, comma-separated. The first encrypts."
         ),
-        ConfigurationKey(
-            "verify_receipt.undecided", \.undecidedReply,
-            "Response of POST /verifyReceipt without a verdict: status 21005 as Apple's, or HTTP 503."),
     ]
 
     private static let form = [

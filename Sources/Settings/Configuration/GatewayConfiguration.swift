@@ -15,16 +15,17 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var adminHostNames = HostNames()
     package var shutdown = ShutdownConfiguration()
     package var trustRoots: [TrustRoot] = []
+    package var trust = TrustConfiguration()
     package var clientsFile: String?
     var apiKeyPepper: Secret?
     package var log = LogConfiguration()
     package var nearCacheSize = ByteCount.mebibytes(64)
+    package var signedItemCacheSize = ByteCount.mebibytes(32)
     /// The keys that name and encrypt everything in Redis: `StoreKeys`.
     package var cacheKeys: Secret?
     package var verification = VerificationConfiguration()
     package var apple = AppleConfiguration()
     package var redis = RedisConfiguration()
-    package var undecidedReply = UndecidedReply.apple
     package var form = FormConfiguration()
 }
 
@@ -105,6 +106,14 @@ package struct LogConfiguration: Hashable, Sendable {
     package var level = Logger.Level.info
     package var requests = RequestLogging.all
     package var sampling = RequestSampling()
+}
+
+/// The verification of transaction receipts: weak keys, and certificates beside Apple's.
+package struct TrustConfiguration: Hashable, Sendable {
+    /// True if transaction receipts of version 2 are verified, whose signers have RSA keys of 1024 bits.
+    package var acceptsTransactionReceiptVersion2 = false
+    /// A PEM file with intermediates of transaction receipts beside Apple's.
+    package var intermediatesFile: String?
 }
 
 package struct VerificationConfiguration: Hashable, Sendable {

@@ -11,7 +11,7 @@ package struct TrustRoot: Hashable, Sendable {
 
 extension TrustRoot: ConfigurationValue {
     package static var accepted: String {
-        "PEM files separated by commas, each optionally followed by =Production, =Sandbox or =Xcode, joined with +"
+        "PEM files separated by commas, each optionally followed by =Production, =Sandbox, =Xcode or =LocalTesting, joined with +"
     }
 
     /// Parses `path`, `path=Sandbox` or `path=Sandbox+Xcode`. Production must be named explicitly.
@@ -35,9 +35,11 @@ extension TrustRoot: ConfigurationValue {
 
 extension TrustStore {
     /// Creates a trust store of Apple's roots and the operator's.
+    /// - Parameter intermediatesFile: a PEM file with intermediates of transaction receipts.
     /// - Throws: all problems of the files.
     package init(
-        adding roots: [TrustRoot], readFile: (String) throws(FileFault) -> String = TextFile.read
+        adding roots: [TrustRoot], intermediatesFile: String? = nil,
+        readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
         self = .apple
         var problems: [ConfigurationProblem] = []
@@ -48,7 +50,20 @@ extension TrustStore {
                 problems.append(ConfigurationProblem(error))
             }
         }
+        do throws(FileFault) {
+            if let path = intermediatesFile { try addIntermediates(pem: readFile(path), from: path) }
+        } catch {
+            problems.append(ConfigurationProblem(error))
+        }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
+    }
+
+    private mutating func addIntermediates(pem: String, from path: String) throws(FileFault) {
+        do throws(TrustAnchorError) {
+            try add(intermediatesPEM: pem)
+        } catch {
+            throw FileFault(path: path, description: error.description)
+        }
     }
 
     private mutating func add(_ root: TrustRoot, pem: String) throws(FileFault) {
@@ -56,12 +71,6 @@ extension TrustStore {
             try add(pem: pem, environments: root.environments)
         } catch {
             throw FileFault(path: root.path, description: error.description)
-        }
-        // OpenSSL would accept it, but every receipt below it would be rejected.
-        guard anchors.allSatisfy(\.isForReceipts) else {
-            throw FileFault(
-                path: root.path,
-                description: "contains a root with an elliptic-curve key, but receipts are signed with RSA")
         }
     }
 }

@@ -39,7 +39,13 @@ package enum MetricCatalogue {
         "receipt_gateway_undecided_total", .counter, "Verifications without a verdict.", by: UndecidedReason.self)
     package static let degraded = MetricFamily(
         "receipt_gateway_degraded_total", .counter, "Answers that lack the preferred source.", by: DegradedReason.self)
-    private static let verification = [verifications, rejections, undecided, degraded]
+    static let evidence = MetricFamily(
+        "receipt_gateway_evidence_total", .counter, "Answers by the kind of evidence in the request.",
+        by: EvidenceKind.self)
+    static let signedItems = MetricFamily(
+        "receipt_gateway_signed_items_total", .counter,
+        "Items of signed_transactions, by the cache of items verified lately.", by: SignedItemLookup.self)
+    private static let verification = [verifications, rejections, undecided, degraded, evidence, signedItems]
 
     // MARK: - Requests to Apple
 

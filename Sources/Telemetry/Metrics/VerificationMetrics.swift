@@ -9,32 +9,44 @@ package final class VerificationMetrics: Sendable {
     private let verifications: [VerificationLabels: PrometheusCounter]
     private let rejections: [Rejection: PrometheusCounter]
     private let undecided: [UndecidedReason: PrometheusCounter]
+    private let evidence: [EvidenceKind: PrometheusCounter]
+    private let signedItems: [SignedItemLookup: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
         verifications = registry.counters(MetricCatalogue.verifications)
         rejections = registry.counters(MetricCatalogue.rejections)
         undecided = registry.counters(MetricCatalogue.undecided)
+        evidence = registry.counters(MetricCatalogue.evidence)
+        signedItems = registry.counters(MetricCatalogue.signedItems)
     }
 
     /// Returns the counters for an answer, incremented each time a client gets it.
-    package func counters(for answer: Answer) -> VerdictCounters {
+    package func counters(for answer: Answer, to kind: EvidenceKind) -> VerdictCounters {
         let reason: PrometheusCounter? =
             switch answer.verdict {
             case .genuine: nil
             case .rejected(let rejection): rejections[rejection]
             case .undecided(let reason): undecided[reason]
             }
-        return VerdictCounters(verdict: verifications[VerificationLabels(answer)], reason: reason)
+        return VerdictCounters(
+            verdict: verifications[VerificationLabels(answer)], reason: reason, evidence: evidence[kind])
+    }
+
+    /// Counts a look-up of a signed item among those verified lately.
+    package func countSignedItem(isKnown: Bool) {
+        signedItems[isKnown ? .hit : .miss]?.increment()
     }
 }
 
 package struct VerdictCounters: Sendable {
     fileprivate let verdict: PrometheusCounter?
     fileprivate let reason: PrometheusCounter?
+    fileprivate let evidence: PrometheusCounter?
 
     package func increment() {
         verdict?.increment()
         reason?.increment()
+        evidence?.increment()
     }
 }
 
@@ -80,6 +92,18 @@ extension VerificationLabels {
             verdict: VerdictLabel(answer.verdict), source: answer.provenance.source, cache: answer.provenance.cache,
             environment: answer.environment)
     }
+}
+
+/// The outcome of a look-up among the signed items verified lately.
+package enum SignedItemLookup: String, CaseIterable, SeriesLabels {
+    case hit, miss
+
+    package static let labelNames = ["result"]
+    package var labelValues: [String] { [rawValue] }
+}
+
+extension EvidenceKind: SeriesLabels {
+    package static var labelNames: [String] { ["kind"] }
 }
 
 extension Rejection: SeriesLabels {

@@ -66,6 +66,15 @@ struct AppleAnswer {
         return try ReceiptVerifier(trustStore: TrustStore(anchors: [anchor])).verify(Base64.decode(text), at: now)
     }
 
+    /// Verifies `latest_receipt` of an answer to a transaction receipt.
+    func latestTransactionReceipt(at now: Timestamp) throws -> VerifiedTransactionReceipt {
+        let text = try #require(members["latest_receipt"] as? String)
+        var store = TrustStore.apple
+        store.add(try TrustAnchor(der: Samples.pki.root.der, environments: [.production, .sandbox]))
+        try store.add(intermediatesPEM: Samples.pki.intermediate.pem)
+        return try ReceiptVerifier(trustStore: store).verify(transactionReceipt: Base64.decode(text), at: now)
+    }
+
     private static func end(_ transaction: [String: Any]) -> Int64 {
         (transaction["expires_date_ms"] as? String).flatMap { Int64($0) } ?? 0
     }

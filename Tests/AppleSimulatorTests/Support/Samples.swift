@@ -44,6 +44,32 @@ enum Samples {
         return receipt
     }
 
+    /// Returns the transaction receipt of a monthly subscription that ends this many days after the test begins.
+    static func transactionReceipt(
+        endingAfterDays days: Int64 = 10, environment: String = "Production"
+    ) -> TransactionReceiptContents {
+        let end = start.advanced(byDays: days)
+        var receipt = TransactionReceiptContents(
+            bundleID: "com.example.app", productID: "com.example.app.monthly", transactionID: "1001",
+            purchaseDate: end.advanced(byDays: -30))
+        receipt.originalTransactionID = "1000"
+        receipt.originalPurchaseDate = end.advanced(byDays: -60)
+        receipt.expiresDate = end
+        receipt.webOrderLineItemID = "77"
+        receipt.appItemID = "1387514950"
+        receipt.versionExternalIdentifier = "827235835"
+        receipt.isTrialPeriod = false
+        receipt.isInIntroOfferPeriod = false
+        receipt.environment = environment
+        return receipt
+    }
+
+    static func body(_ receipt: TransactionReceiptContents, signedBy pki: ForgedPKI = pki) -> String {
+        body(pki.sign(receipt))
+    }
+
+    static func body(_ receipt: [UInt8]) -> String { #"{"receipt-data":"\#(ForgedEvidence.der(receipt).base64)"}"# }
+
     static func body(
         _ receipt: ReceiptContents, signedBy pki: ForgedPKI = pki, password: String? = nil, excludesOld: Bool = false
     ) -> String {

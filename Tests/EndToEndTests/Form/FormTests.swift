@@ -76,6 +76,33 @@ import Testing
         }
     }
 
+    @Test func `an iOS 6 receipt is verified with Apple, and has status 21006 once its subscription has ended`()
+        async throws
+    {
+        let stage = try await shop()
+        let file = try stage.folder.write(Sample.pki.intermediate.pem, to: "intermediates.pem")
+        let settings = stage.settings.merging(["GATEWAY_TRUST_INTERMEDIATES": file]) { $1 }
+        try await withStage("", settings) { running in
+            let active = try await running.gateway.form(
+                "act_shop", "app_1", Sample.transactionReceipt(endingAfterDays: 5))
+            #expect(active.status == 0 && active.headers["gateway-source"] == "apple")
+            #expect((active.json["receipt"] as? [String: Any])?["bid"] as? String == Sample.bundleID)
+            #expect(active.json["latest_receipt_info"] is [String: Any])
+            // Twice: the second answer comes from the near cache.
+            for _ in 0..<2 {
+                let ended = try await running.gateway.form(
+                    "act_shop", "app_1", Sample.transactionReceipt(endingAfterDays: -3))
+                #expect(ended.http == 200 && ended.status == 21006 && ended.json["receipt"] == nil)
+            }
+            #expect(running.apple.stats.production == 2)
+            try running.play("faults: [{fault: html}]")
+            let away = try await running.gateway.form(
+                "act_shop", "app_1", Sample.transactionReceipt(endingAfterDays: -4))
+            #expect(away.status == 21006)
+        }
+        withExtendedLifetime(stage) {}
+    }
+
     @Test func `a wrong shared secret of the app does not reject its customers`() async throws {
         let stage = try await FormStage([])
         try await stage.write([

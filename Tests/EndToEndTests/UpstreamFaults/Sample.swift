@@ -26,6 +26,17 @@ enum Sample {
         Data(pki.sign(contents(number, type: type, endingAt: end))).base64EncodedString()
     }
 
+    /// Returns the genuine transaction receipt of a month that ends this many days from now, in base64.
+    static func transactionReceipt(endingAfterDays days: Int64, environment: String = "Production") -> String {
+        let end = now.advanced(byDays: days)
+        var contents = TransactionReceiptContents(
+            bundleID: bundleID, productID: bundleID + ".monthly", transactionID: transactionID(0),
+            purchaseDate: end.advanced(byDays: -30))
+        contents.expiresDate = end
+        contents.environment = environment
+        return Data(pki.sign(contents)).base64EncodedString()
+    }
+
     /// Returns a receipt signed by a stranger.
     static func forged(_ number: Int = 0) -> String {
         Data(stranger.sign(contents(number, type: "Production", endingAt: now.advanced(byDays: -3))))

@@ -19,6 +19,9 @@ enum Samples {
         guard (try? store.add(pem: pki.rootPEM, environments: [.sandbox])) != nil else {
             preconditionFailure("the forge's root is no trust anchor")
         }
+        guard (try? store.add(intermediatesPEM: pki.intermediate.pem)) != nil else {
+            preconditionFailure("the forge's intermediate is no certificate")
+        }
         return ReceiptVerifier(trustStore: store)
     }()
 
@@ -29,6 +32,21 @@ enum Samples {
         var contents = forge.contents
         contents.purchases = periods.map(\.contents)
         edit(&contents)
+        return pki.sign(contents)
+    }
+
+    /// Returns a transaction receipt about this period.
+    static func transactionReceipt(
+        _ period: Period, ofApp bundleID: String = app, environment: String = "Sandbox",
+        signedBy pki: ForgedPKI = pki
+    ) -> [UInt8] {
+        let purchase = period.contents
+        var contents = TransactionReceiptContents(
+            bundleID: bundleID, productID: purchase.productID, transactionID: purchase.transactionID,
+            purchaseDate: purchase.purchaseDate)
+        contents.originalTransactionID = purchase.originalTransactionID
+        contents.expiresDate = purchase.expiresDate
+        contents.environment = environment
         return pki.sign(contents)
     }
 

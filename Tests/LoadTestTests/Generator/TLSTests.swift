@@ -20,7 +20,7 @@ struct TLSTests {
         let folder = try ScratchFolder()
         defer { folder.remove() }
         let file = try folder.write(authority.certificatePEM, to: "ca.pem")
-        var configuration = AppleSimulator.Configuration(pki: TestBench.sample.pki)
+        var configuration = AppleSimulator.Configuration(pki: TestBench.pki)
         configuration.tls = identity
         let apple = try await AppleSimulator.start(configuration)
         try await apple.whileRunning { apple in

@@ -56,7 +56,7 @@ struct TrafficTests {
 
     // MARK: - Receipts
 
-    private static let pki = TestBench.sample.pki
+    private static let pki = TestBench.pki
 
     private static func form() throws -> RequestForm {
         RequestForm(

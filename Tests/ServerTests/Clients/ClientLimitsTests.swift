@@ -62,6 +62,19 @@ struct ClientLimitsTests {
         #expect(clients.map(\.limits.concurrency) == [9, 9, 2])
     }
 
+    @Test func `the items that a token pays for are read, or those of the defaults`() throws {
+        let clients = try read(
+            """
+            - {name: a, apps: '*', keys: []}
+            - {name: b, apps: '*', keys: [], items_per_token: 1}
+            - {name: c, apps: '*', keys: [], items_per_token: 200, limits: []}
+            defaults:
+              items_per_token: 25
+            """)
+        #expect(clients.map(\.limits.itemsPerToken) == [25, 1, 200])
+        #expect(try read("- {name: a, apps: '*', keys: []}").map(\.limits.itemsPerToken) == [10])
+    }
+
     @Test func `a client without limits has none`() throws {
         #expect(try read("- {name: a, apps: '*', keys: []}").first?.limits == ClientLimits())
     }
@@ -123,6 +136,9 @@ struct ClientLimitsTests {
             ("limits: [\(nine)]", "a client has 8 limits at most"),
             ("concurrency: 0", "concurrency takes an integer, from 1 to 1000000"),
             ("concurrency: 1000001", "concurrency takes an integer, from 1 to 1000000"),
+            ("items_per_token: 0", "items_per_token takes an integer, from 1 to 200"),
+            ("items_per_token: 201", "items_per_token takes an integer, from 1 to 200"),
+            ("items_per_token: all", "items_per_token takes an integer, from 1 to 200"),
         ] as [(String, String?)])
     func `a fault is named with its line`(field: String, problem: String?) {
         let problems = #expect(throws: ConfigurationProblems.self) {
@@ -157,6 +173,31 @@ struct ClientLimitsTests {
         let client = try client(subjects: [.app], apps: apps)
         let charges = client.charges(for: VerificationOptions(), from: nil)
         #expect(charges.map(\.bucket.subject) == [subject])
+    }
+
+    /// 1 + ⌈(n−1)/10⌉, and never more than the burst, which no bucket holds more of.
+    @Test(arguments: [
+        (0, 10, 100, 1), (1, 10, 100, 1), (2, 10, 100, 2), (11, 10, 100, 2), (12, 10, 100, 3), (200, 10, 100, 21),
+        (401, 10, 100, 41), (200, 1, 100, 100), (200, 1, 1000, 200), (200, 200, 100, 2), (200, 10, 5, 5), (2, 10, 1, 1),
+    ])
+    func `a request with many items takes more tokens`(items: Int, divisor: Int, burst: Int, cost: Int) throws {
+        #expect(try Self.cost(of: items, mode: .auto, divisor: divisor, burst: burst) == cost)
+    }
+
+    @Test(arguments: [(1, 100, 7), (2, 100, 8), (11, 100, 8), (200, 100, 27), (200, 10, 10), (200, 7, 7)])
+    func `items cost more in an expensive mode too, within the burst`(items: Int, burst: Int, cost: Int) throws {
+        #expect(try Self.cost(of: items, mode: .apple, divisor: 10, burst: burst) == cost)
+    }
+
+    private static func cost(of items: Int, mode: Mode, divisor: Int, burst: Int) throws -> Int {
+        let policy = ClientPolicy(
+            subject: .client, rate: RatePolicy(name: "a", quota: 10, window: .seconds(1), burst: burst),
+            costs: [.apple: 7])
+        let limits = ClientLimits(policies: [policy], itemsPerToken: divisor)
+        let client = Client(name: "shop", apps: .all, keys: [], limits: limits)
+        var options = VerificationOptions()
+        (options.mode, options.itemCount) = (mode, items)
+        return try #require(client.charges(for: options, from: nil).first).cost
     }
 
     private func client(

@@ -72,7 +72,7 @@ struct EndAnnouncementTests {
         source: Provenance.Source?, announces: Bool
     ) {
         #expect(VerdictEndpoint().announcesEnd(withAnswerFrom: source) == announces)
-        #expect(DropInEndpoint(undecidedReply: .unavailable).announcesEnd(withAnswerFrom: source))
+        #expect(DropInEndpoint().announcesEnd(withAnswerFrom: source))
     }
 
     @Test func `Apple's announcement about production takes effect with the next response`() async throws {

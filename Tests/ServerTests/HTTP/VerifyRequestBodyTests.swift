@@ -27,6 +27,7 @@ struct VerifyRequestBodyTests {
 
     @Test func `only the receipt is required`() throws {
         let body = try VerifyRequestBody(#"{"receipt":""}"#)
+        #expect(body.signedTexts == nil)
         #expect(body.options.expectations.bundleID == nil)
         #expect(body.options.mode == .auto)
         #expect(body.options.maximumAge == nil)
@@ -36,7 +37,7 @@ struct VerifyRequestBodyTests {
     @Test func `a receipt without a backslash is not copied`() throws {
         let base64 = String(repeating: "QUJD", count: 5000)
         let body = try VerifyRequestBody(#" { "receipt" : "\#(base64)" } "#)
-        #expect(body.receipt == JSONText(range: 16..<20_016, isEscaped: false))
+        #expect(try body.receipt == JSONText(range: 16..<20_016, isEscaped: false))
     }
 
     @Test(arguments: [
@@ -75,6 +76,92 @@ struct VerifyRequestBodyTests {
             #expect(fault?.rule == .truncated, "cut at \(count)")
         }
     }
+
+    // MARK: - Signed items
+
+    @Test func `signed items are read, and left in the body`() throws {
+        let json = """
+            {"signed_transactions": ["a.b.c", "d\\u002Ee.f"], "signed_renewal_infos": ["g"], "app_transaction": "h",
+             "partial": true, "bundle_id": "com.example.app"}
+            """
+        let texts = try #require(try VerifyRequestBody(json).signedTexts)
+        #expect(try texts.transactions.map { try $0.text(in: json) } == ["a.b.c", "d.e.f"])
+        #expect(try texts.renewalInfos.map { try $0.text(in: json) } == ["g"])
+        #expect(try texts.appTransaction?.text(in: json) == "h")
+        #expect(texts.acceptsPart)
+    }
+
+    @Test func `only the transactions are required`() throws {
+        let texts = try #require(try VerifyRequestBody(#"{"signed_transactions":[""]}"#).signedTexts)
+        #expect(texts.transactions.count == 1 && texts.renewalInfos.isEmpty)
+        #expect(texts.appTransaction == nil && !texts.acceptsPart)
+        let none = try VerifyRequestBody(#"{"signed_renewal_infos":[],"signed_transactions":[""]}"#).signedTexts
+        #expect(none?.renewalInfos.isEmpty == true)
+    }
+
+    @Test(arguments: conflicts)
+    func `exactly one kind of evidence is accepted, with the fields that belong to it`(
+        json: String, field: String, rule: JSONFault.Rule
+    ) {
+        // The conflict is known once the whole body was read.
+        #expect(throws: JSONFault(rule, field: field, at: json.utf8.count)) { try VerifyRequestBody(json) }
+    }
+
+    private static let conflicts: [(String, String, JSONFault.Rule)] = [
+        (
+            #"{"receipt":"","signed_transactions":[""]}"#, "receipt",
+            .notAccepted(#"absent beside "signed_transactions""#)
+        ),
+        (
+            #"{"signed_transactions":[""],"receipt":""}"#, "receipt",
+            .notAccepted(#"absent beside "signed_transactions""#)
+        ),
+        (#"{"receipt":"","signed_renewal_infos":[""]}"#, "signed_renewal_infos", together),
+        (#"{"receipt":"","signed_renewal_infos":[]}"#, "signed_renewal_infos", together),
+        (#"{"receipt":"","app_transaction":""}"#, "app_transaction", together),
+        (#"{"receipt":"","partial":false}"#, "partial", together),
+        (#"{"signed_renewal_infos":[""]}"#, "receipt", .missingField),
+        (#"{"app_transaction":"","partial":true}"#, "receipt", .missingField),
+        (
+            #"{"signed_transactions":[]}"#, "signed_transactions",
+            .notAccepted(#"a list of at least one signed transaction, unless "app_transaction" is sent"#)
+        ),
+    ]
+
+    private static let together = JSONFault.Rule.notAccepted(#"sent together with "signed_transactions""#)
+
+    @Test(arguments: ["signed_transactions", "signed_renewal_infos"])
+    func `a list has 200 items at most`(field: String) throws {
+        func json(_ count: Int) -> String {
+            let list = Array(repeating: #""""#, count: count).joined(separator: ",")
+            let other = field == "signed_transactions" ? "" : #""signed_transactions":[""],"#
+            return #"{\#(other)"\#(field)":[\#(list)]}"#
+        }
+        let texts = try #require(try VerifyRequestBody(json(200)).signedTexts)
+        #expect(max(texts.transactions.count, texts.renewalInfos.count) == 200)
+        let fault = #expect(throws: JSONFault.self) { try VerifyRequestBody(json(201)) }
+        #expect(fault?.rule == .tooManyValues(maximum: 200) && fault?.field == field)
+    }
+
+    @Test(arguments: [
+        (#"{"signed_transactions":"a"}"#, wrongType(.array, .string, "signed_transactions", 23)),
+        (#"{"signed_transactions":null}"#, wrongType(.array, .null, "signed_transactions", 23)),
+        (#"{"signed_transactions":[1]}"#, wrongType(.string, .number, "signed_transactions", 24)),
+        (#"{"signed_transactions":["",null]}"#, wrongType(.string, .null, "signed_transactions", 27)),
+        (#"{"signed_transactions":["",{}]}"#, wrongType(.string, .object, "signed_transactions", 27)),
+        (#"{"signed_transactions":[["x"]]}"#, wrongType(.string, .array, "signed_transactions", 24)),
+        (#"{"signed_renewal_infos":[true]}"#, wrongType(.string, .boolean, "signed_renewal_infos", 25)),
+        (#"{"app_transaction":["x"]}"#, wrongType(.string, .array, "app_transaction", 19)),
+        (#"{"partial":1}"#, wrongType(.boolean, .number, "partial", 11)),
+        (#"{"partial":"true"}"#, wrongType(.boolean, .string, "partial", 11)),
+        (#"{"signed_transactions":[""],"signed_transactions":[""]}"#, twice),
+        (#"{"signed_transactions":["\x"]}"#, JSONFault(.invalidEscape, field: "signed_transactions", at: 25)),
+    ])
+    func `an item of another type is named with its field and position`(json: String, fault: JSONFault) {
+        #expect(throws: fault) { try VerifyRequestBody(json) }
+    }
+
+    private static let twice = JSONFault(.duplicateField, field: "signed_transactions", at: 29)
 
     @Test func `a fault says what to fix without showing a value`() {
         let fault = JSONFault(.wrongType(expected: .string, found: .null), field: "receipt", at: 11)
@@ -159,6 +246,19 @@ extension VerifyRequestBody {
     /// Decodes an array, because the test macros cannot hold a span.
     fileprivate init(bytes: [UInt8]) throws(JSONFault) {
         try self.init(decoding: bytes.span)
+    }
+}
+
+extension VerifyRequestBody {
+    fileprivate var receipt: JSONText {
+        get throws {
+            guard case .receipt(let text) = evidence else { throw JSONFault(.missingField, at: 0) }
+            return text
+        }
+    }
+
+    fileprivate var signedTexts: SignedTexts? {
+        if case .signedTransactions(let texts) = evidence { texts } else { nil }
     }
 }
 

@@ -53,7 +53,7 @@ struct LimitedClientTests {
     @Test(arguments: [
         ("POST /v1/verify", "{", 400), ("POST /v1/verify", #"{"receipt":"A*ID"}"#, 400),
         ("POST /v1/verify", #"{"receipt":"AQID","bundle_id":"com.other"}"#, 403),
-        ("POST /verifyReceipt", "[0]", 200), ("POST /verifyReceipt", #"{"receipt-data":"ewo="}"#, 200),
+        ("POST /verifyReceipt", "[0]", 200), ("POST /verifyReceipt", #"{"receipt-data":"?"}"#, 200),
     ])
     func `an unreadable body is charged to the client at the minimum cost, and not to an app`(
         line: String, body: String, status: Int
@@ -106,6 +106,29 @@ struct LimitedClientTests {
         try await Self.with(limits: "[{name: day, quota: 10, window: 1d, cost: {apple: 5}}]") { site in
             let answer = try await site.verify(#"{"receipt":"AQID","max_age":0}"#)
             #expect(answer?.headers["ratelimit"]?.contains("r=5;") == true)
+        }
+    }
+
+    @Test func `each ten items more take a token, also for a cached answer`() async throws {
+        try await Self.with(limits: "[{name: day, quota: 100, window: 1d}]") { site in
+            var left = 100
+            for (count, cost, cache) in [(1, 1, "miss"), (11, 2, "miss"), (12, 3, "miss"), (12, 3, "near")] {
+                let items = Array(repeating: #""x""#, count: count).joined(separator: ",")
+                let answer = try await site.verify(#"{"signed_transactions":[\#(items)]}"#)
+                left -= cost
+                #expect(answer?.status == 200 && answer?.headers["ratelimit"]?.contains("r=\(left);") == true)
+                #expect(answer?.body.contains(#""reason":"jws_not_compact""#) == true)
+                #expect(answer?.body.contains(#""cache":"\#(cache)""#) == true)
+            }
+        }
+    }
+
+    @Test func `a request never costs more than the burst`() async throws {
+        try await Self.with(limits: "[{name: day, quota: 5, window: 1d}]") { site in
+            let items = Array(repeating: #""x""#, count: 200).joined(separator: ",")
+            let body = #"{"signed_transactions":[\#(items)]}"#
+            let statuses = [try await site.verify(body)?.status, try await site.verify(body)?.status]
+            #expect(statuses == [200, 429])
         }
     }
 

@@ -102,6 +102,7 @@ enum StoreSamples {
         transaction.appAccountToken = "a62bbeda-9147-4f0c-a8b0-6e0e0e0e0e0e"
         transaction.quantity = .max
         transaction.webOrderLineItemID = "3000000000000001"
+        transaction.signedFields = .value(signedTransactionFields)
         var renewal = Renewal(originalTransactionID: originalTransactionID)
         renewal.productID = "monthly"
         renewal.renewalProductID = "yearly"
@@ -112,9 +113,43 @@ enum StoreSamples {
         renewal.priceConsent = .pending
         renewal.promotionalOfferID = "offer"
         renewal.offerCodeName = "code"
+        renewal.signedFields = .value(signedRenewalFields)
         return UpstreamAnswer(
             environment: .sandbox, bundleID: bundleID, transactions: [transaction, transaction], renewals: [renewal],
             latestReceipt: nil, body: body())
+    }
+
+    /// The fields of a signed transaction that are stored, without nil values.
+    private static var signedTransactionFields: SignedTransactionFields {
+        var fields = SignedTransactionFields()
+        fields.signedDate = time(1)
+        (fields.storefront, fields.storefrontID) = ("DEU", "143443")
+        (fields.price, fields.currency) = (-4990, "EUR")
+        (fields.offerType, fields.offerIdentifier) = (2, "offer")
+        (fields.offerDiscountType, fields.offerPeriod) = ("FREE_TRIAL", "P1M")
+        (fields.revocationType, fields.revocationPercentage) = ("REFUND_PRORATED", 50_000)
+        (fields.appTransactionID, fields.previousOriginalTransactionID) = ("700", "800")
+        fields.billingPlanType = "MONTHLY"
+        (fields.commitmentBillingPeriodNumber, fields.commitmentTotalBillingPeriods) = (1, 12)
+        (fields.commitmentExpiresDate, fields.commitmentPrice) = (time(2), 59_880)
+        return fields
+    }
+
+    /// The fields of a signed renewal info, without nil values.
+    private static var signedRenewalFields: SignedRenewalFields {
+        var fields = SignedRenewalFields()
+        (fields.signedDate, fields.renewalDate) = (time(1), time(2))
+        (fields.renewalPrice, fields.currency) = (.max, "JPY")
+        (fields.offerType, fields.offerIdentifier) = (4, "winback")
+        (fields.offerDiscountType, fields.offerPeriod) = ("PAY_UP_FRONT", "P3M")
+        fields.recentSubscriptionStartDate = time(-9)
+        fields.eligibleWinBackOfferIDs = ["winback", ""]
+        (fields.appAccountToken, fields.renewalBillingPlanType) = ("a62bbeda", "MONTHLY")
+        (fields.appTransactionID, fields.previousOriginalTransactionID) = ("700", "800")
+        (fields.commitmentAutoRenewProductID, fields.commitmentAutoRenewStatus) = ("yearly", 1)
+        (fields.commitmentRenewalDate, fields.commitmentRenewalPrice) = (time(3), 59_880)
+        fields.commitmentRenewalBillingPlanType = "BILLED_UPFRONT"
+        return fields
     }
 
     /// Returns Apple's answer `seconds` after the receipt's creation, fresh for half a minute.

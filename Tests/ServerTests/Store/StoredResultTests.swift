@@ -59,6 +59,38 @@ struct StoredResultTests {
         }
     }
 
+    @Test func `the full sample answer has every field of signed items`() throws {
+        let transaction = try #require(StoreSamples.fullAnswer.transactions.first?.signedFields?.value)
+        for (name, value) in Mirror(reflecting: transaction).children {
+            // Not stored: the API derives its own reason of a transaction.
+            if name != "transactionReason" { #expect("\(value)" != "nil", "\(name ?? "")") }
+        }
+        let renewal = try #require(StoreSamples.fullAnswer.renewals.first?.signedFields?.value)
+        for (name, value) in Mirror(reflecting: renewal).children { #expect("\(value)" != "nil", "\(name ?? "")") }
+    }
+
+    @Test func `signed fields without values, and empty lists, survive storage`() throws {
+        var transaction = Transaction(productID: "p", transactionID: "1")
+        transaction.signedFields = .value(SignedTransactionFields())
+        let lists: [[String]?] = [nil, [], [""], ["a", "ü", ""]]
+        let renewals = lists.map { list in
+            var fields = SignedRenewalFields()
+            fields.eligibleWinBackOfferIDs = list
+            var renewal = Renewal(originalTransactionID: "1")
+            renewal.signedFields = .value(fields)
+            return renewal
+        }
+        let answer = UpstreamAnswer(
+            environment: .production, bundleID: "b", transactions: [transaction], renewals: renewals,
+            latestReceipt: nil, body: [])
+        let known = CachedResult(.answered(answer), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(30))
+        guard case .answered(let read) = try StoredResult(Self.bytes(known), policy: Self.policy).known.result else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(read.transactions == [transaction] && read.renewals == renewals)
+    }
+
     @Test func `results without an answer survive storage`() throws {
         let gone = try StoredResult(Self.bytes(StoreSamples.gone(at: 0, until: 3600)), policy: Self.policy)
         guard case .accountNotFound = gone.known.result else {
@@ -96,7 +128,7 @@ struct StoredResultTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 3, .unreadable), (0, 5, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable),
+            (0, 4, .unreadable), (0, 6, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),
             // The environment, the length of the first text, and its first character.

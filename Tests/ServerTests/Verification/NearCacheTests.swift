@@ -209,6 +209,6 @@ struct NearCacheTests {
         let metrics = try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all))
         return Sample(
             answer: answer.repeated, validity: try #require(AnswerValidity(answer, at: now)),
-            counters: metrics.counters(for: answer))
+            counters: metrics.counters(for: answer, to: .appReceipt))
     }
 }

@@ -38,6 +38,10 @@ struct Account: Hashable, Sendable {
         subscriptions.flatMap { excludingOld ? [$0.newest] : $0.periods } + items
     }
 
+    func purchase(_ transactionID: String) -> PurchaseContents? {
+        transactions(excludingOld: false).first { $0.purchase.transactionID == transactionID }?.purchase
+    }
+
     /// Returns the receipt that the customer's device would get now.
     func receipt(issuedAt date: UTCDate) -> ReceiptContents {
         var latest = receipt

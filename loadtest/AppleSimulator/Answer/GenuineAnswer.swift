@@ -19,10 +19,9 @@ struct GenuineAnswer: Sendable {
     var fault: ServerFault?
 
     func rendered(requestedAt now: Timestamp) -> StoreAnswer {
-        if account.isIOS6Style, let subscription = account.subscriptions.first, let latestReceipt {
+        if let sent = sentTransaction {
             let answer = IOS6Answer(
-                receipt: tampered(receipt.contents), subscription: subscription, now: issuedAt,
-                latestReceipt: latestReceipt)
+                sent: tampered(sent), latest: latest(after: sent), now: issuedAt, latestReceipt: latestReceipt)
             return rendered(status: answer.status, answer.write)
         }
         return rendered(status: 0) { json in
@@ -30,6 +29,24 @@ struct GenuineAnswer: Sendable {
             json.object("receipt") { $0.receiptMembers(tampered(receipt.contents), requestedAt: now) }
             if let latestReceipt { writeLatest(latestReceipt, to: &json) }
         }
+    }
+
+    /// The purchase to answer about in the style of iOS 6, as Apple knows it: that of a transaction receipt, or the last
+    /// period in an app receipt whose story says so.
+    private var sentTransaction: TransactionReceiptContents? {
+        if let transaction = receipt.transaction {
+            return account.purchase(transaction.transactionID).map(transaction.with) ?? transaction
+        }
+        guard account.isIOS6Style, let subscription = account.subscriptions.first else { return nil }
+        let newest = subscription.newest.purchase
+        let sent = receipt.contents.purchases.last { $0.originalTransactionID == newest.originalTransactionID }
+        return TransactionReceiptContents(sent ?? newest, in: receipt.contents)
+    }
+
+    private func latest(
+        after sent: TransactionReceiptContents
+    ) -> (period: TransactionReceiptContents, renewal: Renewal)? {
+        account.subscriptions.first.map { (tampered(sent.with($0.newest.purchase)), $0.renewal) }
     }
 
     private func rendered(status: Int, _ writeMembers: (inout JSONWriter) -> Void) -> StoreAnswer {
@@ -71,9 +88,20 @@ extension GenuineAnswer {
     private func tampered(_ transaction: Transaction) -> Transaction {
         guard fault == .tampered(.expires2099), transaction.purchase.isSubscription else { return transaction }
         var transaction = transaction
-        transaction.purchase.expiresDate = UTCDate(2099, 12, 31, 23, 59, 59)
+        transaction.purchase.expiresDate = Self.tamperedEnd
         return transaction
     }
+
+    private func tampered(_ transaction: TransactionReceiptContents) -> TransactionReceiptContents {
+        var transaction = transaction
+        if fault == .tampered(.otherBundleID) { transaction.bundleID = "com.example.other" }
+        if fault == .tampered(.expires2099), transaction.expiresDate != nil {
+            transaction.expiresDate = Self.tamperedEnd
+        }
+        return transaction
+    }
+
+    private static let tamperedEnd = UTCDate(2099, 12, 31, 23, 59, 59)
 }
 
 extension GenuineAnswer {
@@ -82,15 +110,14 @@ extension GenuineAnswer {
 
     /// Returns a `latest_receipt` in place of the correct one; nil for none.
     func latestReceipt(_ replacement: ServerFault.LatestReceipt, signedBy pki: ForgedPKI) -> String? {
-        var contents = account.receipt(issuedAt: issuedAt)
+        let issued = IssuedReceipt(account, for: receipt, at: issuedAt)
         switch replacement {
         case .brokenBase64: return latestReceipt.map { String($0.dropLast()) }
         case .missing: return nil
         case .junk: return "MIMB" + String(repeating: "QUJD", count: 5_000_000 / 3)
-        case .signedByStranger: return ForgedEvidence.der(Self.stranger.sign(contents)).base64
-        case .ofOtherApp: contents.bundleID = "com.example.other"
-        case .older: contents.creationDate = receipt.contents.creationDate.advanced(byDays: -1)
+        case .signedByStranger: return issued.base64(signedBy: Self.stranger)
+        case .ofOtherApp: return issued.ofOtherApp.base64(signedBy: pki)
+        case .older: return issued.older(than: receipt).base64(signedBy: pki)
         }
-        return ForgedEvidence.der(pki.sign(contents)).base64
     }
 }

@@ -4,49 +4,58 @@
 internal import JSON
 internal import ReceiptForge
 
-/// An answer in the form for iOS 6 style receipts: one purchase, as an object; `expires_date` in milliseconds; status
-/// 21006 for an expired subscription.
+/// An answer in the form for transaction receipts (iOS 6): one purchase, as an object; `expires_date` in milliseconds;
+/// status 21006 for an expired subscription.
 struct IOS6Answer {
-    let receipt: ReceiptContents
-    let subscription: Subscription
+    /// The purchase that was sent.
+    let sent: TransactionReceiptContents
+    /// The last period of its subscription, and the renewal; nil for other products.
+    let latest: (period: TransactionReceiptContents, renewal: Renewal)?
     let now: UTCDate
-    let latestReceipt: String
+    /// In base64; nil for other products. Not in an answer about an expired subscription.
+    let latestReceipt: String?
 
     /// Writes the members of the answer, except `status`.
     func write(to json: inout JSONWriter) {
-        let newest = subscription.newest.purchase
-        let sent = receipt.purchases.last { $0.originalTransactionID == newest.originalTransactionID } ?? newest
-        json.object("receipt") { write(sent, to: &$0) }
-        json.object(isOver ? "latest_expired_receipt_info" : "latest_receipt_info") { write(newest, to: &$0) }
-        json.member("latest_receipt", latestReceipt)
-        json.member("auto_renew_product_id", subscription.renewal.nextProductID)
-        json.member("auto_renew_status", subscription.renewal.isOn ? 1 : 0)
-        json.member("expiration_intent", subscription.renewal.expirationIntent?.description)
-        json.member("is_in_billing_retry_period", subscription.renewal.isInBillingRetry.map { $0 ? "1" : "0" })
+        json.object("receipt") { $0.members(of: sent) }
+        guard let (period, renewal) = latest else { return }
+        json.object(isOver ? "latest_expired_receipt_info" : "latest_receipt_info") { $0.members(of: period) }
+        if !isOver { json.member("latest_receipt", latestReceipt) }
+        json.member("auto_renew_product_id", renewal.nextProductID)
+        json.member("auto_renew_status", renewal.isOn ? 1 : 0)
+        json.member("expiration_intent", renewal.expirationIntent?.description)
+        json.member("is_in_billing_retry_period", renewal.isInBillingRetry.map { $0 ? "1" : "0" })
     }
 
     var status: Int { isOver ? 21006 : 0 }
 
-    private var isOver: Bool { subscription.newest.purchase.expiresDate.map { $0 <= now } ?? false }
+    private var isOver: Bool { latest?.period.expiresDate.map { $0 <= now } ?? false }
+}
 
-    private func write(_ purchase: PurchaseContents, to json: inout JSONWriter) {
-        json.member("bid", receipt.bundleID)
-        json.member("bvrs", receipt.applicationVersion)
-        json.member("item_id", String(receipt.adamID))
-        json.member("unique_identifier", "0000000000000000000000000000000000000000")
-        json.member("product_id", purchase.productID)
-        json.member("quantity", String(purchase.quantity))
-        json.member("transaction_id", purchase.transactionID)
-        json.member("original_transaction_id", purchase.originalTransactionID)
-        json.member("web_order_line_item_id", String(purchase.webOrderLineItemID))
-        json.member("purchase_date", purchase.purchaseDate)
-        json.member("original_purchase_date", purchase.originalPurchaseDate)
-        json.member("cancellation_date", purchase.cancellationDate)
-        if let expires = purchase.expiresDate.map(AppleDate.init) {
-            json.member("expires_date", expires.milliseconds)
-            json.member("expires_date_formatted", expires.plain)
-            json.member("expires_date_formatted_pst", expires.losAngeles)
+extension JSONWriter {
+    /// Writes the fields of a transaction receipt, under their names with underscores.
+    fileprivate mutating func members(of transaction: TransactionReceiptContents) {
+        member("bid", transaction.bundleID)
+        member("bvrs", transaction.applicationVersion)
+        member("item_id", transaction.itemID)
+        member("app_item_id", transaction.appItemID)
+        member("version_external_identifier", transaction.versionExternalIdentifier)
+        member("unique_identifier", transaction.uniqueIdentifier)
+        member("unique_vendor_identifier", transaction.uniqueVendorIdentifier)
+        member("product_id", transaction.productID)
+        member("quantity", transaction.quantity.map { String($0) })
+        member("transaction_id", transaction.transactionID)
+        member("original_transaction_id", transaction.originalTransactionID)
+        member("web_order_line_item_id", transaction.webOrderLineItemID)
+        member("purchase_date", transaction.purchaseDate)
+        member("original_purchase_date", transaction.originalPurchaseDate)
+        member("cancellation_date", transaction.cancellationDate)
+        if let expires = transaction.expiresDate.map(AppleDate.init) {
+            member("expires_date", expires.milliseconds)
+            member("expires_date_formatted", expires.plain)
+            member("expires_date_formatted_pst", expires.losAngeles)
         }
-        json.member("is_trial_period", purchase.isTrialPeriod?.description)
+        member("is_trial_period", transaction.isTrialPeriod?.description)
+        member("is_in_intro_offer_period", transaction.isInIntroOfferPeriod?.description)
     }
 }

@@ -51,13 +51,28 @@ final class ReceiptRequest: Sendable {
     private static func subject(
         of fields: Fields?, _ body: [UInt8], _ verifier: ReceiptVerifier, _ now: Timestamp
     ) -> (Subject, Fingerprint) {
-        guard let fields, let der = try? Base64.decode(fields.receipt), let form = try? UnverifiedReceipt(der) else {
+        let receipt = fields.flatMap { try? Base64.decode($0.receipt) }
+        if let receipt, receipt.first == UInt8(ascii: "{") {
+            return subject(ofTransactionReceipt: receipt, verifier, now)
+        }
+        guard let der = receipt, let form = try? UnverifiedReceipt(der) else {
             return (.malformed, Fingerprint(of: Array(fields?.receipt.utf8 ?? "".utf8).span))
         }
         guard let receipt = try? verifier.verify(form, at: now) else {
             return (.notAuthentic, Fingerprint(of: der.span))
         }
         return (.genuine(GenuineReceipt(receipt)), Fingerprint(of: receipt.signedContent))
+    }
+
+    private static func subject(
+        ofTransactionReceipt bytes: [UInt8], _ verifier: ReceiptVerifier, _ now: Timestamp
+    ) -> (Subject, Fingerprint) {
+        do throws(ReceiptError) {
+            let receipt = try verifier.verify(transactionReceipt: bytes, at: now)
+            return (.genuine(GenuineReceipt(receipt)), receipt.identity)
+        } catch {
+            return (error.rule.isAboutForm ? .malformed : .notAuthentic, Fingerprint(of: bytes.span))
+        }
     }
 
     /// Returns the answer for this edition, made if the last one was for another.
@@ -79,14 +94,38 @@ struct Edition: Hashable, Sendable {
     let issue: Int64
 }
 
+extension Rule {
+    /// True for a transaction receipt that cannot be read.
+    fileprivate var isAboutForm: Bool {
+        switch self {
+        case .receiptTooLarge, .transactionReceiptMalformed, .transactionReceiptVersionUnsupported,
+            .transactionReceiptSignatureMalformed, .purchaseInfoMalformed:
+            true
+        default: false
+        }
+    }
+}
+
 /// A verified receipt, read once.
 struct GenuineReceipt: Sendable {
+    /// The contents; those of a transaction receipt as an app receipt with one purchase.
     let contents: ReceiptContents
     let environment: Environment
+    /// The contents of a transaction receipt, which is answered in the style of iOS 6; nil for an app receipt.
+    let transaction: TransactionReceiptContents?
 
     init(_ receipt: VerifiedReceipt) {
         contents = ReceiptContents(receipt)
         environment = receipt.environment
+        transaction = nil
+    }
+
+    /// The environment is not signed, and Apple knows it anyway: here it is what the receipt says.
+    init(_ receipt: VerifiedTransactionReceipt) {
+        let transaction = TransactionReceiptContents(receipt)
+        contents = ReceiptContents(transaction)
+        environment = Environment(rawValue: transaction.environment) == .sandbox ? .sandbox : .production
+        self.transaction = transaction
     }
 
     /// True for a receipt with subscriptions: Apple requires the shared secret, and returns more.

@@ -31,10 +31,13 @@ final class SimulatedStore: Sendable {
             throw .rootUnusable
         }
         trustStore.add(root)
+        guard (try? trustStore.add(intermediatesPEM: pki.intermediate.pem)) != nil else { throw .rootUnusable }
+        var policy = VerificationPolicy()
+        policy.acceptsTransactionReceiptVersion2 = true
         self.pki = pki
         self.limits = limits
         self.now = now
-        verifier = ReceiptVerifier(trustStore: trustStore)
+        verifier = ReceiptVerifier(trustStore: trustStore, policy: policy)
         stats = StatsCounter(maximumDistinctReceipts: limits.maximumDistinctReceipts)
         requests = Mutex(RequestCache(maximumBytes: limits.maximumCachedBytes))
         running = Mutex(RunningScenario(state: ScenarioState(scenario, startingAt: now())))
@@ -121,9 +124,9 @@ extension SimulatedStore {
     ) -> GenuineAnswer {
         let now = UTCDate(call.now)
         let account = Account(receipt.contents, stories: call.scenario.stories, start: call.start, now: now)
-        let latest = receipt.hasSubscriptions ? pki.sign(account.receipt(issuedAt: now)) : nil
+        let latest = receipt.hasSubscriptions ? IssuedReceipt(account, for: receipt, at: now) : nil
         return GenuineAnswer(
-            receipt: receipt, account: account, latestReceipt: latest.map { ForgedEvidence.der($0).base64 },
+            receipt: receipt, account: account, latestReceipt: latest?.base64(signedBy: pki),
             excludesOldTransactions: request.excludesOldTransactions, seed: call.scenario.seed, issuedAt: now)
     }
 }

@@ -55,6 +55,7 @@ final class Bench {
         case .near: try await measureNear()
         case .local: try await measureLocal()
         case .verify: try await measureVerify()
+        case .transactions: try await measureTransactions()
         case .form: try await measureForm()
         case .shared: try await measureShared()
         case .fleet: try await measureFleet()

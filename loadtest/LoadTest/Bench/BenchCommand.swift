@@ -16,7 +16,11 @@ struct BenchCommand: AsyncParsableCommand {
                            Varnish; with the log of all requests, of some and of
                            none
               local        local verification of distinct receipts over HTTP
-              verify       parse-and-verify in process
+              verify       parse-and-verify in process: receipts, signed
+                           transactions and transaction receipts
+              transactions signed transactions over HTTP: one, twenty, and a new
+                           one after twenty known ones
+              form         the form API beside POST /v1/verify
               shared       shared-cache hits over Redis beside redis-benchmark
               fleet        CPU and Redis operations of a request: answered by
                            Apple, by the near cache, by the shared cache of one,
@@ -106,7 +110,7 @@ struct BenchCommand: AsyncParsableCommand {
 
 /// The parts of the bench, as `--only` names them and the help of `bench` describes them.
 enum BenchPart: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case near, local, verify, form, shared, fleet, tail, flood, connections, growth, churn, bodies, start
+    case near, local, verify, transactions, form, shared, fleet, tail, flood, connections, growth, churn, bodies, start
 }
 
 struct BenchPlan: Hashable, Sendable {
@@ -143,7 +147,8 @@ struct BenchPlan: Hashable, Sendable {
         return switch part {
         case .near: 7 * (warmupSeconds + 1 + count * (seconds + Self.refreshSeconds))
         case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (2 * seconds + 1)
-        case .verify: count * seconds
+        case .verify: 3 * count * seconds
+        case .transactions: 3 * (warmupSeconds + count * seconds)
         case .form: 6 * (warmupSeconds + count * seconds)
         case .shared: count * (3 * seconds + 2)
         case .fleet: 10 + Double(Bench.mostGateways) * (seconds + 3)

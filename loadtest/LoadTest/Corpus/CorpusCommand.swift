@@ -7,19 +7,28 @@ internal import ReceiptForge
 struct CorpusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "corpus",
-        abstract: "Write receipts, the answers a verifier must give to them, and the root to trust.",
+        abstract: "Write receipts, the answers a verifier must give to them, and the roots to trust.",
         discussion: """
-            Makes an authority of its own, random genuine sandbox receipts signed by it, and every known way of being \
-            wrong once. The same seed gives the same files, byte for byte. The folder then holds:
+            Makes authorities of its own, random genuine sandbox receipts signed by them, and every known way of being \
+            wrong once: in app receipts, in signed transactions (JWS) and in transaction receipts. The same seed gives \
+            the same files, byte for byte, apart from ECDSA signatures. The folder then holds:
 
-              root.pem      the root, to be trusted for the environment Sandbox
+              root.pem      the root of both kinds of receipts, to be trusted for the
+                            environment Sandbox
+              jws-root.pem  the root of JWS, to be trusted for Sandbox and Production
+              intermediates.pem
+                            the intermediates of transaction receipts, which do not
+                            carry them
               pki.json      the seed, from which `receipt-loadtest apple --pki`
                             makes the keys again
               *.b64         one receipt each, in base64, as a request carries it
-              index.json    for each file the expected answer, its reason, and
-                            what a genuine receipt says
+              *.jws         one JWS each: a transaction or other signed data
+              index.json    for each file the kind of evidence, the expected answer,
+                            its reason, what a genuine app receipt says, and under
+                            `needs` the files with which a verifier gives that
+                            answer; it trusts one of the two roots
 
-            With --format the genuine receipts are also written as requests for another load tester:
+            With --format the genuine app receipts are also written as requests for another load tester:
 
               vegeta        vegeta.json, a target on each line, with its body in
                             base64 (vegeta attack -format=json)
@@ -30,10 +39,15 @@ struct CorpusCommand: AsyncParsableCommand {
 
               receipt-loadtest corpus --out receipts --count 10000
               GATEWAY_TRUST_ROOTS=receipts/root.pem receipt-gateway serve
+              GATEWAY_TRUST_ROOTS=receipts/jws-root.pem=Sandbox+Production \\
+                receipt-gateway serve
+              GATEWAY_TRUST_ROOTS=receipts/root.pem \\
+                GATEWAY_TRUST_INTERMEDIATES=receipts/intermediates.pem \\
+                receipt-gateway serve
               receipt-loadtest corpus --out receipts --format vegeta \\
                 --url http://127.0.0.1:8080
 
-            The keys follow from the seed as well, so anybody can make them: trust this root on test machines only.
+            The keys follow from the seed as well, so anybody can make them: trust these roots on test machines only.
             """)
 
     @Option(
@@ -80,7 +94,7 @@ struct CorpusCommand: AsyncParsableCommand {
         let folder = CorpusFolder(path: out)
         try folder.makeRoom(force: force)
         let corpus = Corpus(seed: seed, genuineReceipts: count)
-        let progress = ProgressLine(unit: "receipts", total: corpus.count)
+        let progress = ProgressLine(unit: "files", total: corpus.count)
         defer { progress.finish() }
         let duration = try await ContinuousClock().measure {
             try await folder.write(corpus) { progress.update(done: $0) }
@@ -95,7 +109,7 @@ struct CorpusCommand: AsyncParsableCommand {
 
     private func summary(of corpus: Corpus, _ duration: Duration) -> String {
         let faults = corpus.count - corpus.genuineReceipts
-        return "Wrote \(count.grouped) genuine and \(faults.grouped) faulty or odd receipts to \(out) in "
+        return "Wrote \(count.grouped) genuine and \(faults.grouped) faulty or odd receipts and JWS to \(out) in "
             + "\(duration.seconds.fixed(1)) s; try them with: "
             + "GATEWAY_TRUST_ROOTS=\((out + "/root.pem").shellWord) receipt-gateway serve"
     }

@@ -28,10 +28,10 @@ struct CorpusFolder {
         }
     }
 
-    /// Returns the genuine receipts of the corpus in base64, up to a number of them.
+    /// Returns the genuine app receipts of the corpus in base64, up to a number of them.
     func genuineReceipts(_ count: Int) throws -> [String] {
         var receipts: [String] = []
-        for row in (index() ?? []).lazy.filter({ $0.expected == "genuine" }).prefix(count) {
+        for row in (index() ?? []).lazy.filter(\.isGenuineReceipt).prefix(count) {
             receipts.append(try FileError.text(of: url(of: row.file).path).filter { !$0.isWhitespace })
         }
         guard !receipts.isEmpty else { throw CorpusFolderError.noReceipts(path: path) }
@@ -49,7 +49,7 @@ struct CorpusFolder {
     private func index() -> [IndexRow]? {
         guard let index = try? Data(contentsOf: url(of: "index.json")),
             let rows = try? JSONDecoder().decode([IndexRow].self, from: index),
-            rows.allSatisfy({ $0.file.hasSuffix(".b64") && !$0.file.contains("/") })
+            rows.allSatisfy({ $0.isFileOfCorpus && !$0.file.contains("/") })
         else { return nil }
         return rows
     }
@@ -57,8 +57,13 @@ struct CorpusFolder {
     /// The members that tell an index of `CorpusWriter` from any other.
     private struct IndexRow: Decodable {
         let file: String
+        /// Absent in corpora that hold app receipts only.
+        let evidence: String?
         let expected: String
         let explanation: String
+
+        var isFileOfCorpus: Bool { file.hasSuffix(".b64") || file.hasSuffix(".jws") }
+        var isGenuineReceipt: Bool { expected == "genuine" && (evidence ?? "receipt") == "receipt" }
     }
 
     func url(of file: String) -> URL {

@@ -8,12 +8,18 @@ internal import ReceiptForge
 enum TrafficSource: Sendable {
     case receipts(ReceiptPools, RequestMix, KeyPopularity)
     case same(SameRequest)
+    /// Signed transactions: known ones, and a number of new ones in each request.
+    case signed(TransactionPKI, known: [String], new: Int)
 
     /// Returns the requests of one worker, where earlier runs have sent `requestsBefore`, so that fresh receipts are
     /// not theirs.
     func traffic(worker: Int, _ plan: LoadPlan, requestsBefore: Int = 0) -> any LoadTraffic {
         switch self {
         case .same(let request): return request
+        case .signed(let pki, let known, let count):
+            return SignedTraffic(
+                pki, known: known, new: count, target: plan.target,
+                purpose: "new transactions of worker \(worker) after \(requestsBefore) requests")
         case .receipts(let pools, let mix, let popularity):
             let freshBefore = Int(Double(requestsBefore) * mix[.fresh] * 1.05)
             return ReceiptTraffic(

@@ -39,8 +39,8 @@ internal import COpenSSL
     }
 }
 
-/// The owner of one `EVP_PKEY_CTX`, set up once to verify RSASSA-PKCS1-v1_5 signatures over SHA-256 digests
-/// (RFC 8017 §8.2.2).
+/// The owner of one `EVP_PKEY_CTX`, set up once to verify signatures over SHA-256 digests: RSASSA-PKCS1-v1_5 (RFC 8017
+/// §8.2.2) or ECDSA, as the key is.
 ///
 /// SAFETY: belongs to one thread, because it is not Sendable. The context holds a reference of its own to the key.
 @safe final class SignatureContext {
@@ -49,9 +49,9 @@ internal import COpenSSL
     init(_ key: SignerKey) {
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil),
             unsafe EVP_PKEY_verify_init(context) == 1,
-            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
+            unsafe !key.isRSA || EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
             unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
-        else { preconditionFailure("OpenSSL cannot verify RSA signatures over SHA-256") }
+        else { preconditionFailure("OpenSSL cannot verify signatures over SHA-256") }
         unsafe pointer = context
     }
 
@@ -86,6 +86,8 @@ internal import COpenSSL
     private init(owning pointer: OpaquePointer) {
         unsafe self.pointer = unsafe pointer
     }
+
+    var isRSA: Bool { unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA }
 
     /// Returns the same key without shared memory. OpenSSL takes a lock of the key for each verification, and threads
     /// that share a key hand that lock's memory to and fro.

@@ -3,8 +3,10 @@
 
 internal import NIOCore
 internal import NIOPosix
+internal import ReceiptForge
 
 struct VerifyPlan: Hashable, Sendable {
+    var evidence = ForgedEvidenceKind.receipt
     var purchases = [1, 3, 9, 187]
     var threads = [1]
     var duration = Duration.seconds(1)
@@ -18,7 +20,7 @@ struct VerifyPlan: Hashable, Sendable {
     var slice: Duration { duration / rounds }
 
     var entrants: [Entrant] {
-        threads.flatMap { threads in Implementation.allCases.map { Entrant(implementation: $0, threads: threads) } }
+        threads.flatMap { threads in evidence.implementations.map { Entrant(implementation: $0, threads: threads) } }
     }
 
     var turns: Int { purchases.count * entrants.count * rounds }
@@ -34,7 +36,7 @@ struct VerifyBenchmark {
 
     /// - Parameter progress: called after each turn with the number of turns taken so far.
     func run(progress: (_ turns: Int) -> Void = { _ in }) throws -> VerifyReport {
-        let bench = try TestBench(seed: plan.seed)
+        let bench = try TestBench(SampleAuthority(plan.evidence, seed: plan.seed))
         var turns = 0
         let cases = try plan.purchases.flatMap { purchases in
             try measure(purchases: purchases, on: bench) {
@@ -47,7 +49,7 @@ struct VerifyBenchmark {
 
     private func measure(purchases: Int, on bench: TestBench, afterEachTurn: () -> Void) throws -> [VerifyCase] {
         let samples = try SampleReceipts(
-            count: plan.receipts, purchases: purchases, signedBy: bench.pki, seed: plan.seed)
+            count: plan.receipts, purchases: purchases, signedBy: bench.authority, seed: plan.seed)
         try bench.checkAcceptance(of: samples)
         let measurements = try Slice(bench: bench, samples: samples, duration: plan.slice)
             .measure(plan.entrants, rounds: plan.rounds, afterEachTurn: afterEachTurn)
@@ -73,7 +75,10 @@ extension [Double] {
     ///
     /// A shared machine may be fast in some rounds and slow in others; the medians of two entrants can then stem from
     /// different ones, and their ratio from neither.
-    func ratio(to other: [Double]) -> Double { zip(self, other).map { $0 / $1 }.median }
+    func ratio(to other: [Double]) -> Double { ratios(to: other).median }
+
+    /// Returns the ratio of each round.
+    func ratios(to other: [Double]) -> [Double] { zip(self, other).map { $0 / $1 } }
 }
 
 /// The rates of all entrants for receipts of one size.

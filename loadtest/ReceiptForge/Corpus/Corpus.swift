@@ -1,7 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Receipts for testing and measuring verifiers: random genuine ones, then every fault once.
+/// Evidence for testing and measuring verifiers: random genuine receipts, then every fault of receipts, signed data
+/// and transaction receipts once.
 ///
 /// Each entry has its own random stream, so it is made alone, on access, in about a millisecond.
 package struct Corpus: RandomAccessCollection, Sendable {
@@ -12,27 +13,45 @@ package struct Corpus: RandomAccessCollection, Sendable {
 
     /// The authority a verifier must trust, for the environment Sandbox.
     package let pki: ForgedPKI
+    /// The authority a verifier of signed data must trust, for the environments Sandbox and Production.
+    package var transactionPKI: TransactionPKI { jwsForge.pki }
+    /// The intermediates a verifier of transaction receipts must know.
+    var intermediatesPEM: String { transactionReceiptForge.intermediatesPEM }
     /// The number of random genuine receipts before the faults.
     package let genuineReceipts: Int
     let seed: UInt64
+    private let jwsForge: JWSForge
+    private let transactionReceiptForge: TransactionReceiptForge
 
-    /// Creates a corpus that depends on `seed` alone; a larger one begins with the same receipts.
+    /// Creates a corpus that depends on `seed` alone, apart from ECDSA signatures, no two of which are alike; a larger
+    /// one begins with the same receipts.
     package init(seed: UInt64, genuineReceipts: Int) {
         self.seed = seed
         self.genuineReceipts = genuineReceipts
         pki = ForgedPKI(seed: seed)
+        jwsForge = JWSForge(pki: TransactionPKI(seed: seed))
+        transactionReceiptForge = TransactionReceiptForge(pki: TransactionReceiptPKI(below: pki))
     }
 
     package var startIndex: Int { 0 }
 
-    package var endIndex: Int { genuineReceipts + Fault.allCases.count }
+    package var endIndex: Int { genuineReceipts + Self.faults.count }
 
     package subscript(position: Int) -> CorpusEntry {
         precondition(indices.contains(position), "the corpus has \(count) entries")
         return position < genuineReceipts
-            ? genuineEntry(number: position + 1)
-            : faultEntry(Fault.allCases[position - genuineReceipts])
+            ? genuineEntry(number: position + 1) : faultEntry(Self.faults[position - genuineReceipts])
     }
+
+    private enum AnyFault: Sendable {
+        case receipt(Fault)
+        case jws(JWSFault)
+        case transactionReceipt(TransactionReceiptFault)
+    }
+
+    private static let faults: [AnyFault] =
+        Fault.allCases.map(AnyFault.receipt) + JWSFault.allCases.map(AnyFault.jws)
+        + TransactionReceiptFault.allCases.map(AnyFault.transactionReceipt)
 
     private func genuineEntry(number: Int) -> CorpusEntry {
         var generator = SplitMix64(seed: seed, purpose: "receipt \(number)")
@@ -43,15 +62,37 @@ package struct Corpus: RandomAccessCollection, Sendable {
             contents: .init(contents), fault: nil, explanation: "A random genuine receipt.")
     }
 
-    private func faultEntry(_ fault: Fault) -> CorpusEntry {
-        let forge = FaultForge(pki: pki)
-        return CorpusEntry(
-            name: "fault-" + fault.name, evidence: forge.evidence(with: fault), expected: fault.expected,
-            contents: forge.contents(with: fault).map { .init($0) }, fault: fault, explanation: fault.explanation)
+    private func faultEntry(_ fault: AnyFault) -> CorpusEntry {
+        switch fault {
+        case .receipt(let fault):
+            let forge = FaultForge(pki: pki)
+            return CorpusEntry(
+                name: "fault-" + fault.name, evidence: forge.evidence(with: fault), expected: fault.expected,
+                contents: forge.contents(with: fault).map { .init($0) }, fault: fault.name,
+                explanation: fault.explanation)
+        case .jws(let fault):
+            return CorpusEntry(
+                name: "jws-" + fault.name, kind: .jws, evidence: .jws(jwsForge.text(with: fault)),
+                expected: fault.expectedBelowOperatorsRoot, fault: fault.name, explanation: fault.explanation,
+                needs: [Corpus.transactionRootFileName])
+        case .transactionReceipt(let fault):
+            return CorpusEntry(
+                name: "transaction-receipt-" + fault.name, kind: .transactionReceipt,
+                evidence: .der(transactionReceiptForge.receipt(with: fault)), expected: fault.expected,
+                fault: fault.name, explanation: fault.explanation,
+                needs: [Corpus.rootFileName, Corpus.intermediatesFileName]
+                    + (fault.acceptsVersion2 ? ["gateway.trust.transaction_receipts_v2"] : []))
+        }
     }
 }
 
-/// One receipt of a corpus and its only correct answer.
+extension Corpus {
+    static let rootFileName = "root.pem"
+    static let transactionRootFileName = "jws-root.pem"
+    static let intermediatesFileName = "intermediates.pem"
+}
+
+/// One piece of evidence of a corpus and its only correct answer.
 package struct CorpusEntry: Sendable {
     /// The fields that a verifier must read from a genuine receipt.
     package struct Contents: Sendable, Hashable {
@@ -69,13 +110,17 @@ package struct CorpusEntry: Sendable {
 
     /// A name that is unique in its corpus and fit for a file.
     package let name: String
+    package var kind = ForgedEvidenceKind.receipt
     package let evidence: ForgedEvidence
     package let expected: ExpectedAnswer
-    /// Nil unless the answer is genuine.
-    package let contents: Contents?
-    /// Nil for a random genuine receipt.
-    package let fault: Fault?
+    /// Nil unless the answer is genuine, and for all but app receipts.
+    package var contents: Contents?
+    /// The fault's name; nil for a random genuine receipt.
+    package let fault: String?
     package let explanation: String
+    /// The files, and the setting, with which a verifier gives this answer. The two roots have one name, so that one which
+    /// trusts both finds other faults in some chains.
+    package var needs = [Corpus.rootFileName]
 
-    package var fileName: String { name + ".b64" }
+    package var fileName: String { name + (kind == .jws ? ".jws" : ".b64") }
 }

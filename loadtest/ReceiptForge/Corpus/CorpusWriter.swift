@@ -4,7 +4,8 @@
 internal import FoundationEssentials
 internal import Receipts
 
-/// Writes a corpus to a folder: `root.pem`, `pki.json` with its seed, one `.b64` file per entry, and `index.json`.
+/// Writes a corpus to a folder: `root.pem`, `jws-root.pem`, `intermediates.pem`, `pki.json` with its seed, one `.b64` or
+/// `.jws` file per entry, and `index.json`.
 package struct CorpusWriter: Sendable {
     private let directory: URL
 
@@ -18,7 +19,9 @@ package struct CorpusWriter: Sendable {
     /// - Parameter progress: called after each entry with the number of entries written so far.
     package func write(_ corpus: Corpus, progress: (_ written: Int) -> Void = { _ in }) async throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        try write(Data(corpus.pki.rootPEM.utf8), to: "root.pem")
+        try write(Data(corpus.pki.rootPEM.utf8), to: Corpus.rootFileName)
+        try write(Data(corpus.transactionPKI.root.pem.utf8), to: Corpus.transactionRootFileName)
+        try write(Data(corpus.intermediatesPEM.utf8), to: Corpus.intermediatesFileName)
         try write(Data("{\"seed\": \(corpus.seed)}\n".utf8), to: ForgedPKI.seedFileName)
         let rows = try await writeEntries(of: corpus, progress: progress)
         try write(encoded(rows), to: "index.json")
@@ -49,7 +52,7 @@ package struct CorpusWriter: Sendable {
     private var entriesInTheMaking: Int { 2 * ProcessInfo.processInfo.activeProcessorCount }
 
     private func writeEntry(_ entry: CorpusEntry) throws -> CorpusIndexRow {
-        try write(Data(entry.evidence.base64.utf8), to: entry.fileName)
+        try write(Data(entry.evidence.sent), to: entry.fileName)
         return CorpusIndexRow(entry)
     }
 
@@ -67,28 +70,33 @@ package struct CorpusWriter: Sendable {
 /// One object of `index.json`. Absent values are written as `null`, so that all rows have the same keys.
 struct CorpusIndexRow: Encodable, Sendable {
     private let file: String
+    private let kind: ForgedEvidenceKind
     private let expected: ExpectedAnswer
     private let contents: CorpusEntry.Contents?
     private let fault: String?
     private let explanation: String
+    private let needs: [String]
 
     /// Keeps the fields of the index only: the receipt may have megabytes.
     init(_ entry: CorpusEntry) {
         file = entry.fileName
+        kind = entry.kind
         expected = entry.expected
         contents = entry.contents
-        fault = entry.fault?.name
+        fault = entry.fault
         explanation = entry.explanation
+        needs = entry.needs
     }
 
     private enum CodingKeys: String, CodingKey {
-        case file, expected, reason, purchases, environment, fault, explanation
+        case file, evidence, expected, reason, purchases, environment, fault, explanation, needs
         case bundleID = "bundle_id"
     }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(file, forKey: .file)
+        try container.encode(kind, forKey: .evidence)
         try container.encode(expected.verdict, forKey: .expected)
         try container.encode(expected.reason, forKey: .reason)
         try container.encode(contents?.bundleID, forKey: .bundleID)
@@ -96,5 +104,6 @@ struct CorpusIndexRow: Encodable, Sendable {
         try container.encode(contents?.environment, forKey: .environment)
         try container.encode(fault, forKey: .fault)
         try container.encode(explanation, forKey: .explanation)
+        try container.encode(needs, forKey: .needs)
     }
 }

@@ -82,6 +82,9 @@ extension ObjectIdentifier {
     // Apple's markers: without both of them any developer certificate could sign a receipt.
     static let receiptSigningMarker: ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     static let worldwideDeveloperRelationsMarker: ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
+    // The same two of transaction receipts of version 2.
+    static let storeReceiptSigningMarker: ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 5, 1]
+    static let storeIntermediateMarker: ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 2]
 
     /// `2.999` is the arc for examples (ITU-T X.660, A.5) and has no meaning.
     static let testPolicy: ObjectIdentifier = [2, 999, 100, 5, 6, 1]

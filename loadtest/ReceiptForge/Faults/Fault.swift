@@ -94,10 +94,18 @@ package enum ForgedEvidence: Sendable, Hashable {
     case der([UInt8])
     /// A text in place of base64.
     case text(String)
+    /// A JWS, which is sent as it is.
+    case jws([UInt8])
+
+    /// The bytes that a client sends.
+    var sent: [UInt8] {
+        if case .jws(let bytes) = self { return bytes }
+        return Array(base64.utf8)
+    }
 
     package var base64: String {
         switch self {
-        case .der(let bytes): Base64.text(bytes)
+        case .der(let bytes), .jws(let bytes): Base64.text(bytes)
         case .text(let text): text
         }
     }

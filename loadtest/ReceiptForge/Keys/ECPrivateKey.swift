@@ -32,7 +32,8 @@ struct ECPrivateKey: PrivateKey {
         .sequence(.integer(1), .octetString(scalar), .explicit(0, curve.objectIdentifier.element))
     }
 
-    private var point: [UInt8] { signer.point(coordinateBytes: curve.byteCount) }
+    /// The public point: the byte 4 and both coordinates.
+    var point: [UInt8] { signer.point(coordinateBytes: curve.byteCount) }
 
     var subjectPublicKeyInfo: DERElement {
         let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.objectIdentifier.element)

@@ -13,8 +13,19 @@ enum KeyRole: String, Sendable, Hashable {
     /// A leaf key with the exponent that made signature forgery practical (Bleichenbacher, CRYPTO 2006 rump session).
     case smallExponentLeaf
     case xcode
+    /// The signer of transaction receipts of version 2, with 1024 bits, and its issuer.
+    case storeLeaf, storeIntermediate
     /// Test servers, and the authority that certifies them.
     case tlsAuthority, tlsServer
+}
+
+extension KeyRole {
+    fileprivate var bits: Int {
+        switch self {
+        case .shortLeaf, .storeLeaf: 1024
+        default: 2048
+        }
+    }
 }
 
 /// Creates each key once, on first use: finding primes is by far the slowest part of forging.
@@ -31,8 +42,7 @@ final class KeyRing: Sendable {
             if let key = keys[role] { return key }
             var generator = SplitMix64(seed: seed, purpose: "key " + role.rawValue)
             let key = RSAPrivateKey(
-                bits: role == .shortLeaf ? 1024 : 2048, publicExponent: role == .smallExponentLeaf ? 3 : 65_537,
-                using: &generator)
+                bits: role.bits, publicExponent: role == .smallExponentLeaf ? 3 : 65_537, using: &generator)
             keys[role] = key
             return key
         }

@@ -16,9 +16,17 @@ enum TestNames {
         .commonName("Receipt Forge Test Subordinate CA"), .organization("Forge Inc."), .country("US"))
     static let bystander = DistinguishedName(
         .commonName("Receipt Forge Test Bystander"), .organization("Forge Inc."), .country("US"))
+    static let storeIntermediate = DistinguishedName(
+        .country("US"), .organization("Forge Inc."), .unit("Receipt Forge Test Authority"),
+        .commonName("Receipt Forge Test Store Certification Authority"))
+    static let storeLeaf = DistinguishedName(
+        .commonName("Receipt Forge Test Purchase Receipt"), .unit("Receipt Forge Test Store"),
+        .organization("Forge Inc."), .country("US"))
     static let xcode = DistinguishedName(
         .commonName("StoreKit Test Forge"), .organization("StoreKit Test Forge"), .unit("StoreKit Test Forge"),
         .country("US"), .email("StoreKit"))
+    static let xcodeTransactions = DistinguishedName(
+        .commonName("StoreKit Test Forge in Xcode"), .organization("StoreKit Test Forge in Xcode"))
     static let tlsAuthority = DistinguishedName(.commonName("Receipt Forge Test TLS CA"), .organization("Forge Inc."))
     static let tlsServer = DistinguishedName(.commonName("Receipt Forge Test Server"), .organization("Forge Inc."))
 

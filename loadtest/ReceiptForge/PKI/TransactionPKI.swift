@@ -11,6 +11,8 @@ package struct TransactionPKI: Sendable {
     let rootKey: ECPrivateKey
     let intermediateKey: ECPrivateKey
     let leafKey: ECPrivateKey
+    /// The first part of every JWS, encoded once: signing must be fast.
+    private let header: [UInt8]
 
     package init(seed: UInt64) {
         rootKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction root")
@@ -21,6 +23,7 @@ package struct TransactionPKI: Sendable {
             CertificateTemplate.intermediate(key: intermediateKey, authority: rootKey).signed(by: rootKey, .sha384),
             CertificateTemplate.root(key: rootKey).signed(by: rootKey, .sha384),
         ]
+        header = Base64URLText.encode(JOSEHeader(certificates: certificates.map(\.der)).json)
     }
 
     /// The self-signed root, which a verifier must trust. Valid 2014 to 2044.
@@ -29,5 +32,27 @@ package struct TransactionPKI: Sendable {
     /// Signs as in a JWS: ES256, r ‖ s of 64 bytes (RFC 7518 §3.4).
     package func sign(_ message: [UInt8]) -> [UInt8] {
         leafKey.fixedLengthSignature(over: message, digest: .sha256)
+    }
+}
+
+extension TransactionPKI {
+    /// Signs a payload as Apple does, and returns the JWS in compact serialization. Takes one ECDSA signature.
+    package func jws(_ payload: [UInt8]) -> [UInt8] {
+        var text = header
+        text.append(UInt8(ascii: "."))
+        Base64URLText.append(payload, to: &text)
+        let signature = sign(text)
+        text.append(UInt8(ascii: "."))
+        Base64URLText.append(signature, to: &text)
+        return text
+    }
+
+    package func jws(_ contents: some SignedContents) -> [UInt8] {
+        jws(contents.payload)
+    }
+
+    /// Signs the parts of a JWS as they stand.
+    package func sign(_ jws: inout ForgedJWS) {
+        jws.signature = Base64URLText.encode(sign(jws.signingInput))
     }
 }

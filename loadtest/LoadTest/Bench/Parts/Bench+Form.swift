@@ -14,17 +14,10 @@ extension Bench {
         for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
             try await withGateway(account.settings + settings) { gateway, _ in
                 let requests = try account.requests(receipt, to: gateway.port)
-                var times: [String: Rates] = [:]
-                for run in 0...plan.runs {
-                    for (path, request) in requests {
-                        let seconds = run == 0 ? plan.warmupSeconds : plan.seconds
-                        let turn = try await turn(gateway, .same(SameRequest(request: request)), seconds: seconds)
-                        if run > 0 { times[path, default: Rates()].append(1e6 / turn.requestsPerBusySecond) }
-                    }
-                }
-                for (path, _) in requests {
-                    report.add(
-                        "POST \(path): \(name)", times[path]?.median ?? 0, "µs", note: "a client without rate limits")
+                let turns = try await turns(requests.map { .same(SameRequest(request: $0.request)) }, at: gateway)
+                for ((path, _), turns) in zip(requests, turns) {
+                    let times = turns.map { 1e6 / $0.requestsPerBusySecond }
+                    report.add("POST \(path): \(name)", times.median, "µs", note: "a client without rate limits")
                 }
             }
         }

@@ -1,0 +1,159 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Receipts
+internal import SignedPayloads
+
+/// Verifies evidence from its bytes alone.
+struct LocalVerifier: Sendable {
+    private let verifier: ReceiptVerifier
+    private let items: SignedItemCache
+
+    init(_ verifier: ReceiptVerifier, items: SignedItemCache) {
+        self.verifier = verifier
+        self.items = items
+    }
+
+    var clockSkew: Duration { verifier.policy.clockSkew }
+
+    /// Verifies all items of the evidence, which must be of one app and environment.
+    func verify(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {
+        do throws(ReceiptError) {
+            switch evidence {
+            case .appReceipt(let bytes):
+                return .verified(VerifiedEvidence(.appReceipt(try verifier.verify(bytes, at: now))))
+            case .transactionReceipt(let bytes):
+                return .verified(
+                    VerifiedEvidence(.transactionReceipt(try verifier.verify(transactionReceipt: bytes, at: now))))
+            case .jws(let jws): return .verified(VerifiedEvidence(try item(jws, .alone, at: now)))
+            case .signedTransactions(let set): return verify(set, at: now)
+            }
+        } catch {
+            return .rejected(error.rule)
+        }
+    }
+
+    private func verify(_ set: SignedTransactions, at now: Timestamp) -> LocalVerification {
+        var collector = ItemCollector(acceptsPart: set.acceptsPart)
+        // In this order: a renewal info belongs to one of the transactions.
+        for (index, jws) in set.transactions.enumerated() where collector.isOpen {
+            collector.add(.transactions, index) { () throws(ReceiptError) in
+                try item(jws, .transaction, at: now)
+            }
+        }
+        if let jws = set.appTransaction, collector.isOpen {
+            collector.add(.appTransaction, nil) { () throws(ReceiptError) in
+                try item(jws, .appTransaction, at: now)
+            }
+        }
+        for (index, jws) in set.renewalInfos.enumerated() where collector.isOpen {
+            collector.add(.renewalInfos, index) { () throws(ReceiptError) in
+                try item(jws, .renewalInfo, at: now)
+            }
+        }
+        return collector.result
+    }
+
+    fileprivate enum Kind {
+        case transaction, renewalInfo, appTransaction
+        /// A transaction or an app transaction, as the claims say.
+        case alone
+    }
+
+    /// Verifies a JWS of this kind, unless it was verified before.
+    private func item(_ jws: [UInt8], _ kind: Kind, at now: Timestamp) throws(ReceiptError) -> SignedItem {
+        let digest = Fingerprint(of: jws.span)
+        if let known = items.item(of: digest), known.isOf(kind) { return known }
+        let item: SignedItem =
+            switch kind {
+            case .transaction: .transaction(try verifier.verifyTransaction(jws, at: now))
+            case .renewalInfo: .renewalInfo(try verifier.verifyRenewalInfo(jws, at: now))
+            case .appTransaction: .appTransaction(try verifier.verifyAppTransaction(jws, at: now))
+            case .alone: try itemAlone(jws, at: now)
+            }
+        items.insert(item, of: digest)
+        return item
+    }
+
+    private func itemAlone(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> SignedItem {
+        switch try verifier.verify(jws: jws, at: now) {
+        case .transaction(let transaction): .transaction(transaction)
+        case .appTransaction(let appTransaction): .appTransaction(appTransaction)
+        case .renewalInfo, .notification: throw ReceiptError(.payloadOfOtherKind)
+        }
+    }
+}
+
+extension SignedItem {
+    fileprivate func isOf(_ kind: LocalVerifier.Kind) -> Bool {
+        switch (self, kind) {
+        case (.transaction, .transaction), (.renewalInfo, .renewalInfo), (.appTransaction, .appTransaction),
+            (.transaction, .alone), (.appTransaction, .alone):
+            true
+        default: false
+        }
+    }
+}
+
+/// The outcome of a local verification.
+enum LocalVerification: Sendable {
+    case verified(VerifiedEvidence)
+    case rejected(Rule)
+    /// Items of a set broke a rule, at least one; the evidence is of the others, if the request accepts a part.
+    case itemsRejected([RejectedItem], others: VerifiedEvidence?)
+}
+
+/// A signed item of a request that breaks a rule.
+package struct RejectedItem: Hashable, Sendable {
+    /// The lists of items. The raw values are the names of the fields in the API.
+    package enum List: String, CaseIterable, Hashable, Sendable {
+        case transactions = "signed_transactions"
+        case renewalInfos = "signed_renewal_infos"
+        case appTransaction = "app_transaction"
+    }
+
+    package let list: List
+    /// The position in the list, from 0; nil for the app transaction.
+    package let index: Int?
+    package let rule: Rule
+}
+
+/// Collects the verified items of a set.
+private struct ItemCollector {
+    let acceptsPart: Bool
+    private var evidence: VerifiedEvidence?
+    private var rejected: [RejectedItem] = []
+
+    init(acceptsPart: Bool) { self.acceptsPart = acceptsPart }
+
+    /// The maximum number of rejected items among which others are of use. A forged chain costs as much as ten genuine
+    /// items.
+    private static let maximumRejected = 4
+
+    /// False once too many items were rejected: one, unless a part is accepted.
+    var isOpen: Bool { rejected.count < (acceptsPart ? Self.maximumRejected : 1) }
+
+    var result: LocalVerification {
+        guard rejected.isEmpty else { return .itemsRejected(rejected, others: isOpen ? evidence : nil) }
+        return evidence.map(LocalVerification.verified) ?? .rejected(.claimMissing)
+    }
+
+    mutating func add(
+        _ list: RejectedItem.List, _ index: Int?, _ verify: () throws(ReceiptError) -> SignedItem
+    ) {
+        do throws(ReceiptError) {
+            let item = try verify()
+            if case .renewalInfo(let renewalInfo) = item { try checkBelongs(renewalInfo) }
+            if evidence == nil { evidence = VerifiedEvidence(item) } else { try evidence?.add(item) }
+        } catch {
+            rejected.append(RejectedItem(list: list, index: index, rule: error.rule))
+        }
+    }
+
+    private func checkBelongs(_ renewalInfo: VerifiedRenewalInfo) throws(ReceiptError) {
+        let belongs = evidence?.items.contains { item in
+            if case .transaction(let transaction) = item { renewalInfo.belongs(to: transaction) } else { false }
+        }
+        guard belongs == true else { throw ReceiptError(.renewalInfoUnrelated) }
+    }
+}

@@ -1,0 +1,160 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The fields of `purchase-info`, which Apple signed. Texts are ranges in the signed data; an absent field is nil.
+struct PurchaseInfo: Sendable {
+    /// The ranges of a name and its value.
+    struct Field: Sendable {
+        let name: TextRange
+        let value: TextRange
+    }
+
+    /// All fields, in the signed order.
+    private(set) var fields: [Field] = []
+    private(set) var bundleID = TextRange.absent
+    private(set) var applicationVersion = TextRange.absent
+    private(set) var productID = TextRange.absent
+    private(set) var transactionID = TextRange.absent
+    private(set) var originalTransactionID = TextRange.absent
+    private(set) var webOrderLineItemID = TextRange.absent
+    private(set) var itemID = TextRange.absent
+    private(set) var uniqueIdentifier = TextRange.absent
+    private(set) var uniqueVendorIdentifier = TextRange.absent
+    private(set) var appItemID = TextRange.absent
+    private(set) var versionExternalIdentifier = TextRange.absent
+    private(set) var purchaseDate: Timestamp
+    private(set) var originalPurchaseDate: Timestamp?
+    private(set) var expiresDate: Timestamp?
+    private(set) var cancellationDate: Timestamp?
+    private(set) var quantity: Int64?
+    private(set) var isTrialPeriod: Bool?
+    private(set) var isInIntroOfferPeriod: Bool?
+
+    private static let typicalFieldCount = 24
+
+    /// Reads the property list after the version byte, whose signature must have been verified.
+    init(_ content: Span<UInt8>, limits: Limits) throws(ReceiptError) {
+        purchaseDate = .neverRead
+        fields.reserveCapacity(Self.typicalFieldCount)
+        var reader = try PropertyListReader(
+            content, from: 1, malformed: .purchaseInfoMalformed,
+            maximumMembers: limits.maximumTransactionReceiptFields)
+        while let member = try reader.next() {
+            let isDuplicate = fields.contains { content.equals($0.name.range, member.name) }
+            guard !isDuplicate else {
+                throw ReceiptError(.purchaseInfoFieldDuplicate, at: .offset(member.name.lowerBound))
+            }
+            try reader.checkText(member.value)
+            fields.append(Field(name: TextRange(member.name), value: TextRange(member.value)))
+            // As in app receipts, an empty text means absent.
+            guard !member.value.isEmpty, let known = KnownField(content.extracting(member.name)) else { continue }
+            try read(known, content, in: member.value)
+        }
+        try require(!bundleID.isAbsent, .bundleID)
+        try require(!productID.isAbsent, .productID)
+        try require(!transactionID.isAbsent, .transactionID)
+        try require(purchaseDate != .neverRead, .purchaseDate)
+    }
+
+    private mutating func read(_ known: KnownField, _ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
+        switch known {
+        case .bundleID: bundleID = TextRange(range)
+        case .applicationVersion: applicationVersion = TextRange(range)
+        case .productID: productID = TextRange(range)
+        case .transactionID: transactionID = TextRange(range)
+        case .originalTransactionID: originalTransactionID = TextRange(range)
+        case .webOrderLineItemID: webOrderLineItemID = TextRange(range)
+        case .itemID: itemID = TextRange(range)
+        case .uniqueIdentifier: uniqueIdentifier = TextRange(range)
+        case .uniqueVendorIdentifier: uniqueVendorIdentifier = TextRange(range)
+        case .appItemID: appItemID = TextRange(range)
+        case .versionExternalIdentifier: versionExternalIdentifier = TextRange(range)
+        case .purchaseDate: purchaseDate = try known.date(content, in: range)
+        case .originalPurchaseDate: originalPurchaseDate = try known.date(content, in: range)
+        case .expiresDate: expiresDate = try known.date(content, in: range)
+        case .cancellationDate: cancellationDate = try known.date(content, in: range)
+        case .quantity: quantity = try known.number(content, in: range)
+        case .isTrialPeriod: isTrialPeriod = try known.flag(content, in: range)
+        case .isInIntroOfferPeriod: isInIntroOfferPeriod = try known.flag(content, in: range)
+        }
+    }
+
+    private func require(_ isPresent: Bool, _ field: KnownField) throws(ReceiptError) {
+        guard isPresent else { throw ReceiptError(.purchaseInfoFieldMissing, at: .claim(field.rawValue)) }
+    }
+}
+
+/// The fields with a meaning here, by Apple's names.
+private enum KnownField: String, CaseIterable {
+    case bundleID = "bid"
+    case applicationVersion = "bvrs"
+    case productID = "product-id"
+    case transactionID = "transaction-id"
+    case originalTransactionID = "original-transaction-id"
+    case webOrderLineItemID = "web-order-line-item-id"
+    case itemID = "item-id"
+    case uniqueIdentifier = "unique-identifier"
+    case uniqueVendorIdentifier = "unique-vendor-identifier"
+    case appItemID = "app-item-id"
+    case versionExternalIdentifier = "version-external-identifier"
+    case purchaseDate = "purchase-date-ms"
+    case originalPurchaseDate = "original-purchase-date-ms"
+    /// Milliseconds, in spite of its name.
+    case expiresDate = "expires-date"
+    case cancellationDate = "cancellation-date-ms"
+    case quantity
+    case isTrialPeriod = "is-trial-period"
+    case isInIntroOfferPeriod = "is-in-intro-offer-period"
+}
+
+extension KnownField {
+    /// The fields by the length of their names: at most two have the same one, so a name costs one or two comparisons.
+    private static let byLength: [[(name: [UInt8], field: Self)]] = {
+        let named = allCases.map { (name: Array($0.rawValue.utf8), field: $0) }
+        let longest = named.map(\.name.count).max() ?? 0
+        return (0...longest).map { length in named.filter { $0.name.count == length } }
+    }()
+
+    fileprivate init?(_ name: Span<UInt8>) {
+        guard name.count < Self.byLength.count else { return nil }
+        for (candidate, field) in Self.byLength[name.count] where name.equals(candidate) {
+            self = field
+            return
+        }
+        return nil
+    }
+
+    /// Reads milliseconds since 1970, up to the year 9999.
+    fileprivate func date(_ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) -> Timestamp {
+        let milliseconds = try number(content, in: range)
+        guard milliseconds <= Self.latestDate else { throw malformed }
+        return Timestamp(millisecondsSince1970: milliseconds)
+    }
+
+    private static let latestDate: Int64 = 253_402_300_799_999
+
+    /// Reads decimal digits, without a sign.
+    fileprivate func number(_ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) -> Int64 {
+        guard range.count <= Self.maximumDigits,
+            let number = content.decimal(at: range.lowerBound, digits: range.count)
+        else { throw malformed }
+        return Int64(number)
+    }
+
+    /// Digits that always fit in 64 bits.
+    private static let maximumDigits = 18
+
+    fileprivate func flag(_ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) -> Bool {
+        let text = content.extracting(range)
+        if text.equals(Self.yes) { return true }
+        if text.equals(Self.no) { return false }
+        throw malformed
+    }
+
+    private static let yes = Array("true".utf8)
+    private static let no = Array("false".utf8)
+
+    private var malformed: ReceiptError {
+        ReceiptError(.purchaseInfoFieldMalformed, at: .claim(rawValue))
+    }
+}

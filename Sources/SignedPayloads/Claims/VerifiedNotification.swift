@@ -1,0 +1,129 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Receipts
+
+/// A server notification of version 2 (App Store Server Notifications, `responseBodyV2DecodedPayload`) whose own
+/// signature and those inside it were verified. Only a `ReceiptVerifier` creates one.
+///
+/// Unknown claims and values are kept as they are; all claims are in the payload.
+public struct VerifiedNotification: Sendable {
+    /// The verified JWS, with its payload.
+    public let jws: VerifiedJWS
+    /// The kind of event, such as `DID_RENEW`.
+    public private(set) var notificationType = ""
+    /// The details of the kind, such as `BILLING_RECOVERY`.
+    public private(set) var subtype: String?
+    /// The notification's UUID, the same in every retry.
+    public private(set) var notificationUUID = ""
+    /// The time Apple signed the notification.
+    public private(set) var signedDate: Timestamp = .neverRead
+    /// The app; nil if the notification names none.
+    public private(set) var bundleID: String?
+    /// The app's number in the App Store; absent in the sandbox.
+    public private(set) var appAppleID: Int64?
+    /// The environment; nil if it is not signed.
+    public private(set) var environment: Environment?
+    /// The transaction that the notification is about.
+    public private(set) var transaction: VerifiedTransaction?
+    /// The plan of the subscription that the notification is about.
+    public private(set) var renewalInfo: VerifiedRenewalInfo?
+    /// The app transaction that the notification is about.
+    public private(set) var appTransaction: VerifiedAppTransaction?
+
+    /// Reads the claims of a verified JWS, and verifies those inside it.
+    init(_ jws: VerifiedJWS, _ context: ClaimContext, _ verifier: ReceiptVerifier) throws(ReceiptError) {
+        self.jws = jws
+        var subject = Subject()
+        var claims = try context.claims(of: jws)
+        while let claim = try claims.next() { try read(claim, of: &claims, &subject) }
+        guard !notificationType.isEmpty else { throw ReceiptError(missing: .notificationType) }
+        guard !notificationUUID.isEmpty else { throw ReceiptError(missing: .notificationUUID) }
+        guard signedDate != .neverRead else { throw ReceiptError(missing: .signedDate) }
+        try context.check(jws, signedAt: signedDate)
+        environment = try context.environment(subject.environmentName, of: jws)
+        (bundleID, appAppleID) = (subject.bundleID, subject.appAppleID)
+        try verifyItems(of: subject, by: verifier, at: context.now)
+        try checkItems()
+    }
+
+    private mutating func read(
+        _ claim: ClaimName, of claims: inout ClaimReader, _ subject: inout Subject
+    ) throws(ReceiptError) {
+        switch claim {
+        case .notificationType: notificationType = try claims.text() ?? ""
+        case .subtype: subtype = try claims.text()
+        case .notificationUUID: notificationUUID = try claims.text() ?? ""
+        case .signedDate: signedDate = try claims.date() ?? .neverRead
+        // One of them says what the notification is about.
+        case .data, .summary, .externalPurchaseToken, .appData:
+            subject = try claims.nested(Subject.init) ?? subject
+        default: try claims.skip()
+        }
+    }
+
+    private mutating func verifyItems(
+        of subject: Subject, by verifier: ReceiptVerifier, at now: Timestamp
+    ) throws(ReceiptError) {
+        if let text = subject.transaction { transaction = try verifier.verifyTransaction(Array(text.utf8), at: now) }
+        if let text = subject.renewalInfo { renewalInfo = try verifier.verifyRenewalInfo(Array(text.utf8), at: now) }
+        if let text = subject.appTransaction {
+            appTransaction = try verifier.verifyAppTransaction(Array(text.utf8), at: now)
+        }
+    }
+
+    /// Checks that the items are about the same app, environment and subscription. Values that are not signed go with
+    /// any.
+    private func checkItems() throws(ReceiptError) {
+        let apps = [bundleID, transaction?.bundleID, appTransaction?.bundleID]
+        guard Set(apps.compactMap(\.self)).count <= 1 else { throw ReceiptError(.itemsOfDifferentApps) }
+        let environments = [
+            environment, transaction?.environment, renewalInfo?.environment, appTransaction?.environment,
+        ]
+        guard Set(environments.compactMap(\.self)).count <= 1 else {
+            throw ReceiptError(.itemsOfDifferentEnvironments)
+        }
+        guard let transaction, let renewalInfo else { return }
+        guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }
+    }
+
+    /// The contents of `data`, `summary`, `appData` or `externalPurchaseToken`.
+    private struct Subject {
+        var bundleID: String?
+        var appAppleID: Int64?
+        var environmentName: String?
+        var transaction: String?
+        var renewalInfo: String?
+        var appTransaction: String?
+
+        init() {}
+
+        init(_ claims: inout ClaimReader) throws(ReceiptError) {
+            while let claim = try claims.next() {
+                switch claim {
+                case .bundleID: bundleID = try claims.text()
+                case .appAppleID: appAppleID = try claims.integer()
+                case .environment: environmentName = try claims.text()
+                case .externalPurchaseID: environmentName = Self.environment(ofToken: try claims.text())
+                case .signedTransactionInfo: transaction = try claims.text()
+                case .signedRenewalInfo: renewalInfo = try claims.text()
+                case .signedAppTransactionInfo: appTransaction = try claims.text()
+                default: try claims.skip()
+                }
+            }
+        }
+
+        /// Tokens of external purchases name their environment by a prefix.
+        private static func environment(ofToken id: String?) -> String? {
+            id.map { ($0.hasPrefix("SANDBOX") ? Environment.sandbox : .production).rawValue }
+        }
+    }
+}
+
+extension VerifiedNotification: CustomStringConvertible, CustomReflectable {
+    /// Contains no claim.
+    public var description: String { "VerifiedNotification" }
+
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,31 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING
+    @testable internal import ReceiptForge
+
+    extension FuzzSeeds {
+        /// Whole transaction receipts, purchase information as if it were signed, and property lists.
+        static var transactionReceipts: [(String, [UInt8])] {
+            let pki = TransactionReceiptPKI(below: ForgedPKI(seed: 1))
+            let contents = TransactionReceiptContents.faultSample
+            let receipts = (2...4).map { version in
+                ("transaction-receipt-\(version)", [0] + pki.sign(contents, version: version))
+            }
+            let fields = TransactionReceiptFault.allCases.compactMap { fault -> (String, [UInt8])? in
+                guard case .fields(let edit) = fault.recipe else { return nil }
+                var info = contents.purchaseInfo
+                edit(&info)
+                return ("purchase-info-" + fault.name, [1] + info.encoded)
+            }
+            let lists = propertyLists.enumerated().map { ("property-list-\($0)", [0] + Array($1.utf8)) }
+            return (receipts + fields + lists).map { ($0, FuzzTarget.transactionReceipt.input($1)) }
+        }
+
+        private static let propertyLists = [
+            "{}", #"{ "a" = "b"; "a" = "c"; }"#, #"{"a"="\"\\\n\r\t\U00e9\Ud83d\Ude00é";}"#, #"{"a"="\Ud83d";}"#,
+            #"{"a"="\x";}"#, "{\"a\"=\"\0\";}", "{\"signature\"=\"BAAA\";\"purchase-info\"=\"e30=\";} ",
+            #"{"environment"="Sandbox";"purchase-info"="QUJDRB==";"signature"="*";}"#,
+        ]
+    }
+#endif

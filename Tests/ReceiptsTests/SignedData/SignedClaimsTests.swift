@@ -1,0 +1,252 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import ReceiptForge
+import Receipts
+import SignedPayloads
+import Testing
+
+/// Genuine payloads of each kind, read claim by claim.
+struct SignedClaimsTests {
+    private static let verifier = SignedSamples.verifier, pki = SignedSamples.pki, now = SignedSamples.now
+
+    // MARK: Transactions
+
+    @Test func `a transaction with every claim is read as signed`() throws {
+        let claims = TransactionContents.complete
+        let read = try Self.verifier.verifyTransaction(Self.pki.jws(claims), at: Self.now)
+        #expect(read.transactionID == claims.transactionID)
+        #expect(read.originalTransactionID == claims.originalTransactionID)
+        #expect(read.previousOriginalTransactionID == claims.previousOriginalTransactionID)
+        #expect(read.webOrderLineItemID == claims.webOrderLineItemID)
+        #expect(read.bundleID == claims.bundleID && read.productID == claims.productID)
+        #expect(read.subscriptionGroupIdentifier == claims.subscriptionGroupIdentifier)
+        #expect(read.type == claims.type && read.quantity == claims.quantity)
+        #expect(read.appAccountToken == claims.appAccountToken && read.appTransactionID == claims.appTransactionID)
+        #expect(read.environment == .sandbox && read.transactionReason == claims.transactionReason)
+        #expect(read.inAppOwnershipType == claims.inAppOwnershipType && read.isUpgraded == claims.isUpgraded)
+        #expect(read.storefront == claims.storefront && read.storefrontID == claims.storefrontID)
+        #expect(read.deviceVerification == claims.deviceVerification)
+        #expect(read.deviceVerificationNonce == claims.deviceVerificationNonce)
+        #expect(read.jws.payload == claims.payload)
+    }
+
+    @Test func `the dates, the price and the offer of a transaction are read as signed`() throws {
+        let claims = TransactionContents.complete
+        let read = try Self.verifier.verifyTransaction(Self.pki.jws(claims), at: Self.now)
+        #expect(read.signedDate == claims.signedDate && read.purchaseDate == claims.purchaseDate)
+        #expect(read.originalPurchaseDate == claims.originalPurchaseDate && read.expiresDate == claims.expiresDate)
+        #expect(read.revocationDate == claims.revocationDate && read.revocationReason == claims.revocationReason)
+        #expect(read.revocationType == claims.revocationType)
+        #expect(read.revocationPercentage == claims.revocationPercentage)
+        #expect(read.price == claims.price && read.currency == claims.currency)
+        #expect(read.offerType == claims.offerType && read.offerIdentifier == claims.offerIdentifier)
+        #expect(read.offerDiscountType == claims.offerDiscountType && read.offerPeriod == claims.offerPeriod)
+        #expect(read.billingPlanType == claims.billingPlanType)
+        let commitment = try #require(read.commitment), signed = try #require(claims.commitment)
+        #expect(commitment.billingPeriodNumber == signed.billingPeriodNumber)
+        #expect(commitment.totalBillingPeriods == signed.totalBillingPeriods)
+        #expect(commitment.expiresDate == signed.expiresDate && commitment.price == signed.price)
+        #expect(read.advancedCommerceInfo == claims.advancedCommerceInfo.map { Array($0.utf8) })
+    }
+
+    @Test func `a claim that is absent or null is nil`() throws {
+        let read = try Self.verifier.verifyTransaction(
+            SignedSamples.transaction { contents in
+                contents.expiresDate = nil
+                contents.storefront = nil
+                contents.offerType = nil
+                contents = contents.adding(#""expiresDate":null,"storefront":null,"isUpgraded":null,"offerType":null"#)
+            }, at: Self.now)
+        #expect(read.expiresDate == nil && read.storefront == nil && read.isUpgraded == nil && read.offerType == nil)
+        #expect(read.commitment == nil && read.advancedCommerceInfo == nil && read.revocationDate == nil)
+    }
+
+    @Test func `unknown values are kept as they are`() throws {
+        let read = try Self.verifier.verifyTransaction(
+            SignedSamples.transaction { contents in
+                contents.type = "Bundle"
+                contents.offerType = 99
+                contents.inAppOwnershipType = "COMPANY_SHARED"
+                contents = contents.adding(#""futureClaim":{"a":[1]}"#)
+            }, at: Self.now)
+        #expect(read.type == "Bundle" && read.offerType == 99 && read.inAppOwnershipType == "COMPANY_SHARED")
+        #expect(String(decoding: read.jws.payload, as: UTF8.self).hasSuffix(#""futureClaim":{"a":[1]}}"#))
+    }
+
+    @Test func `escapes in values are resolved`() throws {
+        let read = try Self.verifier.verifyTransaction(
+            SignedSamples.transaction { contents in
+                contents.productID = nil
+                contents = contents.adding(#""productId":"com.example\/\u00e9\ud83c\udf81""#)
+            }, at: Self.now)
+        #expect(read.productID == "com.example/é🎁")
+    }
+
+    // MARK: Other kinds
+
+    @Test func `a renewal info with every claim is read as signed`() throws {
+        let claims = RenewalInfoContents.complete
+        let read = try Self.verifier.verifyRenewalInfo(Self.pki.jws(claims), at: Self.now)
+        #expect(read.originalTransactionID == claims.originalTransactionID && read.productID == claims.productID)
+        #expect(read.autoRenewProductID == claims.autoRenewProductID && read.autoRenewStatus == claims.autoRenewStatus)
+        #expect(read.expirationIntent == claims.expirationIntent && read.environment == .sandbox)
+        #expect(read.isInBillingRetryPeriod == claims.isInBillingRetryPeriod)
+        #expect(read.gracePeriodExpiresDate == claims.gracePeriodExpiresDate)
+        #expect(read.priceIncreaseStatus == claims.priceIncreaseStatus)
+        #expect(read.offerType == claims.offerType && read.offerIdentifier == claims.offerIdentifier)
+        #expect(read.offerDiscountType == claims.offerDiscountType && read.offerPeriod == claims.offerPeriod)
+        #expect(read.signedDate == claims.signedDate && read.renewalDate == claims.renewalDate)
+        #expect(read.recentSubscriptionStartDate == claims.recentSubscriptionStartDate)
+        #expect(read.renewalPrice == claims.renewalPrice && read.currency == claims.currency)
+        #expect(read.eligibleWinBackOfferIDs == claims.eligibleWinBackOfferIDs)
+        #expect(read.appAccountToken == claims.appAccountToken && read.appTransactionID == claims.appTransactionID)
+        #expect(read.renewalBillingPlanType == claims.renewalBillingPlanType)
+        #expect(read.advancedCommerceInfo == claims.advancedCommerceInfo.map { Array($0.utf8) })
+        let commitment = try #require(read.commitment), signed = try #require(claims.commitment)
+        #expect(commitment.autoRenewProductID == signed.autoRenewProductID)
+        #expect(commitment.autoRenewStatus == signed.autoRenewStatus && commitment.renewalDate == signed.renewalDate)
+        #expect(commitment.renewalPrice == signed.renewalPrice)
+        #expect(commitment.billingPlanType == signed.renewalBillingPlanType)
+    }
+
+    @Test func `an app transaction with every claim is read as signed`() throws {
+        var claims = AppTransactionContents()
+        claims.preorderDate = UTCDate(2025, 1, 1).timestamp
+        let read = try Self.verifier.verifyAppTransaction(Self.pki.jws(claims), at: Self.now)
+        #expect(read.receiptType == claims.receiptType && read.environment == .sandbox)
+        #expect(read.bundleID == claims.bundleID && read.appAppleID == claims.appAppleID)
+        #expect(read.applicationVersion == claims.applicationVersion)
+        #expect(read.versionExternalIdentifier == claims.versionExternalIdentifier)
+        #expect(read.receiptCreationDate == claims.receiptCreationDate)
+        #expect(read.originalPurchaseDate == claims.originalPurchaseDate && read.preorderDate == claims.preorderDate)
+        #expect(read.originalApplicationVersion == claims.originalApplicationVersion)
+        #expect(read.appTransactionID == claims.appTransactionID && read.originalPlatform == claims.originalPlatform)
+        #expect(read.deviceVerification == claims.deviceVerification)
+        #expect(read.deviceVerificationNonce == claims.deviceVerificationNonce)
+    }
+
+    @Test func `a notification comes with its verified transaction and renewal info`() throws {
+        let payload = SignedSamples.forge.notification()
+        let read = try Self.verifier.verifyNotification(Self.pki.jws(payload), at: Self.now)
+        let claims = NotificationContents()
+        #expect(read.notificationType == claims.notificationType && read.subtype == nil)
+        #expect(read.notificationUUID == claims.notificationUUID && read.signedDate == claims.signedDate)
+        #expect(read.bundleID == claims.data?.bundleID && read.appAppleID == claims.data?.appAppleID)
+        #expect(read.environment == .sandbox)
+        #expect(read.transaction?.transactionID == TransactionContents().transactionID)
+        #expect(read.renewalInfo?.originalTransactionID == RenewalInfoContents().originalTransactionID)
+        #expect(read.appTransaction == nil && read.jws.payload == payload)
+    }
+
+    @Test func `a renewal info belongs to a transaction under the identifier of before too`() throws {
+        let renewal = try Self.verifier.verifyRenewalInfo(Self.pki.jws(RenewalInfoContents()), at: Self.now)
+        func transaction(_ edit: (inout TransactionContents) -> Void) throws -> VerifiedTransaction {
+            try Self.verifier.verifyTransaction(SignedSamples.transaction(edit), at: Self.now)
+        }
+        let own = RenewalInfoContents().originalTransactionID
+        let moved = try transaction {
+            $0.originalTransactionID = "7"
+            $0.previousOriginalTransactionID = own
+        }
+        #expect(renewal.belongs(to: try transaction { _ in }) && renewal.belongs(to: moved))
+        #expect(!renewal.belongs(to: try transaction { $0.originalTransactionID = "7" }))
+    }
+
+    // MARK: Kinds
+
+    /// One genuine JWS of each kind.
+    enum Kind: CaseIterable {
+        case transaction, renewalInfo, appTransaction, notification
+
+        var text: [UInt8] {
+            switch self {
+            case .transaction: pki.jws(TransactionContents())
+            case .renewalInfo: pki.jws(RenewalInfoContents())
+            case .appTransaction: pki.jws(AppTransactionContents())
+            case .notification: pki.jws(NotificationContents())
+            }
+        }
+
+        init(_ payload: SignedPayload) {
+            self =
+                switch payload {
+                case .transaction: .transaction
+                case .renewalInfo: .renewalInfo
+                case .appTransaction: .appTransaction
+                case .notification: .notification
+                }
+        }
+
+        /// Verifies a JWS with the function for this kind.
+        func verify(_ text: [UInt8]) throws(ReceiptError) {
+            switch self {
+            case .transaction: _ = try verifier.verifyTransaction(text, at: now)
+            case .renewalInfo: _ = try verifier.verifyRenewalInfo(text, at: now)
+            case .appTransaction: _ = try verifier.verifyAppTransaction(text, at: now)
+            case .notification: _ = try verifier.verifyNotification(text, at: now)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a JWS of any kind is recognized by its claims`(_ kind: Kind) throws {
+        #expect(Kind(try Self.verifier.verify(jws: kind.text, at: Self.now)) == kind)
+    }
+
+    @Test(arguments: Kind.allCases, Kind.allCases)
+    func `only the function for its kind accepts a JWS`(signed: Kind, wanted: Kind) throws {
+        guard signed != wanted else { return try wanted.verify(signed.text) }
+        #expect(throws: ReceiptError(.payloadOfOtherKind)) { try wanted.verify(signed.text) }
+    }
+
+    @Test func `a payload of no kind lacks a claim, whatever is wanted`() {
+        let text = Self.pki.jws(Array(#"{"signedDate":1760000000123,"bundleId":"com.example.forge"}"#.utf8))
+        #expect(Self.verifier.brokenRule(ofJWS: text) == .claimMissing)
+        for kind in Kind.allCases {
+            do throws(ReceiptError) {
+                try kind.verify(text)
+                Issue.record("genuine as \(kind)")
+            } catch {
+                #expect(error.rule == .claimMissing)
+            }
+        }
+    }
+
+    // MARK: Times
+
+    @Test func `a signing date may lie ahead by the clock skew, and not by more`() {
+        let now = TransactionContents.signedByDefault
+        let skew = Self.verifier.policy.clockSkew, text = SignedSamples.transaction()
+        #expect(Self.verifier.brokenRule(ofJWS: text, at: now.advanced(by: .zero - skew)) == nil)
+        let earlier = now.advanced(by: .zero - skew - .milliseconds(1))
+        #expect(Self.verifier.brokenRule(ofJWS: text, at: earlier) == .signedDateInFuture)
+    }
+
+    @Test func `the identity is the signed text's, and not the signature's`() throws {
+        var signatures: [[UInt8]] = []
+        let text = SignedSamples.forge.signed { signatures.append($0) }
+        let signature = try #require(signatures.first)
+        let twin = SignatureTwin.twin(of: signature)
+        #expect(twin != signature && SignatureTwin.twin(of: twin) == signature)
+        let malleated = text.dropLast(86) + Base64URLText.encode(twin)
+        let one = try Self.verifier.verifyTransaction(text, at: Self.now)
+        let other = try Self.verifier.verifyTransaction(Array(malleated), at: Self.now)
+        #expect(one.jws.identity == other.jws.identity)
+        let another = try Self.verifier.verifyTransaction(
+            SignedSamples.transaction { $0.transactionID = "7" }, at: Self.now)
+        #expect(another.jws.identity != one.jws.identity)
+    }
+
+    @Test func `no claim is in a description`() throws {
+        let read = try Self.verifier.verifyNotification(Self.pki.jws(SignedSamples.forge.notification()), at: Self.now)
+        let transaction = try #require(read.transaction), renewal = try #require(read.renewalInfo)
+        let all: [Any] = [read, transaction, renewal, read.jws, SignedPayload.transaction(transaction)]
+        for value in all {
+            var text = "\(value)"
+            dump(value, to: &text)
+            #expect(!text.contains("example") && !text.contains("2000000900"))
+        }
+    }
+}

@@ -1,0 +1,149 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+internal import Receipts
+
+/// The authority that signs the samples of one kind of evidence.
+enum SampleAuthority: Sendable {
+    case receipts(ForgedPKI)
+    case transactions(TransactionPKI)
+    case transactionReceipts(TransactionReceiptPKI)
+
+    init(_ evidence: ForgedEvidenceKind, seed: UInt64) {
+        switch evidence {
+        case .receipt: self = .receipts(ForgedPKI(seed: seed))
+        case .jws: self = .transactions(TransactionPKI(seed: seed))
+        case .transactionReceipt: self = .transactionReceipts(TransactionReceiptPKI(seed: seed))
+        }
+    }
+
+    var evidence: ForgedEvidenceKind {
+        switch self {
+        case .receipts: .receipt
+        case .transactions: .jws
+        case .transactionReceipts: .transactionReceipt
+        }
+    }
+
+    /// The certificates of the hierarchy, the signer's first, the root last.
+    var certificates: [ReceiptForge.Certificate] {
+        switch self {
+        case .receipts(let pki): pki.certificates
+        case .transactions(let pki): pki.certificates
+        case .transactionReceipts(let pki): pki.receipts.certificates
+        }
+    }
+
+    /// A store that trusts the root for the environment Sandbox.
+    func trustStore() throws -> TrustStore {
+        var store = TrustStore(anchors: [])
+        for root in certificates.suffix(1) { try store.add(pem: root.pem, environments: [.sandbox]) }
+        if case .transactionReceipts(let pki) = self { try store.add(intermediatesPEM: pki.intermediatesPEM) }
+        return store
+    }
+
+    /// Returns random evidence; nil if OpenSSL cannot read it.
+    fileprivate func sample(purchases: Int, using generator: inout SplitMix64) -> SampleReceipt? {
+        switch self {
+        case .receipts(let pki):
+            let contents = ReceiptContents.random(using: &generator, purchases: purchases)
+            return SampleReceipt(
+                .receipt, pki.sign(contents), bundleID: contents.bundleID, purchases: contents.purchases.count)
+        case .transactions(let pki):
+            let contents = TransactionContents.random(using: &generator)
+            return SampleReceipt(.jws, pki.jws(contents), bundleID: contents.bundleID ?? "", purchases: purchases)
+        case .transactionReceipts(let pki):
+            let contents = TransactionReceiptContents.random(using: &generator)
+            return SampleReceipt(
+                .transactionReceipt, pki.sign(contents), bundleID: contents.bundleID, purchases: purchases)
+        }
+    }
+}
+
+/// Evidence to verify, and the parts of it that the crypto floor works on.
+///
+/// A class, so that handing one to an implementation costs one reference and no more.
+final class SampleReceipt: Sendable {
+    let evidence: ForgedEvidenceKind
+    /// The DER of a receipt, the text of a JWS, or the property list of a transaction receipt.
+    let bytes: [UInt8]
+    /// The evidence as requests carry it; empty for a JWS, which is text.
+    let base64: [UInt8]
+    /// The signed bytes.
+    let content: [UInt8]
+    /// The signature as OpenSSL takes it.
+    let signature: [UInt8]
+    let bundleID: String
+    let purchases: Int
+
+    /// Takes evidence apart without the verifier's parsers, so that the floor does not depend on them; nil if that fails.
+    init?(_ evidence: ForgedEvidenceKind, _ bytes: [UInt8], bundleID: String, purchases: Int) {
+        guard let (content, signature) = Self.signedParts(of: bytes, evidence) else { return nil }
+        self.evidence = evidence
+        self.bytes = bytes
+        base64 = evidence == .jws ? [] : Array(ForgedEvidence.der(bytes).base64.utf8)
+        self.content = content
+        self.signature = signature
+        self.bundleID = bundleID
+        self.purchases = purchases
+    }
+
+    private static func signedParts(
+        of bytes: [UInt8], _ evidence: ForgedEvidenceKind
+    ) -> (content: [UInt8], signature: [UInt8])? {
+        switch evidence {
+        case .receipt:
+            guard let message = CMSMessage(der: bytes), let content = message.content,
+                let signature = message.signature
+            else { return nil }
+            return (content, signature)
+        case .jws: return JWSMessage(text: bytes).map { ($0.signingInput, $0.signature) }
+        case .transactionReceipt: return signedParts(ofPropertyList: bytes)
+        }
+    }
+
+    /// Reads `{ "signature" = "…"; "purchase-info" = "…"; … }` as the forge writes it. The signature is one byte for the
+    /// version, 256 bytes of RSA and the certificate; signed are the version and the purchase information.
+    private static func signedParts(ofPropertyList text: [UInt8]) -> (content: [UInt8], signature: [UInt8])? {
+        let words = text.split(separator: UInt8(ascii: "\"")).map { String(decoding: $0, as: UTF8.self) }
+        guard words.count > 7, words[1] == "signature", words[5] == "purchase-info",
+            let signature = try? Base64.decode(words[3]), let purchaseInfo = try? Base64.decode(words[7]),
+            signature.count > 257
+        else { return nil }
+        return (signature.prefix(1) + purchaseInfo, Array(signature[1..<257]))
+    }
+}
+
+/// Distinct evidence of one kind with the same number of purchases, at least one piece.
+struct SampleReceipts: Sendable {
+    let purchases: Int
+    let all: [SampleReceipt]
+
+    var evidence: ForgedEvidenceKind { all[0].evidence }
+    var meanByteCount: Int { mean(of: \.bytes.count) }
+    var meanBase64ByteCount: Int { mean(of: \.base64.count) }
+
+    private func mean(of size: KeyPath<SampleReceipt, Int>) -> Int {
+        all.map { $0[keyPath: size] }.reduce(0, +) / all.count
+    }
+}
+
+extension SampleReceipts {
+    /// Makes evidence; the same seed gives the same contents.
+    init(count: Int, purchases: Int, signedBy authority: SampleAuthority, seed: UInt64) throws(SampleError) {
+        self.purchases = purchases
+        var samples: [SampleReceipt] = []
+        for number in 1...count {
+            var generator = SplitMix64(seed: seed, purpose: "\(purchases) purchases, receipt \(number)")
+            guard let sample = authority.sample(purchases: purchases, using: &generator) else { throw SampleError() }
+            samples.append(sample)
+        }
+        all = samples
+    }
+}
+
+/// OpenSSL does not read the forge's evidence.
+struct SampleError: Error, Hashable, CustomStringConvertible {
+    var description: String { "OpenSSL cannot read a receipt that was just made; this is a bug, please report it." }
+}

@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A JWS in compact serialization (RFC 7515 §7.1), in its three parts of text. A fault is an edited part.
+package struct ForgedJWS: Sendable, Hashable {
+    package var header: [UInt8]
+    package var payload: [UInt8]
+    package var signature: [UInt8]
+
+    /// Encodes a header and a payload, not yet signed.
+    package init(header: [UInt8], payload: [UInt8]) {
+        self.header = Base64URLText.encode(header)
+        self.payload = Base64URLText.encode(payload)
+        signature = []
+    }
+
+    /// The text that is signed: header and payload with the dot between them (RFC 7515 §5.1).
+    package var signingInput: [UInt8] { header + [dot] + payload }
+
+    package var text: [UInt8] { signingInput + [dot] + signature }
+
+    private var dot: UInt8 { UInt8(ascii: ".") }
+}
+
+/// Base64url without padding (RFC 7515 §2).
+package enum Base64URLText {
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count / 3 * 4 + 4)
+        append(bytes, to: &text)
+        return text
+    }
+
+    /// Appends each six bits as one character; the last unused bits are zero.
+    static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+        var bits: UInt32 = 0
+        var count: UInt32 = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[Int(bits >> count & 63)])
+            }
+        }
+        if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
+    }
+
+    static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+}

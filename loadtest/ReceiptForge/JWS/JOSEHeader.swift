@@ -1,0 +1,52 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The header of a JWS (RFC 7515 §4). A fault is an edited parameter.
+struct JOSEHeader: Sendable, Hashable {
+    /// A name and a value as JSON text, both written as they are.
+    struct Parameter: Sendable, Hashable {
+        var name: String
+        var value: String
+
+        init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    var parameters: [Parameter]
+
+    /// Creates Apple's header: the algorithm and the certificates, the signer's first.
+    init(certificates: [[UInt8]]) {
+        parameters = [Parameter("alg", "\"ES256\""), Parameter("x5c", Self.x5c(certificates))]
+    }
+
+    /// The JSON text, without white space.
+    var json: [UInt8] {
+        let members = parameters.map { "\"\($0.name)\":\($0.value)" }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+
+    /// The value of the first parameter of this name. Nil removes all of them; another value of a missing one is
+    /// appended.
+    subscript(name: String) -> String? {
+        get { parameters.first { $0.name == name }?.value }
+        set {
+            guard let newValue else { return parameters.removeAll { $0.name == name } }
+            guard let index = parameters.firstIndex(where: { $0.name == name }) else {
+                return parameters.append(Parameter(name, newValue))
+            }
+            parameters[index].value = newValue
+        }
+    }
+
+    /// Returns an array of texts in base64, not base64url (RFC 7515 §4.1.6).
+    static func x5c(_ certificates: [[UInt8]]) -> String {
+        array(certificates.map(Base64.text))
+    }
+
+    /// Returns an array of texts that need no escape, or bring their own.
+    static func array(_ texts: [String]) -> String {
+        "[\(texts.map { "\"\($0)\"" }.joined(separator: ","))]"
+    }
+}

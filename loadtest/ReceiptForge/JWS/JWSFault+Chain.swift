@@ -1,0 +1,166 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// Chains with a wrong leaf.
+extension JWSFault {
+    static let leaves: [JWSFault] = [
+        JWSFault(
+            "leaf-without-marker", .rejected(.leafMarkerMissing),
+            "Apple certifies every developer below the same root; only 1.2.840.113635.100.6.11.1 may sign transactions.",
+            .chain { $0.leaf.remove(.receiptSigningMarker) }),
+        JWSFault(
+            "leaf-key-rsa", .rejected(.keyAlgorithmMismatch),
+            "A certified RSA key under a header that says ES256.",
+            .certificates { forge in
+                forge.chain { $0.leaf.subjectPublicKeyInfo = forge.keys.key(for: .leaf).subjectPublicKeyInfo }
+            }),
+        JWSFault(
+            "leaf-key-p384", .rejected(.keyAlgorithmMismatch),
+            "A certified key on P-384; RFC 7518 §3.4 makes ES256 with P-256 alone.",
+            .certificates { forge in
+                forge.chain { $0.leaf.subjectPublicKeyInfo = forge.p384Leaf.subjectPublicKeyInfo }
+            }),
+        JWSFault(
+            "leaf-with-explicit-curve", .rejected(.curveUnsupported),
+            "P-256 written out by its parameters, which RFC 5480 §2.1.1 forbids.",
+            .certificates { forge in
+                forge.chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: forge.pki.leafKey.point) }
+            }),
+        JWSFault(
+            "leaf-with-base-point-of-choice", .rejected(.curveUnsupported),
+            "The key itself as base point, so that its private key is 1 (CVE-2020-0601).",
+            .certificates { forge in
+                let point = forge.pki.leafKey.point
+                return forge.chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: point, base: point) }
+            }),
+        JWSFault(
+            "leaf-point-compressed", .rejected(.certificateMalformed),
+            "The short form of a point (RFC 5480 §2.2), which Apple never uses.",
+            .certificates { forge in
+                forge.chain { $0.leaf.subjectPublicKeyInfo = .compressedP256(point: forge.pki.leafKey.point) }
+            }),
+        JWSFault(
+            "leaf-is-ca", .rejected(.leafIsCA),
+            "A leaf that may issue certificates could issue its own signers.",
+            .chain { $0.leaf.replace(with: .certificateAuthority()) }),
+        JWSFault(
+            "leaf-may-not-sign", .rejected(.keyUsageViolation),
+            "Its key usage allows encryption only.",
+            .chain { $0.leaf.replace(with: .keyUsage(.keyEncipherment)) }),
+        JWSFault(
+            "leaf-signature-flipped", .rejected(.certificateSignatureInvalid),
+            "One bit of the intermediate's signature on the leaf is wrong.",
+            .certificates { forge in forge.edited(forge.x5c) { $0[0][$0[0].count - 1] ^= 1 } }),
+    ]
+}
+
+extension DERElement {
+    /// `ECParameters ::= SEQUENCE { version, fieldID, curve, base, order, cofactor }` (X9.62; SEC 1 appendix C.2)
+    fileprivate static func explicitP256(point: [UInt8], base: [UInt8] = P256.basePoint) -> DERElement {
+        let field = sequence(ObjectIdentifier.primeField.element, .integer(magnitude: P256.prime))
+        let curve = sequence(.octetString(P256.a), .octetString(P256.b))
+        let parameters = sequence(
+            .integer(1), field, curve, .octetString(base), .integer(magnitude: P256.order), .integer(1))
+        return sequence(AlgorithmIdentifier(.ecPublicKey, parameters: parameters).element, .bitString(point))
+    }
+
+    fileprivate static func compressedP256(point: [UInt8]) -> DERElement {
+        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: ObjectIdentifier.prime256v1.element)
+        let sign: UInt8 = point[64] % 2 == 0 ? 0x02 : 0x03
+        return sequence(algorithm.element, .bitString([sign] + point[1...32]))
+    }
+}
+
+extension ObjectIdentifier {
+    fileprivate static let primeField: ObjectIdentifier = [1, 2, 840, 10045, 1, 1]
+}
+
+/// The numbers of P-256 (SEC 2 §2.4.2), most significant byte first.
+enum P256 {
+    static let prime = bytes(0xFFFF_FFFF_0000_0001, 0, 0x0000_0000_FFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF)
+    static let a = bytes(0xFFFF_FFFF_0000_0001, 0, 0x0000_0000_FFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFC)
+    static let b = bytes(0x5AC6_35D8_AA3A_93E7, 0xB3EB_BD55_7698_86BC, 0x651D_06B0_CC53_B0F6, 0x3BCE_3C3E_27D2_604B)
+    /// The number of points.
+    static let order = bytes(
+        0xFFFF_FFFF_0000_0000, 0xFFFF_FFFF_FFFF_FFFF, 0xBCE6_FAAD_A717_9E84, 0xF3B9_CAC2_FC63_2551)
+    /// Uncompressed.
+    static let basePoint =
+        [0x04]
+        + bytes(0x6B17_D1F2_E12C_4247, 0xF8BC_E6E5_63A4_40F2, 0x7703_7D81_2DEB_33A0, 0xF4A1_3945_D898_C296)
+        + bytes(0x4FE3_42E2_FE1A_7F9B, 0x8EE7_EB4A_7C0F_9E16, 0x2BCE_3357_6B31_5ECE, 0xCBB6_4068_37BF_51F5)
+
+    private static func bytes(_ words: UInt64...) -> [UInt8] {
+        words.flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
+    }
+}
+
+/// Chains whose issuers are wrong.
+extension JWSFault {
+    static let issuers: [JWSFault] = [
+        JWSFault(
+            "lookalike-chain", .rejected(.anchorUntrusted),
+            "The same names, serial numbers and markers, other keys: names prove nothing.",
+            .text { $0.stranger.jws($0.contents) }),
+        JWSFault(
+            "lookalike-chain-under-genuine-root", .rejected(.certificateSignatureInvalid),
+            "A forged chain with the genuine root, which is public: its fingerprint is right, the signature is not.",
+            .text { forge in
+                forge.signedByStranger(forge.stranger.certificates.prefix(2).map(\.der) + [forge.x5c[2]])
+            }),
+        JWSFault(
+            "lookalike-leaf-under-genuine-chain", .rejected(.certificateSignatureInvalid),
+            "A forged leaf with the genuine intermediate and root.",
+            .text { forge in forge.signedByStranger([forge.stranger.certificates[0].der] + forge.x5c.dropFirst()) }),
+        JWSFault(
+            "intermediate-without-marker", .rejected(.intermediateMarkerMissing),
+            "An authority of Apple's for something else: CA:TRUE, but not 1.2.840.113635.100.6.2.1.",
+            .chain { $0.intermediate.remove(.worldwideDeveloperRelationsMarker) }),
+        JWSFault(
+            "intermediate-is-no-ca", .rejected(.issuerNotCA),
+            "A marked certificate without CA:TRUE in the place of the authority.",
+            .chain { $0.intermediate.replace(with: .endEntity) }),
+        JWSFault(
+            "intermediate-with-explicit-curve", .rejected(.curveUnsupported),
+            "The intermediate's curve written out, with a base point of choice (CVE-2020-0601).",
+            .certificates { forge in
+                let point = forge.pki.leafKey.point
+                return forge.chain { $0.intermediate.subjectPublicKeyInfo = .explicitP256(point: point, base: point) }
+            }),
+        JWSFault(
+            "developer-leaf-as-intermediate", .rejected(.issuerCertificateMissing),
+            "A genuine leaf has issued a leaf, and the intermediate that could show it gives way to the root.",
+            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.x5c[0], forge.x5c[2]]) }),
+        JWSFault(
+            "developer-leaf-as-fourth", .rejected(.x5cCountWrong),
+            belowOperatorsRoot: .rejected(.intermediateMarkerMissing),
+            "The same with the whole chain: a leaf below a leaf.",
+            .text { forge in forge.signedByStranger([forge.issuedByLeaf] + forge.x5c) }),
+        JWSFault(
+            "developer-leaf-below-root", .rejected(.issuerNotCA),
+            "A leaf with both markers, which the root itself certified: only CA:FALSE forbids it to issue others.",
+            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.leafBelowRoot, forge.x5c[2]]) }),
+    ]
+}
+
+extension JWSForge {
+    fileprivate func signedByStranger(_ certificates: [[UInt8]]) -> [UInt8] {
+        signed(JOSEHeader(certificates: certificates), by: stranger.sign).text
+    }
+
+    /// A leaf with the stranger's key, which the holder of the genuine leaf's key signed.
+    fileprivate var issuedByLeaf: [UInt8] {
+        var template = CertificateTemplate.leaf(key: stranger.leafKey, authority: pki.leafKey)
+        template.issuer = TestNames.leaf
+        template.subject = TestNames.bystander
+        return template.signed(by: pki.leafKey, .sha256).der
+    }
+
+    fileprivate var leafBelowRoot: [UInt8] {
+        var template = CertificateTemplate.leaf(key: pki.leafKey, authority: pki.rootKey)
+        template.issuer = TestNames.root
+        template.extensions.append(.marker(.worldwideDeveloperRelationsMarker))
+        return template.signed(by: pki.rootKey, .sha384).der
+    }
+}

@@ -1,0 +1,80 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// Signatures that do not have the form of their version.
+extension TransactionReceiptFault {
+    static let signatureBlobs: [TransactionReceiptFault] = [
+        TransactionReceiptFault(
+            "signature-not-base64", .rejected(.transactionReceiptSignatureMalformed),
+            "A character outside the alphabet.",
+            .members { $0.edit("signature") { $0 = "*" + $0.dropFirst() } }),
+        TransactionReceiptFault(
+            "signature-empty", .rejected(.transactionReceiptSignatureMalformed),
+            "No signature at all.",
+            .members { $0.replace("signature", with: "") }),
+        TransactionReceiptFault(
+            "purchase-info-not-base64", .rejected(.purchaseInfoMalformed),
+            "The alphabet of base64url.",
+            .members { $0.edit("purchase-info") { $0 = "-" + $0.dropFirst() } }),
+        TransactionReceiptFault(
+            "purchase-info-with-unused-bits", .rejected(.purchaseInfoMalformed),
+            "Unused bits that are not zero: two texts would mean the same bytes.",
+            .members { $0.replace("purchase-info", with: "QUJDRB==") }),
+        TransactionReceiptFault(
+            "version-1", .rejected(.transactionReceiptVersionUnsupported),
+            "No rule is known for version 1.",
+            .afterSigning { $0.version = 1 }),
+        TransactionReceiptFault(
+            "version-5", .rejected(.transactionReceiptVersionUnsupported),
+            "A future version has rules of its own.",
+            .afterSigning { $0.version = 5 }),
+        TransactionReceiptFault(
+            "version-2", .rejected(.keyTooSmall),
+            "RSA-1024 is within reach of a state: rejected unless asked for.",
+            .receipt { $0.pki.receipt($0.contents, version: 2) }),
+        TransactionReceiptFault(
+            "version-4-as-2", .rejected(.transactionReceiptSignatureMalformed), acceptsVersion2: true,
+            "The version is signed, and says how long the signature is.",
+            .afterSigning { $0.version = 2 }),
+        TransactionReceiptFault(
+            "version-2-as-3", .rejected(.transactionReceiptSignatureMalformed), acceptsVersion2: true,
+            "A signature of 128 bytes where 256 are due.",
+            .receipt { forge in
+                var receipt = forge.pki.receipt(forge.contents, version: 2)
+                receipt.version = 3
+                return receipt
+            }),
+        TransactionReceiptFault(
+            "signature-cut-short", .rejected(.transactionReceiptSignatureMalformed),
+            "The signature ends inside the RSA signature.",
+            .afterSigning { receipt in
+                receipt.signature.removeLast(56)
+                receipt.certificate = []
+            }),
+        TransactionReceiptFault(
+            "certificate-cut-short", .rejected(.transactionReceiptSignatureMalformed),
+            "Fewer bytes than the certificate's length says.",
+            .afterSigning { receipt in
+                receipt.declaredLength = UInt32(receipt.certificate.count)
+                receipt.certificate.removeLast()
+            }),
+        TransactionReceiptFault(
+            "certificate-length-huge", .rejected(.transactionReceiptSignatureMalformed),
+            "A length of 4 GiB less one byte.",
+            .afterSigning { $0.declaredLength = .max }),
+        TransactionReceiptFault(
+            "certificate-empty", .rejected(.transactionReceiptSignatureMalformed),
+            "A length of zero, and no certificate.",
+            .afterSigning { $0.certificate = [] }),
+        TransactionReceiptFault(
+            "bytes-after-certificate", .rejected(.transactionReceiptSignatureMalformed),
+            "Bytes after the certificate give one receipt endless variants.",
+            .afterSigning { $0.trailingBytes = [0] }),
+        TransactionReceiptFault(
+            "bytes-in-certificate", .rejected(.certificateMalformed),
+            "Bytes after the certificate's DER, within its length.",
+            .afterSigning { $0.certificate.append(0) }),
+    ]
+}
