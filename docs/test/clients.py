@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import signed_transactions
 from drill.processes import Program, addresses, fetch, free_port, wait_until
 from report import Report
 from shell import REPOSITORY, SECONDS
@@ -77,9 +78,30 @@ class Stage:
         self.gateway, self.folder, self.numbers = gateway, folder, itertools.count(1)
         self.receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "5"], check=True, capture_output=True)
+        signer = signed_transactions.Signer(folder / "signer")
+        self.roots = f"{self.receipts / 'root.pem'},{signer.root}"
+        self.write(signed_transactions.evidence(signer))
         scenario = REPOSITORY / "loadtest" / "scenarios" / "quiet.yaml"
         apple = Program("apple", [loadtest, "apple", "--pki", self.receipts, "--scenario", scenario], folder)
         self.apple = apple.expect("says where it listens", lambda: addresses(apple.last_words()), SECONDS)
+
+    def write(self, evidence: dict) -> None:
+        """What apps with StoreKit 2 send, beside the receipts: genuine, forged, and nothing of use."""
+        (transaction,) = evidence["signed_transactions"]
+        # The signature of something else.
+        forged = ".".join(transaction.split(".")[:2] + evidence["app_transaction"].split(".")[2:])
+        bodies = {
+            "storekit-2.json": json.dumps(evidence),
+            "storekit-2.jws": transaction,
+            "storekit-2-forged.json": json.dumps({**evidence, "signed_transactions": [forged]}),
+            "storekit-2-empty.json": json.dumps({**evidence, "signed_transactions": []}),
+            "no-list.json": json.dumps({"signed_transactions": "all of them"}),
+            "no-base64.b64": "no base64!",
+            "nothing.json": "{}",
+            "broken.json": "{",
+        }
+        for name, body in bodies.items():
+            (self.receipts / name).write_text(body)
 
     def commands(self) -> dict[str, list]:
         program = self.folder / "receipt-client"
@@ -103,7 +125,7 @@ class Stage:
             # Apple's simulator may be slow on a busy machine, and is waited for.
             "GATEWAY_APPLE_DEADLINE": "30s",
             "GATEWAY_APPLE_SOFT_TIMEOUT": "30s",
-            "GATEWAY_TRUST_ROOTS": str(self.receipts / "root.pem"),
+            "GATEWAY_TRUST_ROOTS": self.roots,
             "GATEWAY_APPLE_PRODUCTION_URL": self.apple["production"],
             "GATEWAY_APPLE_SANDBOX_URL": self.apple["sandbox"],
             "GATEWAY_APPLE_SHARED_SECRET": "0123456789abcdef0123456789abcdef",
@@ -184,6 +206,25 @@ def over(customer: Customer) -> None:
         customer.expect(customer.comes(gateway.url), r"refuse – nothing bought \(local\)")
 
 
+def signed(customer: Customer) -> None:
+    """signed transactions are answered from what they say, together or one alone"""
+    product = re.escape(signed_transactions.PRODUCT)
+    with customer.stage.running() as gateway:
+        for sent in ("storekit-2.json", "storekit-2.jws"):
+            customer.expect(customer.comes(gateway.url, sent), rf"serve – {product} \(local\)")
+        customer.expect(customer.comes(gateway.url, "storekit-2-empty.json"), r"refuse – nothing bought \(local\)")
+        said = customer.knows(None).comes(gateway.url, "storekit-2-forged.json")
+        customer.expect(said, "refuse – rejected, signature_invalid")
+    assert json.loads(customer.row.read_text())["product"] == "known.product"
+
+
+def garbled(customer: Customer) -> None:
+    """evidence that cannot be read is a fault of the app's, and no reason to serve"""
+    with customer.stage.running() as gateway:
+        for sent in ("no-base64.b64", "no-list.json", "nothing.json", "broken.json"):
+            customer.expect(customer.comes(gateway.url, sent), r"refuse – (rejected, \w+|no evidence)")
+
+
 def undecided(customer: Customer) -> None:
     """undecided: a known customer keeps access, a new one gets it for a while"""
     with customer.stage.running(GATEWAY_APPLE_ENABLED="false") as gateway:
@@ -252,7 +293,10 @@ def strangers(customer: Customer) -> None:
         customer.expect(said, r"serve – known.product, as last known \(401 unauthenticated: .+\)")
 
 
-SCENES = [paid, forged, over, undecided, throttled_for_a_moment, throttled_for_long, full, frozen, gone, strangers]
+SCENES = [
+    *(paid, forged, over, signed, garbled, undecided),
+    *(throttled_for_a_moment, throttled_for_long, full, frozen, gone, strangers),
+]
 
 
 def _fill(gateway: Gateway) -> list[socket.socket]:

@@ -29,6 +29,7 @@ REASONS = {
     "needs a container engine",
     "needs a service that runs",
     "needs root",
+    "needs Xcode",
     "needs the network",
     "needs a server elsewhere",
     "takes a quarter of an hour",

@@ -3,10 +3,11 @@
 //
 // How a backend asks receipt-gateway. Node 18 or later, nothing but what comes with it.
 //
-//   node receipt-client.mjs RECEIPT.b64 KNOWN.json
+//   node receipt-client.mjs EVIDENCE KNOWN.json
 //
-// prints whether to serve the customer, and why. KNOWN.json stands for the row of your database that says what this
-// customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE say whom to ask, as whom, and how.
+// prints whether to serve the customer, and why. EVIDENCE is what the app sent: a receipt in base64, one JWS, or the JSON
+// of docs/storekit.md with the signed transactions of StoreKit 2. KNOWN.json stands for the row of your database that says
+// what this customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE say whom to ask, as whom, and how.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,9 +26,27 @@ const trustNewMs = 3600 * 1000;
 /** No verdict now; not the customer's fault. */
 class Unanswered extends Error {}
 
-/** The gateway's answer. Asking twice about a receipt does no harm, so what failed is simply asked again. */
-async function verify(receipt, bundleID) {
-  const question = JSON.stringify({ receipt, mode, ...(bundleID ? { bundle_id: bundleID } : {}) });
+/** The fields of the request that hold evidence; null if the app sent none. All others are for this backend to choose. */
+function evidence(sent) {
+  if (!sent.trimStart().startsWith("{")) return sent.trim() ? { receipt: sent } : null;
+  const { signed_transactions, signed_renewal_infos, app_transaction } = parsed(sent);
+  // What is undefined is left out of JSON.
+  if (signed_transactions?.length) return { signed_transactions, signed_renewal_infos, app_transaction };
+  // A customer without purchases: the app itself is genuine.
+  return app_transaction ? { receipt: app_transaction } : null;
+}
+
+function parsed(json) {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return {};
+  }
+}
+
+/** The gateway's answer. Asking twice about a purchase does no harm, so what failed is simply asked again. */
+async function verify(fields, bundleID) {
+  const question = JSON.stringify({ ...fields, mode, ...(bundleID ? { bundle_id: bundleID } : {}) });
   const end = performance.now() + deadlineMs;
   let why = "no time left";
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -39,7 +58,11 @@ async function verify(receipt, bundleID) {
       if (answer.status === 200) return await answer.json();
       const problem = await answer.json().catch(() => ({}));
       why = `${answer.status} ${problem.code ?? ""}`.trim();
-      // 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
+      // The app sent no base64, or no list: not a fault of ours, so no reason to serve.
+      if (answer.status === 400 && problem.field in fields) {
+        return { verdict: "rejected", reason: problem.fault ?? "malformed" };
+      }
+      // Any other 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
       if (![429, 502, 503, 504].includes(answer.status)) throw new Unanswered(`${why}: ${problem.detail ?? ""}`);
       wait = retryAfter(answer.headers, attempt);
     } catch (error) {
@@ -72,7 +95,7 @@ function backoff(attempt) {
   return 50 + Math.random() * 200 * 2 ** attempt;
 }
 
-/** What a genuine receipt entitles to now: a product, and until when (in milliseconds; null for ever). */
+/** What genuine evidence entitles to now: a product, and until when (in milliseconds; null for ever). */
 function entitlement(answer) {
   for (const subscription of answer.subscriptions) {
     if (["active", "in_grace_period"].includes(subscription.state)) {
@@ -85,10 +108,12 @@ function entitlement(answer) {
 }
 
 /** Whether to serve, why, and what to remember. */
-async function decide(receipt, known, now) {
+async function decide(sent, known, now) {
+  const fields = evidence(sent);
+  if (!fields) return { serve: false, why: "no evidence", remember: known };
   let answer;
   try {
-    answer = await verify(receipt);
+    answer = await verify(fields);
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     return withoutAnswer(error.message, known, now);
@@ -115,13 +140,13 @@ function withoutAnswer(why, known, now) {
   return { serve, why: `${known.product}, as last known (${why})`, remember: known };
 }
 
-const [receiptFile, row] = process.argv.slice(2);
+const [evidenceFile, row] = process.argv.slice(2);
 if (!row) {
-  console.error("usage: node receipt-client.mjs RECEIPT.b64 KNOWN.json");
+  console.error("usage: node receipt-client.mjs EVIDENCE KNOWN.json");
   process.exit(64);
 }
 const known = existsSync(row) ? JSON.parse(readFileSync(row, "utf8")) : null;
-const { serve, why, remember } = await decide(readFileSync(receiptFile, "utf8"), known, Date.now());
+const { serve, why, remember } = await decide(readFileSync(evidenceFile, "utf8"), known, Date.now());
 writeFileSync(row, JSON.stringify(remember));
 console.log(serve ? "serve" : "refuse", "–", why);
 process.exitCode = serve ? 0 : 1;

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a backend asks receipt-gateway. Python 3.9 or later, nothing but the standard library.
 
-    python3 receipt_client.py RECEIPT.b64 KNOWN.json
+    python3 receipt_client.py EVIDENCE KNOWN.json
 
-prints whether to serve the customer, and why. KNOWN.json stands for the row of your database that says what this customer
+prints whether to serve the customer, and why. EVIDENCE is what the app sent: a receipt in base64, one JWS, or the JSON of
+docs/storekit.md with the signed transactions of StoreKit 2. KNOWN.json stands for the row of your database that says what this customer
 had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE say whom to ask, as whom, and how.
 """
 
@@ -35,9 +36,24 @@ class Unanswered(Exception):
     """No verdict now; not the customer's fault."""
 
 
-def verify(receipt: str, bundle_id: str | None = None) -> dict:
-    """The gateway's answer. Asking twice about a receipt does no harm, so what failed is simply asked again."""
-    question = {"receipt": receipt, "mode": MODE, **({"bundle_id": bundle_id} if bundle_id else {})}
+def evidence(sent: str) -> dict | None:
+    """The fields of the request that hold evidence; None if the app sent none. All others are for this backend to choose."""
+    if not sent.lstrip().startswith("{"):
+        return {"receipt": sent} if sent.strip() else None
+    try:
+        fields = json.loads(sent)
+    except ValueError:
+        return None
+    if fields.get("signed_transactions"):
+        names = ("signed_transactions", "signed_renewal_infos", "app_transaction")
+        return {name: fields[name] for name in names if fields.get(name)}
+    # A customer without purchases: the app itself is genuine.
+    return {"receipt": fields["app_transaction"]} if fields.get("app_transaction") else None
+
+
+def verify(fields: dict, bundle_id: str | None = None) -> dict:
+    """The gateway's answer. Asking twice about a purchase does no harm, so what failed is simply asked again."""
+    question = {**fields, "mode": MODE, **({"bundle_id": bundle_id} if bundle_id else {})}
     end = time.monotonic() + DEADLINE
     why = "no time left"
     for attempt in range(ATTEMPTS):
@@ -49,8 +65,11 @@ def verify(receipt: str, bundle_id: str | None = None) -> dict:
         except urllib.error.HTTPError as error:
             problem = problem_details(error)
             why = f"{error.code} {problem.get('code', '')}".strip()
+            if error.code == 400 and problem.get("field") in fields:
+                # The app sent no base64, or no list: not a fault of ours, so no reason to serve.
+                return {"verdict": "rejected", "reason": problem.get("fault", "malformed")}
             if error.code not in (429, 502, 503, 504):
-                # 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
+                # Any other 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
                 raise Unanswered(f"{why}: {problem.get('detail', '')}") from None
             wait = retry_after(error.headers, attempt)
         except (OSError, ValueError, http.client.HTTPException) as error:
@@ -88,7 +107,7 @@ def backoff(attempt: int) -> float:
 
 
 def entitlement(answer: dict) -> dict | None:
-    """What a genuine receipt entitles to now: a product, and until when (in milliseconds; None for ever)."""
+    """What genuine evidence entitles to now: a product, and until when (in milliseconds; None for ever)."""
     for subscription in answer["subscriptions"]:
         if subscription["state"] in ("active", "in_grace_period"):
             return {"product": subscription["product_id"], "until_ms": subscription["access_until_ms"]}
@@ -99,10 +118,13 @@ def entitlement(answer: dict) -> dict | None:
     return None
 
 
-def decide(receipt: str, known: dict | None, now_ms: int) -> tuple[bool, str, dict | None]:
+def decide(sent: str, known: dict | None, now_ms: int) -> tuple[bool, str, dict | None]:
     """Whether to serve, why, and what to remember."""
+    fields = evidence(sent)
+    if fields is None:
+        return False, "no evidence", known
     try:
-        answer = verify(receipt)
+        answer = verify(fields)
     except Unanswered as error:
         return without_answer(str(error), known, now_ms)
     if answer["verdict"] == "undecided":

@@ -4,10 +4,11 @@
 // How a backend asks receipt-gateway. Swift 6, nothing but Foundation.
 //
 //   swiftc -parse-as-library ReceiptClient.swift -o receipt-client
-//   ./receipt-client RECEIPT.b64 KNOWN.json
+//   ./receipt-client EVIDENCE KNOWN.json
 //
-// prints whether to serve the customer, and why. KNOWN.json stands for the row of your database that says what this
-// customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE name the gateway, the API key and the mode.
+// prints whether to serve the customer, and why. EVIDENCE is what the app sent: a receipt in base64, one JWS, or the JSON
+// of docs/storekit.md with the signed transactions of StoreKit 2. KNOWN.json stands for the row of your database that says
+// what this customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE name the gateway, the API key and the mode.
 
 import Foundation
 
@@ -22,10 +23,45 @@ struct Answer: Decodable {
     struct Subscription: Decodable { let state: String, product_id: String, access_until_ms: Int64? }
     let verdict: String, reason: String?, provenance: Provenance
     let transactions: [Purchase], subscriptions: [Subscription]
+
+    static func rejected(_ reason: String) -> Answer {
+        Answer(
+            verdict: "rejected", reason: reason, provenance: Provenance(source: "local", degraded: false),
+            transactions: [], subscriptions: [])
+    }
+}
+
+/// The body of a request: a receipt, or the signed transactions of StoreKit 2.
+struct Question: Codable {
+    var receipt: String?
+    var signed_transactions: [String]?, signed_renewal_infos: [String]?, app_transaction: String?
+    var mode: String?, bundle_id: String?
+
+    static let evidenceFields = ["receipt", "signed_transactions", "signed_renewal_infos", "app_transaction"]
+
+    /// Takes the evidence that the app sent, and nothing else: the other fields are for this backend to choose. Nil if
+    /// there is none.
+    init?(evidence sent: String) {
+        guard sent.drop(while: \.isWhitespace).first == "{" else {
+            guard !sent.allSatisfy(\.isWhitespace) else { return nil }
+            receipt = sent
+            return
+        }
+        guard let fields = try? JSONDecoder().decode(Question.self, from: Data(sent.utf8)) else { return nil }
+        if let transactions = fields.signed_transactions, !transactions.isEmpty {
+            signed_transactions = transactions
+            (signed_renewal_infos, app_transaction) = (fields.signed_renewal_infos, fields.app_transaction)
+        } else if let app = fields.app_transaction {
+            // A customer without purchases: the app itself is genuine.
+            receipt = app
+        } else {
+            return nil
+        }
+    }
 }
 
 /// An error of the gateway's (RFC 9457).
-struct Problem: Decodable { let code: String?, detail: String? }
+struct Problem: Decodable { let code: String?, detail: String?, field: String?, fault: String? }
 
 /// No verdict now; not the customer's fault.
 struct Unanswered: Error { let why: String }
@@ -47,10 +83,10 @@ struct Client {
     var deadline = 10.0
     static let attemptSeconds = 6.0, attempts = 4
 
-    /// The gateway's answer. Asking twice about a receipt does no harm, so a failed request is retried.
-    func verify(_ receipt: String, bundleID: String? = nil) async throws -> Answer {
-        var question = ["receipt": receipt, "mode": mode]
-        question["bundle_id"] = bundleID
+    /// The gateway's answer. Asking twice about a purchase does no harm, so a failed request is retried.
+    func verify(_ evidence: Question, bundleID: String? = nil) async throws -> Answer {
+        var question = evidence
+        (question.mode, question.bundle_id) = (mode, bundleID)
         let body = try JSONEncoder().encode(question)
         let clock = ContinuousClock(), end = clock.now + .seconds(deadline)
         var why = "no time left"
@@ -86,8 +122,12 @@ struct Client {
             return .answered(answer)
         }
         let problem = try? JSONDecoder().decode(Problem.self, from: data)
+        // The app sent no base64, or no list: not a fault of ours, so no reason to serve.
+        if head.statusCode == 400, let field = problem?.field, Question.evidenceFields.contains(field) {
+            return .answered(.rejected(problem?.fault ?? "malformed"))
+        }
         let why = "\(head.statusCode) \(problem?.code ?? "")".trimmingCharacters(in: .whitespaces)
-        // 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
+        // Any other 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
         guard [429, 502, 503, 504].contains(head.statusCode) else {
             throw Unanswered(why: "\(why): \(problem?.detail ?? "")")
         }
@@ -134,10 +174,13 @@ struct Decision {
     var serve: Bool, why: String, remember: Known?
 
     /// The decision whether to serve, its reason, and the state to remember.
-    static func about(_ receipt: String, _ client: Client, known: Known?, now: Int64) async throws -> Decision {
+    static func about(_ sent: String, _ client: Client, known: Known?, now: Int64) async throws -> Decision {
+        guard let evidence = Question(evidence: sent) else {
+            return Decision(serve: false, why: "no evidence", remember: known)
+        }
         let answer: Answer
         do {
-            answer = try await client.verify(receipt)
+            answer = try await client.verify(evidence)
         } catch let error as Unanswered {
             return withoutAnswer(error.why, known, now)
         }
@@ -154,7 +197,7 @@ struct Decision {
         return Decision(serve: found != nil, why: "\(found?.product ?? "nothing bought") (\(word))", remember: found)
     }
 
-    /// Returns the entitlements of a genuine receipt now.
+    /// Returns the entitlements of genuine evidence now.
     static func entitlement(_ answer: Answer) -> Known? {
         for subscription in answer.subscriptions {
             guard ["active", "in_grace_period"].contains(subscription.state) else { continue }
@@ -181,14 +224,14 @@ struct Decision {
     static func main() async throws {
         let words = CommandLine.arguments
         guard words.count == 3 else {
-            print("usage: receipt-client RECEIPT.b64 KNOWN.json")
+            print("usage: receipt-client EVIDENCE KNOWN.json")
             exit(64)
         }
         let row = URL(fileURLWithPath: words[2])
         let known = try? JSONDecoder().decode(Known.self, from: Data(contentsOf: row))
-        let receipt = try String(contentsOfFile: words[1], encoding: .utf8)
+        let sent = try String(contentsOfFile: words[1], encoding: .utf8)
         let now = Int64(Date().timeIntervalSince1970 * 1000)
-        let decision = try await Decision.about(receipt, client(), known: known, now: now)
+        let decision = try await Decision.about(sent, client(), known: known, now: now)
         try JSONEncoder().encode(decision.remember).write(to: row)
         print(decision.serve ? "serve" : "refuse", "–", decision.why)
         exit(decision.serve ? 0 : 1)
