@@ -66,7 +66,7 @@ public final class ReceiptVerifier: Sendable {
     public let limits: Limits
     package let onNewChain: @Sendable (VerifiedChainInfo) -> Void
     private let chains = ChainCache()
-    package let headers = HeaderCache()
+    package let headers = ChainCache()
     package let verifiedCertificates = VerifiedCertificates()
     let transactionReceiptChains: TransactionReceiptChains
 

@@ -48,13 +48,12 @@ package struct VerdictEndpoint: VerifyEndpoint {
     /// Distinguishes the kinds of evidence in `receipt` by their first bytes: `eyJ` is the `{"` of a JWS header in
     /// base64url, and the base64 of no receipt begins with it.
     private func receipt(_ text: JSONText, in bytes: Span<UInt8>) throws -> Evidence {
-        let start = bytes.extracting(text.range).extracting(first: 3)
-        guard
-            start.count < 3 || start[0] != UInt8(ascii: "e") || start[1] != UInt8(ascii: "y")
-                || start[2] != UInt8(ascii: "J")
-        else { return .jws(try JSONReader(bytes).unescaped(text)) }
+        let start = bytes.extracting(text.range).extracting(first: Self.startOfJWS.count)
+        guard !start.equals(Self.startOfJWS) else { return .jws(try JSONReader(bytes).unescaped(text)) }
         return Evidence(receipt: try decode(text, in: bytes, of: .receipt, as: Base64.decode))
     }
+
+    private static let startOfJWS = Array("eyJ".utf8)
 
     private func decode(
         _ text: JSONText, in bytes: Span<UInt8>, of field: VerifyRequestBody.Field,

@@ -5,9 +5,10 @@ internal import Synchronization
 
 /// Caches verified chains: Apple's change about once a year, and verifying one costs as much as ten receipts.
 ///
-/// The key is the certificates' bytes and the signer's name; verification depends on nothing else. Only successes are
-/// cached, so without Apple's keys an attacker can add only the few orders of one chain's certificates.
-final class ChainCache: Sendable {
+/// The key is the certificates' bytes and the signer's name; verification depends on nothing else. The text that
+/// certificates came in is such a key too: a JWS header, or base64. Only successes are cached, so without Apple's keys an
+/// attacker can add only the few orders of one chain's certificates; texts are added once a signature below them holds.
+package final class ChainCache: Sendable {
     private struct Entry: Sendable {
         /// Separate arrays: the same bytes split elsewhere are other certificates.
         let certificates: [[UInt8]]
@@ -23,7 +24,7 @@ final class ChainCache: Sendable {
     }
 
     @inline(__always)
-    func chain(of certificates: borrowing SignerCertificates) -> CertificateChain? {
+    package func chain(of certificates: borrowing SignerCertificates) -> CertificateChain? {
         // Copied out, so that comparing happens outside the lock.
         let entries = entries.withLock { $0 }
         for entry in entries
@@ -36,18 +37,19 @@ final class ChainCache: Sendable {
     }
 
     /// Caches a chain, replacing the oldest one if full.
-    /// - Returns: true if it was new.
+    /// - Returns: true if no other certificates had the same chain.
     @discardableResult
-    func insert(_ chain: CertificateChain, of certificates: borrowing SignerCertificates) -> Bool {
+    package func insert(_ chain: CertificateChain, of certificates: borrowing SignerCertificates) -> Bool {
         let entry = Entry(
             certificates: certificates.copies, signer: certificates.bytes.copy(certificates.signer.name), chain: chain)
         return entries.withLock { entries in
             // Several threads may have verified the same new chain at the same time.
             guard !entries.contains(where: { $0.signer == entry.signer && $0.certificates == entry.certificates })
             else { return false }
+            let isNew = !entries.contains { $0.chain.info == chain.info }
             if entries.count == capacity { entries.removeFirst() }
             entries.append(entry)
-            return true
+            return isNew
         }
     }
 }

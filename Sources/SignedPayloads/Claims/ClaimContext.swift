@@ -25,10 +25,13 @@ struct ClaimContext: Sendable {
     /// - Parameter name: nil for a payload without the claim, as in 2021: its chain must be allowed to sign for
     ///   production, because it may be taken for that.
     func environment(_ name: String?, of jws: VerifiedJWS) throws(ReceiptError) -> Environment? {
-        guard let name else {
-            guard jws.chain.environments.contains(.production) else { throw ReceiptError(.environmentNotAllowed) }
-            return nil
-        }
+        if let name { return try environment(named: name, of: jws) }
+        guard jws.chain.environments.contains(.production) else { throw ReceiptError(.environmentNotAllowed) }
+        return nil
+    }
+
+    /// Returns the environment of this name, for which the chain must be allowed to sign.
+    func environment(named name: String, of jws: VerifiedJWS) throws(ReceiptError) -> Environment {
         guard let environment = Environment(rawValue: name) else { throw ReceiptError(.environmentUnknown) }
         guard jws.chain.environments.contains(environment) else { throw ReceiptError(.environmentNotAllowed) }
         return environment

@@ -48,7 +48,7 @@ public struct VerifiedAppTransaction: Sendable {
         guard !bundleID.isEmpty else { throw ReceiptError(missing: .bundleID) }
         guard !receiptType.isEmpty else { throw ReceiptError(missing: .receiptType) }
         guard receiptCreationDate != .neverRead else { throw ReceiptError(missing: .receiptCreationDate) }
-        environment = try context.environment(receiptType, of: jws) ?? .production
+        environment = try context.environment(named: receiptType, of: jws)
         try context.check(jws, signedAt: receiptCreationDate)
     }
 

@@ -34,10 +34,10 @@ extension ReceiptVerifier {
     /// the payload is read before they hold.
     func verifySignature(ofJWS text: Span<UInt8>) throws(ReceiptError) -> VerifiedJWS {
         let jws = try CompactJWS(text, limits: limits)
-        let header = text.extracting(jws.header)
+        let header = SignerCertificates(text, at: [jws.header], signer: .first)
         let known = headers.chain(of: header)
         let chain: CertificateChain
-        if let known { chain = known } else { chain = try self.chain(ofHeader: header) }
+        if let known { chain = known } else { chain = try self.chain(ofHeader: text.extracting(jws.header)) }
         let identity = try checkSignature(of: jws, in: text, by: chain.key)
         if known == nil, headers.insert(chain, of: header) { onNewChain(chain.info) }
         guard let payload = Base64URLDecoder.decode(text.extracting(jws.payload)) else {

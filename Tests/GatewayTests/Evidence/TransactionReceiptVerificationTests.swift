@@ -79,7 +79,7 @@ struct TransactionReceiptVerificationTests {
         #expect(fixture.events.lines.allSatisfy { !$0.hasPrefix("unproven") && !$0.hasPrefix("contradicted") })
     }
 
-    @Test func `without Apple only a root for the sandbox alone tells the environment`() async throws {
+    @Test func `without Apple only a root for the sandbox alone gives the environment`() async throws {
         let local = try await Fixture(sandbox(.renewed)).ask(.local, at: 50)
         let withoutSecret = try await Fixture(sandbox(.renewed), hasSecret: false).ask(at: 50)
         let away = try await Fixture([.production: [.failure(.serverError)]]).ask(at: 50)
