@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Gateway", "HTTPTransport", "JSON", "Receipts", "Secrets",
+                "Caching", "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Resilience",
+                "Secrets", "SignedPayloads",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house + explored),
@@ -75,11 +76,14 @@ let package = Package(
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "SignedPayloads", dependencies: ["JSON", "Receipts"], swiftSettings: house + explored),
         .target(name: "ReceiptsFoundation", dependencies: ["Receipts"], swiftSettings: house),
+        .target(name: "Caching", swiftSettings: house + sanitized),
+        .target(name: "Waiting", swiftSettings: house),
         .target(name: "Resilience", swiftSettings: house),
         .target(name: "RateLimits", dependencies: ["Resilience"], swiftSettings: house),
         .target(name: "Secrets", swiftSettings: house),
         .target(
-            name: "Gateway", dependencies: ["RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads"],
+            name: "Gateway",
+            dependencies: ["Caching", "RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads", "Waiting"],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
@@ -99,8 +103,8 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Redis", "Resilience",
-                "Secrets",
+                "AppStore", "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Redis",
+                "Resilience", "Secrets",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -109,7 +113,7 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings",
+                "Caching", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -119,8 +123,8 @@ let package = Package(
         .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Cryptography", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Redis",
-                "Resilience", "Secrets", "Settings", "Telemetry",
+                "AppStore", "Caching", "Cryptography", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts",
+                "Redis", "Resilience", "Secrets", "Settings", "Telemetry", "Waiting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -144,9 +148,10 @@ let package = Package(
         .target(
             name: "Endpoints",
             dependencies: [
-                "AppStore", "Cryptography", "Gateway", "HTTPServer", "JSON", "RateLimits", "Receipts", "Secrets",
-                "Settings", "SignedPayloads", "Telemetry",
+                "AppStore", "Caching", "Cryptography", "Gateway", "HTTPServer", "JSON", "RateLimits", "Receipts",
+                "Secrets", "Settings", "SignedPayloads", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: served),
@@ -186,7 +191,7 @@ let package = Package(
         .target(
             name: "AppleSimulator",
             dependencies: [
-                "JSON", "ReceiptForge", "Receipts",
+                "JSON", "ReceiptForge", "Receipts", "SignedPayloads",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -221,7 +226,10 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "Gateway", "HTTPTransport", "JSON", "ReceiptForge", "Receipts", "Secrets",
+                "AppStore", "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "ReceiptForge",
+                "Receipts",
+                "Resilience", "Secrets", "SignedPayloads",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -263,7 +271,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets", "SignedPayloads",
+                "Caching", "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets",
+                "SignedPayloads", "Waiting",
             ],
             swiftSettings: house),
         .testTarget(
@@ -285,9 +294,10 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Cryptography", "Endpoints", "Gateway", "HTTPServer", "JSON",
-                "Operations", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
-                "Redis", "RedisStore", "Resilience", "Secrets", "Server", "Settings", "Telemetry",
+                "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Gateway", "HTTPServer",
+                "HTTPTransport", "JSON", "Operations", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers",
+                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Secrets", "Server", "Settings",
+                "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -318,8 +328,9 @@ let package = Package(
         .testTarget(
             name: "AppleSimulatorTests",
             dependencies: [
-                "AppleSimulator", "RealCorpus", "ReceiptForge", "Receipts",
+                "AppleSimulator", "RealCorpus", "ReceiptForge", "Receipts", "SignedPayloads",
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],

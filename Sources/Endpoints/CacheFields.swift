@@ -14,7 +14,7 @@ extension Reply {
         if let field = provenance.cacheStatusField(at: now) {
             added.append(HTTPField(name: .cacheStatus, value: field))
         }
-        guard provenance.source == .apple else { return self }
+        guard provenance.source != .local else { return self }
         let age = max(0, provenance.verifiedAt.wholeSeconds(until: now))
         added.append(HTTPField(name: .age, value: String(age)))
         return self
@@ -48,22 +48,6 @@ struct CacheProvenance: Sendable {
         if cacheStatus.isCollapsed { field += "; collapsed" }
         if let end = cacheStatus.freshUntil { field += "; ttl=\(now.wholeSeconds(until: end))" }
         return field
-    }
-}
-
-extension DegradedReason {
-    /// The status that a gateway would return.
-    fileprivate var status: HTTPResponse.Status {
-        switch self {
-        case .upstreamPaused: .tooManyRequests
-        case .upstreamSlow, .upstreamTimeout: .gatewayTimeout
-        case .upstreamUnreachable, .upstreamTLS, .upstreamReset, .upstreamUnusableAnswer, .upstreamRequestRefused,
-            .upstreamContradiction, .upstreamCallsMalformed, .upstreamDisagrees, .sharedSecretRejected:
-            .badGateway
-        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamServerError, .upstreamUnavailable, .stopping,
-            .sharedStoreUnreachable:
-            .serviceUnavailable
-        }
     }
 }
 

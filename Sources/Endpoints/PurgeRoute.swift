@@ -8,8 +8,8 @@ internal import JSON
 internal import Settings
 
 extension Route {
-    /// `DELETE /v1/cache/transactions/{id}`: purges the cached results of every receipt that names an original
-    /// transaction.
+    /// `DELETE /v1/cache/transactions/{id}`: purges every cached result that names a transaction, an original
+    /// transaction (also by its previous ID) or an app transaction.
     ///
     /// Answers once the shared store has the purge and this node has applied it. After that no look-up at any node
     /// finds such a result; the near caches of other nodes receive an announcement.
@@ -18,12 +18,9 @@ extension Route {
         Route(.delete, RouteLabel.purge.rawValue) { context, _ in
             guard context.client.may.contains(.purge) else { throw Problem.operationNotPermitted }
             let id = context.match.parameter
-            // Up to the digits of a 64-bit number.
-            guard (1...20).contains(id.utf8.count), id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-                throw Problem.invalidTransactionID
-            }
+            guard id.isTransactionID else { throw Problem.invalidTransactionID }
             return .wait {
-                try await invalidation?.purge(originalTransactionID: id)
+                try await invalidation?.purge(transactionID: id)
                 var json = JSONWriter()
                 json.object { json in json.member("purged", id) }
                 return .done(Reply(json: json.bytes))

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Caching
 package import Receipts
 package import SignedPayloads
 
@@ -34,13 +35,17 @@ package enum Rejection: Hashable, CaseIterable, Sendable {
     case rule(Rule)
     /// Apple reports that the customer's account does not exist, or no longer does (21010).
     case accountNotFound
+    case unknownTransaction(UnknownTransaction)
 
-    package static let allCases = Rule.allCases.map(Rejection.rule) + [.accountNotFound]
+    package static let allCases =
+        Rule.allCases.map(Rejection.rule) + [.accountNotFound]
+        + UnknownTransaction.allCases.map(Rejection.unknownTransaction)
 
     package var name: String {
         switch self {
         case .rule(let rule): rule.rawValue
         case .accountNotFound: "account_not_found"
+        case .unknownTransaction(let reason): reason.rawValue
         }
     }
 
@@ -48,6 +53,9 @@ package enum Rejection: Hashable, CaseIterable, Sendable {
         switch self {
         case .rule(let rule): rule.explanation
         case .accountNotFound: "Apple says that the customer's account does not exist, or no longer does."
+        case .unknownTransaction(.notFound):
+            "Apple knows no such transaction of this app. A new one may take some seconds to appear."
+        case .unknownTransaction(.idInvalid): "Apple says that no transaction has such an ID."
         }
     }
 }
@@ -58,8 +66,10 @@ package enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
     case upstreamNotConfigured = "upstream_not_configured"
     /// The mode is `apple`, and Apple has no record of purchases made in Xcode or by tests.
     case environmentWithoutUpstream = "environment_without_upstream"
-    /// The mode is `apple`, and Apple did not answer; the provenance has the reason.
+    /// Only Apple could answer and did not; the provenance has the reason.
     case upstreamDidNotAnswer = "upstream_did_not_answer"
+    /// The mode is `local`, and nothing usable is cached about a transaction without evidence.
+    case notCached = "not_cached"
 }
 
 package struct Answer: Sendable {

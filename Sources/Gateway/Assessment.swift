@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Receipts
+internal import SignedPayloads
 
 /// The subject of a request at one moment, and the answers that can be given about it.
 struct Assessment: Sendable {
     let subject: VerificationSubject
     let request: VerificationRequest
     let now: Timestamp
+    /// The interface that Apple answers by.
+    var api = UpstreamAPI.verifyReceipt
     private let policy: FreshnessPolicy
     private let skew: Duration
     private let transactions: [Transaction]
@@ -31,7 +34,7 @@ struct Assessment: Sendable {
 
     /// The bytes in memory beside the bytes that were sent, which it shares.
     var byteCount: Int {
-        max(0, (subject.evidence?.byteCount ?? 0) - request.evidence.byteCount) + transactions.byteCount
+        max(0, (subject.evidence?.byteCount ?? 0) - request.subject.byteCount) + transactions.byteCount
     }
 }
 
@@ -51,6 +54,15 @@ extension Assessment {
         return now >= min(end, boundary ?? end)
     }
 
+    /// Returns true for a result of the Server API from before the evidence was signed that says something else: Apple
+    /// knows more by now. A signature that is ahead of this node's clock counts as one of now.
+    func isNewer(than known: CachedResult) -> Bool {
+        guard api == .serverAPI, let signed = subject.evidence?.newestSigningTime,
+            known.calledAt < min(signed, now)
+        else { return false }
+        return known.answer.map { NewestSigned($0).differs(from: transactions) } ?? !transactions.isEmpty
+    }
+
     /// True if the answer has a `latest_receipt`: always in Apple's form, else on request, if there are subscriptions.
     var showsLatestReceipt: Bool {
         (request.options.mode == .appleFirst || request.options.wantsLatestReceipt) && !subscriptions.isEmpty
@@ -65,7 +77,29 @@ extension Assessment {
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
     }
 
-    var originalTransactionIDs: [String] { Array(Set(transactions.map(\.chainID))) }
+    /// The ID for calls of the App Store Server API; nil if the evidence has none.
+    var transactionID: String? {
+        switch subject {
+        case .signed(let evidence): transactions.newest?.chainID ?? evidence.appTransaction?.appTransactionID
+        case .lookup(_, let transactionID): transactionID
+        }
+    }
+
+    /// The IDs that a purge of the evidence's results may name.
+    var transactionIDs: [String] {
+        let ids = transactions.isEmpty ? [transactionID].compactMap(\.self) : transactions.flatMap(\.ids)
+        return Array(Set(ids))
+    }
+
+    /// The reason why a result of Apple gives no answer about the subject; nil if it does.
+    func failure(in result: UpstreamResult) -> DegradedReason? {
+        switch result {
+        case .unanswered(let reason): reason
+        // Apple signed the evidence.
+        case .unknownTransaction where subject.evidence != nil: .transactionUnknown
+        case .answered, .accountNotFound, .unknownTransaction, .alias: nil
+        }
+    }
 
     /// Returns the time until which a result of Apple may be repeated.
     /// - Parameter now: the time of Apple's answer, which is later than the request.
@@ -75,14 +109,25 @@ extension Assessment {
             let subscriptions = Subscription.all(
                 in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
             let environment = subject.environment ?? answer.environment
-            let end = now.advanced(by: policy.span(of: subscriptions, in: environment, at: now))
+            let isComplete = completed(answer, calledAt: now).transactions.count == answer.transactions.count
+            let span = policy.span(of: subscriptions, in: environment, at: now)
+            let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
             // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
             let boundary = nextBoundary(after: self.now, in: answer.transactions, answer.renewals)
             return earliest(end, boundary, after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
+        case .unknownTransaction(.notFound): return now.advanced(by: policy.transactionNotFound)
+        case .unknownTransaction(.idInvalid): return now.advanced(by: policy.transactionIDInvalid)
+        case .alias: return now.advanced(by: policy.alias)
         case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
         case .unanswered: return now
         }
+    }
+
+    /// Returns an alias that is kept as long as the result it leads to.
+    func alias(_ alias: TransactionAlias, to known: CachedResult) -> CachedResult {
+        let end = known.fetchedAt.advanced(by: policy.retention(of: known))
+        return CachedResult(.alias(alias), fetchedAt: known.fetchedAt, freshUntil: end, purges: known.purges)
     }
 
     /// Returns the earliest of these times and the end of the app's volume licence, if it has one.
@@ -116,27 +161,44 @@ extension Assessment {
         degradedBecause reasons: [DegradedReason] = []
     ) -> Answer? {
         let provenance = Provenance(
-            source: .apple, cache: cache, verifiedAt: known.fetchedAt, degradedReasons: reasons,
+            source: api.source, cache: cache, verifiedAt: known.fetchedAt, degradedReasons: reasons,
             upstreamStatus: known.status)
         switch known.result {
         case .answered(let answer):
+            let newest = completed(answer, calledAt: known.calledAt)
+            let (transactions, renewals) = (newest.transactions, newest.renewals)
             // The states below are those at the request: one that ended before Apple answered must not be repeated.
-            let boundary = nextBoundary(after: now, in: answer.transactions, answer.renewals)
+            let boundary = nextBoundary(after: now, in: transactions, renewals)
             let end = cache == .stale ? now : earliest(known.freshUntil, boundary, after: now)
             return Answer(
-                verdict: .genuine, subject: subject, transactions: shown(answer.transactions),
-                subscriptions: Subscription.all(
-                    in: answer.transactions, renewals: answer.renewals, at: now, skew: skew),
+                verdict: .genuine, subject: subject, transactions: shown(transactions),
+                subscriptions: Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew),
                 provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
-                upstreamBody: answer.body, upstreamEnvironment: answer.environment, isAppExpired: isAppExpired,
+                upstreamBody: known.upstreamBody, upstreamEnvironment: answer.environment, isAppExpired: isAppExpired,
                 cacheStatus: cacheStatus)
-        case .accountNotFound:
-            // Not for the near cache, which could not check whose app it is about.
-            var answer = Answer(.rejected(.accountNotFound), provenance, freshUntil: now)
-            answer.cacheStatus = cacheStatus
-            return answer
-        case .unanswered: return nil
+        // Not for the near cache, which could not check whose app they are about.
+        case .accountNotFound: return rejected(.accountNotFound, provenance, cacheStatus)
+        case .unknownTransaction(let reason): return rejected(.unknownTransaction(reason), provenance, cacheStatus)
+        case .alias, .unanswered: return nil
         }
+    }
+
+    /// Returns what Apple's answer and the evidence say together. Of several states of a transaction or a plan, the one
+    /// that was signed last counts: evidence may be newer than a cached answer. A purchase may also be newer than the
+    /// index behind a new answer.
+    private func completed(_ answer: UpstreamAnswer, calledAt: Timestamp) -> NewestSigned {
+        var newest = NewestSigned(answer)
+        guard api == .serverAPI else { return newest }
+        newest.complete(
+            with: transactions, renewals, signedAt: subject.evidence?.signingTime,
+            indexed: calledAt.advanced(by: .zero - policy.indexDelay))
+        return newest
+    }
+
+    private func rejected(_ rejection: Rejection, _ provenance: Provenance, _ cacheStatus: CacheStatus?) -> Answer {
+        var answer = Answer(.rejected(rejection), provenance, freshUntil: now)
+        answer.cacheStatus = cacheStatus
+        return answer
     }
 
     /// Returns the answer without Apple: made of the evidence if the mode allows it, else undecided.

@@ -39,8 +39,18 @@ package struct FreshnessPolicy: Hashable, Sendable {
     package var rejected: Duration = .seconds(3600)
     /// For 21010: a deleted account rarely comes back soon.
     package var accountNotFound: Duration = .seconds(3600)
+    /// For an ID that Apple does not know: a purchase may be newer than Apple's index.
+    package var transactionNotFound: Duration = .seconds(5)
+    /// For an ID that no transaction has.
+    package var transactionIDInvalid: Duration = .seconds(3600)
+    /// For the original transaction and the environment of a transaction, which hardly ever change.
+    package var alias: Duration = .seconds(30 * 86_400)
     /// For 21003 on a receipt whose signature is valid: an immediate retry gets the same answer.
     package var disagreement: Duration = .seconds(300)
+    /// The time in which Apple's index may lack a new purchase.
+    package var indexDelay: Duration = .seconds(300)
+    /// For an answer without such a purchase.
+    package var incomplete: Duration = .seconds(30)
     /// The maximum in the near cache for answers other than rejections, because other nodes cannot correct it.
     package var near: Duration = .seconds(30)
     /// The time after its end for which an answer is given while a new one is fetched (RFC 5861 §3).
@@ -52,21 +62,35 @@ package struct FreshnessPolicy: Hashable, Sendable {
 
     /// Returns the time for which a result is of use after its request to Apple: while fresh, and then while stale.
     package func retention(of known: CachedResult) -> Duration {
-        let end =
-            switch known.result {
-            case .answered: known.freshUntil.advanced(by: staleIfError)
-            case .accountNotFound: known.freshUntil.advanced(by: staleWhileRevalidate)
-            case .unanswered: known.freshUntil
-            }
-        return known.fetchedAt.duration(to: end)
+        known.fetchedAt.duration(to: known.freshUntil) + staleness(of: known.result)
     }
 
-    package var longestFreshness: Duration {
-        [active, unpaid, recentlyExpired, longExpired, withoutSubscription, accountNotFound, disagreement].max()
-            ?? .zero
+    /// Returns the longest retention of a result of this kind.
+    package func longestRetention(of result: UpstreamResult) -> Duration {
+        longestFreshness(of: result) + staleness(of: result)
     }
 
-    package var longestRetention: Duration { longestFreshness + max(staleIfError, staleWhileRevalidate) }
+    /// Returns the longest freshness of a result of this kind.
+    package func longestFreshness(of result: UpstreamResult) -> Duration {
+        switch result {
+        case .answered:
+            [active, activeInSandbox, unpaid, recentlyExpired, longExpired, withoutSubscription].max() ?? .zero
+        case .accountNotFound: accountNotFound
+        case .unknownTransaction(.notFound): transactionNotFound
+        case .unknownTransaction(.idInvalid): transactionIDInvalid
+        case .alias: alias
+        case .unanswered: disagreement
+        }
+    }
+
+    /// Returns the time after the end of its freshness for which a result is of use.
+    private func staleness(of result: UpstreamResult) -> Duration {
+        switch result {
+        case .answered: staleIfError
+        case .accountNotFound: staleWhileRevalidate
+        case .unknownTransaction, .alias, .unanswered: .zero
+        }
+    }
 
     func span(of subscriptions: [Subscription], in environment: Environment?, at now: Timestamp) -> Duration {
         let longest = subscriptions.map { span(of: $0, at: now) }.min() ?? withoutSubscription

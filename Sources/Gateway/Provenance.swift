@@ -11,6 +11,8 @@ package struct Provenance: Hashable, Sendable {
         case local
         /// Apple's `verifyReceipt`.
         case apple
+        /// The App Store Server API.
+        case serverAPI = "app_store_server_api"
     }
 
     /// The cache that answered. The raw values are those of the API.
@@ -67,11 +69,15 @@ package enum DegradedReason: String, CaseIterable, Hashable, Sendable {
     case upstreamContradiction = "upstream_contradiction"
     /// Apple rejects the app's shared secret: fix the operator's configuration.
     case sharedSecretRejected = "shared_secret_rejected"
+    /// Apple rejects the app's key for the App Store Server API: fix the operator's configuration.
+    case serverAPIKeyRejected = "server_api_key_rejected"
+    /// Apple knows no transaction of the evidence, which Apple signed: a temporary fault, or a very new purchase.
+    case transactionUnknown = "transaction_unknown"
     case stopping
 }
 
 extension DegradedReason {
-    init(_ failure: UpstreamFailure) {
+    package init(_ failure: UpstreamFailure) {
         self =
             switch failure {
             case .unreachable: .upstreamUnreachable

@@ -16,12 +16,49 @@ package enum Evidence: Hashable, Sendable {
     case signedTransactions(SignedTransactions)
 }
 
-/// The kinds of evidence. The raw values are those of metrics.
-package enum EvidenceKind: String, CaseIterable, Hashable, Sendable {
-    case appReceipt = "app_receipt"
-    case transactionReceipt = "transaction_receipt"
-    case jws
-    case signedTransactions = "signed_transactions"
+/// The purchase that a request is about, as the client sent it.
+package enum RequestSubject: Hashable, Sendable {
+    case evidence(Evidence)
+    /// The ID of a transaction, an original transaction or an app transaction. It proves nothing: the answer must be
+    /// Apple's.
+    case transactionID(String)
+}
+
+extension RequestSubject {
+    /// The kinds of subjects. The raw values are those of metrics.
+    package enum Kind: String, CaseIterable, Hashable, Sendable {
+        case appReceipt = "app_receipt"
+        case transactionReceipt = "transaction_receipt"
+        case jws
+        case signedTransactions = "signed_transactions"
+        /// No evidence, but an ID.
+        case transactionID = "transaction_id"
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .evidence(.appReceipt): .appReceipt
+        case .evidence(.transactionReceipt): .transactionReceipt
+        case .evidence(.jws): .jws
+        case .evidence(.signedTransactions): .signedTransactions
+        case .transactionID: .transactionID
+        }
+    }
+
+    /// The bytes in memory.
+    package var byteCount: Int {
+        switch self {
+        case .evidence(let evidence): evidence.byteCount
+        case .transactionID(let id): id.utf8.count
+        }
+    }
+
+    /// The number of signed items.
+    package var itemCount: Int { if case .evidence(let evidence) = self { evidence.itemCount } else { 0 } }
+}
+
+extension RequestSubject: Redacted {
+    package var description: String { if case .evidence(let evidence) = self { "\(evidence)" } else { "\(kind)" } }
 }
 
 /// JWS in compact serialization, as StoreKit 2 gives them to the app.
@@ -47,15 +84,6 @@ extension Evidence {
     /// Distinguishes an app receipt and a transaction receipt by their first byte, after base64.
     package init(receipt bytes: [UInt8]) {
         self = bytes.first == UInt8(ascii: "{") ? .transactionReceipt(bytes) : .appReceipt(bytes)
-    }
-
-    package var kind: EvidenceKind {
-        switch self {
-        case .appReceipt: .appReceipt
-        case .transactionReceipt: .transactionReceipt
-        case .jws: .jws
-        case .signedTransactions: .signedTransactions
-        }
     }
 
     /// The bytes in memory.
@@ -113,26 +141,45 @@ package enum PermittedApps: Hashable, Sendable {
         case .only(let bundleIDs): bundleID.map(bundleIDs.contains) ?? false
         }
     }
+
+    /// The app, if there is exactly one.
+    package var only: String? {
+        guard case .only(let bundleIDs) = self, bundleIDs.count == 1 else { return nil }
+        return bundleIDs.first
+    }
 }
 
-/// One request about one piece of evidence: is it genuine, and what does it entitle the customer to now?
+/// One request about one purchase: is it genuine, and what does it entitle the customer to now?
 package struct VerificationRequest: Sendable {
-    package var evidence: Evidence
+    package var subject: RequestSubject
     package var options = VerificationOptions()
     package var client = RequestClient()
     /// The memory reserved for the evidence, and held as long as it; nil without a limit.
     package var reservation: (any MemoryReservation)?
 
+    /// Creates a request of a client that may use every app. The options that the subject decides are taken from it.
+    package init(_ subject: RequestSubject, options: VerificationOptions) {
+        self.subject = subject
+        self.options = options
+        self.options.itemCount = subject.itemCount
+        self.options.isLookup = subject.kind == .transactionID
+    }
+
     /// Creates a request without expectations, of a client that may use every app.
-    package init(evidence: Evidence, mode: Mode = .auto) {
-        self.evidence = evidence
+    package init(_ subject: RequestSubject, mode: Mode = .auto) {
+        var options = VerificationOptions()
         options.mode = mode
+        self.init(subject, options: options)
+    }
+
+    package init(evidence: Evidence, mode: Mode = .auto) {
+        self.init(.evidence(evidence), mode: mode)
     }
 }
 
 extension VerificationRequest: Redacted {
-    /// The evidence's description, without bytes or anything that identifies an app, a device or a client.
-    package var description: String { "VerificationRequest(\(evidence))" }
+    /// The subject's description, without bytes or anything that identifies an app, a device or a client.
+    package var description: String { "VerificationRequest(\(subject))" }
 }
 
 /// Memory that is reserved for one request, and released with the last reference.
@@ -153,6 +200,8 @@ package struct VerificationOptions: Sendable {
     package var wantsLatestReceipt = false
     /// The number of signed items in the request, which its cost depends on.
     package var itemCount = 1
+    /// True for a request without evidence, which only Apple can answer.
+    package var isLookup = false
     /// The app's shared secret for the request to Apple, if the client sent one. Never logged.
     package var sentSecret: Secret?
 
@@ -168,6 +217,10 @@ package struct RequestClient: Sendable {
     package var onAdmission: @Sendable (RateAdmission) -> Void = { _ in }
     /// The client's limit for concurrent requests; nil for none.
     package var inFlight: InFlightLimit?
+    /// The charge for a transaction ID that Apple turns out not to know; nil for requests with evidence.
+    package var unknownIDs: RateCharge?
+    /// Receives the outcome of that charge if it is refused.
+    package var onUnknownIDs: @Sendable (RateAdmission) -> Void = { _ in }
 
     /// Creates a client that may use these apps, without limits.
     package init(permittedApps: PermittedApps = .all) {
@@ -178,6 +231,10 @@ package struct RequestClient: Sendable {
 package enum GatewayError: Error, Hashable, Sendable {
     /// The app is not one of the client's own.
     case appNotPermitted
+    /// The request has no evidence and names no app, and the client has several.
+    case appMissing
+    /// The request has no evidence, and the gateway has no key for the app.
+    case serverAPINotConfigured
     /// A rate limit is exceeded; the outcomes tell which buckets are empty, and until when.
     case rateLimited(RateAdmission)
     case tooManyInFlight

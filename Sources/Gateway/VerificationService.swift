@@ -4,7 +4,7 @@
 package import Receipts
 internal import SignedPayloads
 
-/// Verifies evidence and answers requests.
+/// Verifies evidence, looks up transactions, and answers requests.
 ///
 /// ```
 /// request ──▶ verify locally ──▶ app permitted? ──▶ UpstreamVerification ──▶ answer
@@ -12,8 +12,8 @@ internal import SignedPayloads
 ///                  └──▶ rejected                        └──▶ evidence
 /// ```
 ///
-/// Local verification takes microseconds for each item and never suspends, so it can run on an event loop. Only shared state and
-/// requests to Apple are awaited.
+/// Local verification takes microseconds for each item and never suspends, so it can run on an event loop. Only shared
+/// state and requests to Apple are awaited.
 package final class VerificationService: Sendable {
     private let verifier: LocalVerifier
     private let freshness: FreshnessPolicy
@@ -38,7 +38,16 @@ package final class VerificationService: Sendable {
     /// - Parameter now: the time at which entitlements are evaluated.
     /// - Throws: `GatewayError` if the client may not see the answer.
     package func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
-        switch verifyLocally(request.evidence, at: now) {
+        switch request.subject {
+        case .evidence(let evidence): try answer(request, about: evidence, at: now)
+        case .transactionID(let id): try answer(request, about: id, at: now)
+        }
+    }
+
+    private func answer(
+        _ request: VerificationRequest, about evidence: Evidence, at now: Timestamp
+    ) throws -> Step<Answer, any Error> {
+        switch verifyLocally(evidence, at: now) {
         case .verified(let evidence): try answer(request, with: evidence, at: now)
         case .rejected(let rule): .done(rejected(rule, at: now))
         case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).naming(items))
@@ -63,8 +72,26 @@ package final class VerificationService: Sendable {
             to: Assessment(.signed(evidence), for: request, at: now, policy: freshness, skew: verifier.clockSkew))
     }
 
+    private func answer(
+        _ request: VerificationRequest, about transactionID: String, at now: Timestamp
+    ) throws -> Step<Answer, any Error> {
+        let bundleID = try app(ofLookup: request.options, by: request.client)
+        let subject = VerificationSubject.lookup(bundleID: bundleID, transactionID: transactionID)
+        return answer(to: Assessment(subject, for: request, at: now, policy: freshness, skew: verifier.clockSkew))
+    }
+
+    /// Returns the app of a request without evidence: the one it names, else the client's only one.
+    /// - Throws: `GatewayError` if there is none, the client may not use it, or there is no key for it.
+    package func app(ofLookup options: VerificationOptions, by client: RequestClient) throws(GatewayError) -> String {
+        guard let bundleID = options.expectations.bundleID ?? client.permittedApps.only else { throw .appMissing }
+        try client.check(mayUse: bundleID)
+        guard apple?.hasServerAPIKey(forApp: bundleID) == true else { throw .serverAPINotConfigured }
+        return bundleID
+    }
+
     private func answer(to assessment: Assessment) -> Step<Answer, any Error> {
-        guard assessment.request.options.mode != .local, let apple else {
+        // Without evidence, mode `local` is answered from the cache of Apple's answers.
+        guard assessment.request.options.mode != .local || assessment.subject.evidence == nil, let apple else {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
         return apple.answer(to: assessment)

@@ -14,6 +14,7 @@ struct CheckedRequest: Sendable {
     let method: TransportRequest.Method
     let url: String
     let isSecure: Bool
+    let isRepeatable: Bool
     /// Header lines in libcurl's form: `Name: value`, or `Name;` for an empty value.
     let headerLines: [String]
     let body: [UInt8]
@@ -29,6 +30,7 @@ struct CheckedRequest: Sendable {
         method = request.method
         url = request.url
         isSecure = request.url.hasScheme("https")
+        isRepeatable = request.isRepeatable
         body = request.body
         // A name with only a colon removes libcurl's own header: waiting for `100 Continue` costs a round trip.
         let unset = headers.values(of: "Content-Type").isEmpty ? ["Content-Type:"] : []

@@ -7,6 +7,7 @@ package struct TransportRequest: Sendable {
         /// Without a body.
         case get = "GET"
         case post = "POST"
+        case put = "PUT"
     }
 
     package let method: Method
@@ -15,6 +16,9 @@ package struct TransportRequest: Sendable {
     /// The fields in order. Those that frame the message (`Content-Length`, `Connection`, ...) are rejected.
     package var headers: [TransportHeader]
     package let body: [UInt8]
+    /// False for a request that must not reach the upstream twice. It gets a new connection: on a kept one that the
+    /// upstream closes without an answer, libcurl would send the request again.
+    package var isRepeatable = true
 
     package init(_ method: Method, url: String, headers: [TransportHeader] = [], body: [UInt8] = []) {
         self.method = method

@@ -111,6 +111,30 @@ package struct MetricReading: Sendable, Instrument {
     }
 }
 
+/// The series of a family that are listed at each scrape.
+///
+/// Label values are the caller's responsibility: they must come from the operator's configuration, never from a client.
+package struct SeriesReading: Sendable {
+    let family: MetricFamily
+    let values: @Sendable () -> [[String]: Double]
+
+    /// - Parameter values: returns the values by label values. Beyond `MetricFamily.Limits.readSeries`, the last in
+    ///   alphabetical order are left out.
+    package init(_ family: MetricFamily, values: @escaping @Sendable () -> [[String]: Double]) {
+        self.family = family
+        self.values = values
+    }
+
+    /// The lines of the family, sorted.
+    var lines: [String] {
+        let complete = values().filter { $0.key.count == family.labelNames.count }
+        let sorted = complete.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        return sorted.prefix(MetricFamily.Limits.readSeries).flatMap { labelValues, value in
+            family.lineStarts(labelValues).map { $0 + value.metricText + "\n" }
+        }
+    }
+}
+
 extension Atomic<Double> {
     /// Adds without a lock: a thread that loses the race retries, and one always wins.
     fileprivate func add(_ amount: Double) {

@@ -17,6 +17,8 @@ package struct MetricFamily: Hashable, Sendable {
     package let labelNames: [String]
     /// The label values of each series, in the order of the label names. A family without labels has one series, `[]`.
     package let labelSets: [[String]]
+    /// True if a `SeriesReading` lists the series at each scrape, because their label values are not known before.
+    package let isReadAtScrape: Bool
 
     package init(
         _ name: String, _ kind: Kind, _ help: String, labelNames: [String] = [], labelSets: [[String]] = [[]]
@@ -26,11 +28,20 @@ package struct MetricFamily: Hashable, Sendable {
         self.help = help
         self.labelNames = labelNames
         self.labelSets = labelSets
+        isReadAtScrape = false
+    }
+
+    /// Declares a gauge whose series are read at each scrape.
+    package init(readAtScrape name: String, _ help: String, labelNames: [String]) {
+        (self.name, kind, self.help, self.labelNames) = (name, .gauge, help, labelNames)
+        (labelSets, isReadAtScrape) = ([], true)
     }
 
     enum Limits {
         /// Series of one family: each adds a line to every scrape, or one per bucket for a histogram.
         static let series = 4096
+        /// Series of a family that is read at each scrape.
+        static let readSeries = 100
         static let buckets = 64
     }
 }
@@ -59,7 +70,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
         /// The family has no series, or more than `MetricFamily.Limits.series`.
         case seriesCount
         case tooManyBuckets
-        /// A reading names an undeclared series, or a histogram.
+        /// A reading names an undeclared series, a histogram, or a family of the other kind.
         case readingUndeclared
     }
 }
@@ -77,7 +88,7 @@ extension MetricFamily {
         try require(labelNames.allSatisfy(\.isMetricName), else: .labelNameMalformed)
         try require(labelNames.allSatisfy { $0 != "le" && !$0.hasPrefix("__") }, else: .labelNameReserved)
         try require(Set(labelNames).count == labelNames.count, else: .labelNameRepeated)
-        try require((1...Limits.series).contains(labelSets.count), else: .seriesCount)
+        try require(isReadAtScrape || (1...Limits.series).contains(labelSets.count), else: .seriesCount)
         try require(labelSets.allSatisfy { $0.count == labelNames.count }, else: .labelSetIncomplete)
         try require(Set(labelSets).count == labelSets.count, else: .labelSetRepeated)
     }

@@ -5,7 +5,8 @@ package import CoreMetrics
 
 /// The metrics of a process, and their text in the Prometheus format 0.0.4.
 ///
-/// All series are declared first and start at 0. Callers get a series' handle once, at the start, and then count
+/// All series are declared first and start at 0, except those of the few families that are read at each scrape. Callers
+/// get a series' handle once, at the start, and then count
 /// without a lock, a lookup or an allocation.
 ///
 /// Requesting an undeclared series is a mistake, but no reason to stop a server: the caller gets a handle that is not
@@ -19,7 +20,10 @@ package final class PrometheusRegistry: Sendable {
     private let undeclaredSeries = PrometheusCounter()
 
     /// Creates a registry of these families, with the series that are read instead of counted.
-    package init(_ catalogue: [MetricFamily], readings: [MetricReading] = []) throws(CatalogueError) {
+    /// - Parameter series: the sources of families whose series are listed at each scrape.
+    package init(
+        _ catalogue: [MetricFamily], readings: [MetricReading] = [], series: [SeriesReading] = []
+    ) throws(CatalogueError) {
         var families: [String: RegisteredFamily] = [:]
         var names: Set<String> = []
         for family in catalogue + [Self.undeclared] {
@@ -30,6 +34,10 @@ package final class PrometheusRegistry: Sendable {
         _ = families[Self.undeclared.name]?.replace([], with: undeclaredSeries)
         for reading in readings {
             let isDeclared = families[reading.family.name]?.replace(reading.labelValues, with: reading) ?? false
+            try reading.family.require(isDeclared, else: .readingUndeclared)
+        }
+        for reading in series {
+            let isDeclared = families[reading.family.name]?.read(from: reading) ?? false
             try reading.family.require(isDeclared, else: .readingUndeclared)
         }
         self.families = families

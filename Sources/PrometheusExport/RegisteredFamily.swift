@@ -9,6 +9,7 @@ struct RegisteredFamily: Sendable {
     private let lineStarts: [[String]]
     private var instruments: [any Instrument]
     private let indices: [[String]: Int]
+    private var reading: SeriesReading?
 
     init(_ family: MetricFamily) {
         self.family = family
@@ -29,6 +30,12 @@ struct RegisteredFamily: Sendable {
         return true
     }
 
+    /// Sets the source of the series; returns false if they are declared.
+    mutating func read(from reading: SeriesReading) -> Bool {
+        self.reading = reading
+        return family.isReadAtScrape
+    }
+
     func write(to text: inout String) {
         text += head
         for (starts, instrument) in zip(lineStarts, instruments) {
@@ -38,6 +45,7 @@ struct RegisteredFamily: Sendable {
                 text += "\n"
             }
         }
+        for line in reading?.lines ?? [] { text += line }
     }
 }
 

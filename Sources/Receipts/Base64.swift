@@ -193,6 +193,20 @@ extension Base64 {
         write(group, digits: rest.count + 1, at: target, in: &text)
     }
 
+    /// Appends the base64url encoding of the bytes without padding (RFC 4648 §5).
+    package static func append(encodingURL bytes: [UInt8], to text: inout [UInt8]) {
+        let start = text.count
+        append(encoding: bytes, to: &text)
+        text.removeLast(text.suffix(2).count { $0 == UInt8(ascii: "=") })
+        for index in start..<text.count {
+            switch text[index] {
+            case UInt8(ascii: "+"): text[index] = UInt8(ascii: "-")
+            case UInt8(ascii: "/"): text[index] = UInt8(ascii: "_")
+            default: break
+            }
+        }
+    }
+
     package static func encodedCount(of byteCount: Int) -> Int { (byteCount + 2) / 3 * 4 }
 
     /// Writes the first `digits` base64 digits of a group of 24 bits.

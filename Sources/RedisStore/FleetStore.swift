@@ -58,9 +58,13 @@ extension FleetStore {
             store: store, keys: keys, localBytes: localBytes, clock: clock,
             observe: { metrics.count($0) })
         events.register(results)
-        let fleetState = RedisFleetState(
-            store, upstreams: upstreams, metrics: metrics, refreshSignal: events.refreshSignal)
         let names = StoreNames(keys.first)
+        let quotaPauses = RedisQuotaPauses(
+            store, names: names, seal: StoreSeal(keys: keys), guards: upstreams.guards, metrics: metrics,
+            changed: events.changedQuotaPauses)
+        let fleetState = RedisFleetState(
+            store, upstreams: upstreams, metrics: metrics, refreshSignal: events.refreshSignal,
+            quotaPauses: quotaPauses)
         let limiter = FleetRateLimiter(RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes })
         let leases = RedisFlightLeases(store: store, names: names, waits: events.leaseWaits)
         self.init(
@@ -91,7 +95,8 @@ extension RedisClientConfiguration {
         node.connectDeadline = configuration.connectDeadline
         node.scripts = [
             RedisFlightLeases.acquisition, RedisFlightLeases.release, RedisFleetState.pause, RedisFleetState.lifecycle,
-            NodeRegistry.beat, RedisPurges.append, RedisPurges.tail, RedisPurges.restart, RedisTokenBuckets.script,
+            RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail, RedisPurges.restart,
+            RedisTokenBuckets.script,
         ]
         node.trackedPrefixes = [
             SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,

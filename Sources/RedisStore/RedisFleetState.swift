@@ -8,7 +8,7 @@ internal import Receipts
 package import Redis
 internal import Synchronization
 
-/// The fleet's knowledge of Apple's endpoints, in Redis: pauses, and announcements of an end.
+/// The fleet's knowledge of Apple's endpoints, in Redis: pauses, also of single quotas, and announcements of an end.
 ///
 /// Each exchange publishes this node's knowledge and reads the others'. A pause is sent as its remaining time and
 /// stored as the time to live of its key, so that no node's clock matters; the longest wins. The announcement in Redis
@@ -19,10 +19,11 @@ package final class RedisFleetState: FleetState {
     private let upstreams: UpstreamState
     private let metrics: StoreMetrics
     private let refreshSignal: RefreshSignal
+    private let quotaPauses: RedisQuotaPauses
     /// The endpoints with news from Apple that this node has not published yet.
     private let unpublished = Mutex<Set<UpstreamEndpoint>>([])
 
-    /// The key prefixes; the endpoint follows.
+    /// The key prefixes; the endpoint follows, or a pseudonymous name of a quota.
     package static let pausePrefix = "gw:pause:"
     package static let lifecyclePrefix = "gw:lifecycle:"
     static let keys: Set<[UInt8]> = Set(
@@ -40,11 +41,15 @@ package final class RedisFleetState: FleetState {
         static let announcementBytes = 32_768
     }
 
-    init(_ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics, refreshSignal: RefreshSignal) {
+    init(
+        _ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics, refreshSignal: RefreshSignal,
+        quotaPauses: RedisQuotaPauses
+    ) {
         self.store = store
         self.upstreams = upstreams
         self.metrics = metrics
         self.refreshSignal = refreshSignal
+        self.quotaPauses = quotaPauses
     }
 
     package func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint) {
@@ -53,18 +58,24 @@ package final class RedisFleetState: FleetState {
         refreshSignal.fire()
     }
 
+    package func publish(pause: Duration, of quota: ServerAPIQuota) {
+        quotaPauses.record(pause, of: quota)
+        refreshSignal.fire()
+    }
+
     func exchange() async {
         for endpoint in UpstreamEndpoint.allCases {
             await exchangePause(of: endpoint)
             await exchangeLifecycle(of: endpoint)
         }
+        await quotaPauses.exchange()
     }
 
     private func exchangePause(of endpoint: UpstreamEndpoint) async {
         let mine = upstreams.guards.health(of: endpoint).pausedFor?.wholeMilliseconds ?? 0
         let reply = try? await store.run(
             Self.pause, keys: [RedisWord(Self.pausePrefix + endpoint.storedName)],
-            [RedisWord(mine), RedisWord(Limits.pauseSlackMilliseconds)])
+            [RedisWord(mine), RedisWord(Limits.pauseSlackMilliseconds), "1"])
         guard let reply else { return metrics.count(.pause, .lost) }
         guard case .integer(let left) = reply else { return metrics.count(.pause, .unreadable) }
         guard left > 0 else { return }
@@ -72,14 +83,24 @@ package final class RedisFleetState: FleetState {
         if left > mine + Int64(Limits.pauseSlackMilliseconds) { metrics.count(.pause, .received) }
     }
 
-    /// KEYS pause; ARGV this node's milliseconds, slack. Returns the effective milliseconds; negative for none.
+    /// KEYS pause; ARGV this node's milliseconds, slack, value. Returns the effective milliseconds; negative for none.
     package static let pause = RedisScript(
         """
         local left = redis.call('PTTL', KEYS[1])
         local mine = tonumber(ARGV[1])
         if mine <= 0 or (left > 0 and mine <= left + tonumber(ARGV[2])) then return left end
-        redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
+        redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[1])
         return mine
+        """)
+
+    /// KEYS pause. Returns its sealed quota, empty if it is none, and its milliseconds; nil without a pause.
+    package static let quotaPause = RedisScript(
+        """
+        local quota = redis.pcall('GET', KEYS[1])
+        if not quota then return false end
+        -- Of another type, or longer than any sealed quota: not the gateway's, and too long to send.
+        if type(quota) ~= 'string' or #quota > \(RedisQuotaPauses.Limits.valueBytes) then quota = '' end
+        return { quota, redis.call('PTTL', KEYS[1]) }
         """)
 
     private func exchangeLifecycle(of endpoint: UpstreamEndpoint) async {

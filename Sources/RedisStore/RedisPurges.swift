@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Caching
 internal import Gateway
 package import Redis
 internal import Synchronization
@@ -48,8 +49,8 @@ package final class RedisPurges: Sendable {
 
     var position: PurgePosition { known.withLock { $0.history.position } }
 
-    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        known.withLock { $0.history.purgeDecision(for: result, naming: originalTransactionIDs) }
+    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
+        known.withLock { $0.history.purgeDecision(for: result, naming: ids) }
     }
 
     static let readHead = RedisCommand("GET", key: head)
@@ -63,8 +64,8 @@ package final class RedisPurges: Sendable {
     // MARK: - Purging
 
     /// Adds a purge for all nodes, and waits until this one knows it.
-    func purge(_ originalTransactionID: String) async throws(StoreUnreachable) {
-        let sealed = seal.seal(Array(originalTransactionID.utf8), for: Limits.sealedName)
+    func purge(_ id: String) async throws(StoreUnreachable) {
+        let sealed = seal.seal(Array(id.utf8), for: Limits.sealedName)
         let head = try? await store.run(
             Self.append, keys: Self.keys,
             [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()])
@@ -147,7 +148,7 @@ package final class RedisPurges: Sendable {
             switch known.add(page, purges, readAt: position) {
             case .rolledBack: return nil
             case .added(let ids):
-                for id in ids { counters.invalidate(originalTransactionID: id) }
+                for id in ids { counters.invalidate(transactionID: id) }
             case .restarted: counters.invalidateAll()
             }
             return known.head == page.headText ? .complete : .more

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Caching
 internal import Gateway
 internal import Receipts
 internal import Redis
@@ -73,18 +74,18 @@ final class RedisUpstreamCache: UpstreamCache {
     // MARK: - Looking up
 
     /// Returns the cached result; under several keys, the newest.
-    func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> CacheLookup {
+    func lookUp(_ key: CacheKey, naming ids: [String]) async -> CacheLookup {
         let names = names.names(of: key)
         let version = counters.version(of: names)
         let found = await candidate(under: names, since: version)
-        guard let known = found.result, isUsable(known, naming: originalTransactionIDs) else {
+        guard let known = found.result, isUsable(known, naming: ids) else {
             return CacheLookup(nil, version: version)
         }
         return CacheLookup(known, version: version, isDetached: found.isDetached)
     }
 
-    private func isUsable(_ known: CachedResult, naming originalTransactionIDs: [String]) -> Bool {
-        switch purges.purgeDecision(for: known, naming: originalTransactionIDs) {
+    private func isUsable(_ known: CachedResult, naming ids: [String]) -> Bool {
+        switch purges.purgeDecision(for: known, naming: ids) {
         case .current: return true
         case .purged: observe(.purged)
         case .unknown: observe(.purgesUnknown)
@@ -171,7 +172,7 @@ final class RedisUpstreamCache: UpstreamCache {
     /// Returns the result with its times by this node's clock.
     private func inOurTime(_ known: CachedResult, age: Duration) throws(SharedCacheFault) -> CachedResult {
         let difference = known.fetchedAt.duration(to: clock().advanced(by: .zero - age))
-        guard age >= .zero - Self.tolerance, age <= policy.longestRetention,
+        guard age >= .zero - Self.tolerance, age <= policy.longestRetention(of: known.result),
             difference.magnitude <= StoredResultLimits.clockDifference
         else { throw .implausibleTimes }
         return difference.magnitude <= Self.tolerance ? known : known.shifted(by: difference)
@@ -205,14 +206,14 @@ final class RedisUpstreamCache: UpstreamCache {
 
     // MARK: - Purging
 
-    func purge(originalTransactionID: String) async throws(StoreUnreachable) {
-        try await purges.purge(originalTransactionID)
+    func purge(transactionID: String) async throws(StoreUnreachable) {
+        try await purges.purge(transactionID)
     }
 
     var purgePosition: PurgePosition { purges.position }
 
-    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        purges.purgeDecision(for: result, naming: originalTransactionIDs)
+    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
+        purges.purgeDecision(for: result, naming: ids)
     }
 
     // MARK: - Invalidation

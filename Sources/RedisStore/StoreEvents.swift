@@ -5,6 +5,7 @@ internal import Gateway
 internal import Logging
 internal import Redis
 internal import Synchronization
+internal import Waiting
 
 /// A signal to refresh from the shared store. Signals before the next refresh count as one.
 struct RefreshSignal: Sendable {
@@ -26,6 +27,7 @@ final class StoreEvents: RedisObserver {
     private let results = Mutex<RedisUpstreamCache?>(nil)
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
     let leaseWaits = KeyChangeWaiters()
+    let changedQuotaPauses = ChangedQuotaPauses()
     /// The signal that the fleet's state may have changed.
     let refreshSignal = RefreshSignal()
     /// The waiter that ends with the first attempt to connect.
@@ -76,7 +78,8 @@ final class StoreEvents: RedisObserver {
         // Before waking the waiters, which will look up the cache.
         results.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
-        if names.contains(where: RedisFleetState.keys.contains) { refreshSignal.fire() }
+        let isQuotaPause = changedQuotaPauses.record(names)
+        if isQuotaPause || names.contains(where: RedisFleetState.keys.contains) { refreshSignal.fire() }
     }
 
     /// Logs each fault once, not for each attempt.

@@ -1,21 +1,24 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Caching
 internal import Gateway
 internal import Receipts
 
 /// The stored form of a cached result, before encryption:
 ///
 /// ```
-/// 1 byte   version, 5
-/// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees
+/// 1 byte   version, 6
+/// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees, 4 unknown transaction, 5 alias
 /// 24 bytes the purge history known before the request to Apple, and the number and name of its last purge
 /// 8 bytes  time of Apple's reply, in milliseconds since 1970, by the writer's clock
 /// 8 bytes  freshness after that, in milliseconds
 /// 8 bytes  duration of the request, in milliseconds
 /// 8 bytes  time to live in Redis, in milliseconds
 /// 8 bytes  Apple's status code; -1 for none
-/// rest     of kind 1: the fields of Apple's answer (`visitFields`), then Apple's JSON unchanged
+/// rest     of kind 1: the fields of Apple's answer (`visitStoredFields`), then Apple's JSON unchanged
+///          of kind 4: 1 byte reason: 1 not found, 2 ID invalid
+///          of kind 5: 1 byte environment: 0 production, 1 sandbox; the original transaction ID
 /// ```
 /// All numbers are big-endian. The JSON is never parsed again, only passed on to clients that need Apple's original
 /// answer.
@@ -49,28 +52,35 @@ extension StoredResult {
         fields.write(min(known.took, StoredResultLimits.took).wholeMilliseconds)
         fields.write(retention.wholeMilliseconds)
         fields.write(Int64(known.status ?? Self.noStatus))
-        if case .answered(let answer) = known.result { fields.write(answer) }
+        switch known.result {
+        case .answered(let answer): fields.write(answer)
+        case .unknownTransaction(let reason): fields.write(reason.storedCode)
+        case .alias(let alias): fields.write(alias)
+        case .accountNotFound, .unanswered: break
+        }
         return fields.bytes
     }
 
     private enum Kind: UInt8 {
-        case answered = 1, accountNotFound, disagreement
+        case answered = 1, accountNotFound, disagreement, unknownTransaction, alias
 
         init?(_ result: UpstreamResult) {
             switch result {
             case .answered: self = .answered
             case .accountNotFound: self = .accountNotFound
             case .unanswered(.upstreamDisagrees): self = .disagreement
-            case .unanswered: return nil
+            case .unknownTransaction: self = .unknownTransaction
+            case .alias(let alias) where alias.isStorable: self = .alias
+            case .alias, .unanswered: return nil
             }
         }
     }
 
-    private static let version: UInt8 = 5
+    private static let version: UInt8 = 6
     private static let noStatus = -1
 
     /// Parses decrypted bytes.
-    /// - Parameter policy: bounds the accepted times.
+    /// - Parameter policy: bounds the accepted times, for each kind of result.
     init(_ bytes: [UInt8], policy: FreshnessPolicy) throws(SharedCacheFault) {
         guard bytes.count <= StoredResultLimits.bytes else { throw .unreadable }
         var fields = StoredFieldReader(bytes)
@@ -85,24 +95,45 @@ extension StoredResult {
         let took = Duration.milliseconds(try fields.number())
         retention = .milliseconds(try fields.number())
         let status = Int(try fields.number())
-        guard freshness > .zero, freshness <= policy.longestFreshness, retention >= freshness,
-            retention <= policy.longestRetention, took >= .zero, took <= StoredResultLimits.took
+        let result = try Self.result(kind, &fields)
+        guard freshness > .zero, freshness <= policy.longestFreshness(of: result), retention >= freshness,
+            retention <= policy.longestRetention(of: result), took >= .zero, took <= StoredResultLimits.took
         else { throw .implausibleTimes }
         known = CachedResult(
-            try Self.result(kind, &fields), status: status == Self.noStatus ? nil : status, fetchedAt: fetchedAt,
+            result, status: status == Self.noStatus ? nil : status, fetchedAt: fetchedAt,
             freshUntil: fetchedAt.advanced(by: freshness), took: took, purges: purges)
     }
 
     private static func result(_ kind: Kind, _ fields: inout StoredFieldReader) throws(SharedCacheFault)
         -> UpstreamResult
     {
-        if kind == .answered { return .answered(try fields.answer()) }
+        let result: UpstreamResult =
+            switch kind {
+            case .answered: .answered(try fields.answer())
+            case .accountNotFound: .accountNotFound
+            case .disagreement: .unanswered(.upstreamDisagrees)
+            case .unknownTransaction: .unknownTransaction(try fields.unknownTransaction())
+            case .alias: .alias(try fields.alias())
+            }
         guard fields.isAtEnd else { throw .unreadable }
-        return kind == .accountNotFound ? .accountNotFound : .unanswered(.upstreamDisagrees)
+        return result
     }
 }
 
-// The parts of an answer, in the order in which `visitFields` names them. Names are not stored.
+extension UnknownTransaction {
+    fileprivate var storedCode: UInt8 {
+        switch self {
+        case .notFound: 1
+        case .idInvalid: 2
+        }
+    }
+}
+
+extension TransactionAlias {
+    fileprivate var isStorable: Bool { environment.isApples && originalTransactionID.isTransactionID }
+}
+
+// The parts of an answer, in the order in which `visitStoredFields` names them. Names are not stored.
 //
 //     text    4 bytes length + 1, UTF-8; length 0 for nil
 //     number  1 byte 1, 8 bytes two's complement; 1 byte 0 for nil
@@ -111,6 +142,22 @@ extension StoredResult {
 //     signed  1 byte: 0 if the fields that only signed items have do not follow, 1 if they do
 //
 // All big-endian.
+
+extension Transaction {
+    /// Visits all fields. The last two are not among those of `visitFields`: the API names and derives its own.
+    fileprivate mutating func visitStoredFields<Visitor: FieldVisitor>(
+        with visitor: inout Visitor
+    ) throws(Visitor.Failure) {
+        try visitFields(with: &visitor)
+        var type = productType?.rawValue
+        try visitor.code("product_type", &type)
+        productType = type.flatMap { ProductType(rawValue: $0) }
+        if type != nil, productType == nil { try visitor.invalid("product_type") }
+        guard var fields = signedFields?.value else { return }
+        try visitor.text("transaction_reason", &fields.transactionReason)
+        signedFields = .value(fields)
+    }
+}
 
 extension Renewal {
     /// Visits all fields, the subscription and product names first.
@@ -170,14 +217,22 @@ struct StoredFieldWriter: FieldVisitor {
 
     /// Writes an answer. The receipt that came with it served its check, and is left out.
     mutating func write(_ answer: UpstreamAnswer) {
-        write(UInt8(answer.environment == .production ? 0 : 1))
+        write(answer.environment)
         write(Optional(answer.bundleID))
+        write(answer.revision)
         write(UInt32(answer.transactions.count))
-        for var transaction in answer.transactions { transaction.visitFields(with: &self) }
+        for var transaction in answer.transactions { transaction.visitStoredFields(with: &self) }
         write(UInt32(answer.renewals.count))
         for var renewal in answer.renewals { renewal.visitStoredFields(with: &self) }
         bytes += answer.body
     }
+
+    mutating func write(_ alias: TransactionAlias) {
+        write(alias.environment)
+        write(Optional(alias.originalTransactionID))
+    }
+
+    private mutating func write(_ environment: Environment) { write(UInt8(environment == .production ? 0 : 1)) }
 }
 
 /// Decodes a cached result. Decryption proves the writer, not the content: nothing is read beyond the end, and nothing
@@ -284,22 +339,41 @@ struct StoredFieldReader: FieldVisitor {
 
     /// Reads an answer up to the end of the bytes.
     mutating func answer() throws(SharedCacheFault) -> UpstreamAnswer {
-        let environment: Environment
-        switch try byte() {
-        case 0: environment = .production
-        case 1: environment = .sandbox
-        default: throw .unreadable
-        }
-        var bundleID = ""
+        let environment = try environment()
+        var bundleID = "", revision: String?
         try required("bundle_id", &bundleID)
+        try text("revision", &revision)
         let transactions = try list(of: Transaction(productID: "", transactionID: "")) {
-            (element, fields) throws(SharedCacheFault) in try element.visitFields(with: &fields)
+            (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
         }
         let renewals = try list(of: Renewal(originalTransactionID: "")) {
             (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
         }
         return UpstreamAnswer(
             environment: environment, bundleID: bundleID, transactions: transactions, renewals: renewals,
-            latestReceipt: nil, body: Array(bytes[try take(bytes.count - position)]))
+            latestReceipt: nil, body: Array(bytes[try take(bytes.count - position)]), revision: revision)
+    }
+
+    mutating func unknownTransaction() throws(SharedCacheFault) -> UnknownTransaction {
+        let code = try byte()
+        guard let reason = UnknownTransaction.allCases.first(where: { $0.storedCode == code }) else {
+            throw .unreadable
+        }
+        return reason
+    }
+
+    mutating func alias() throws(SharedCacheFault) -> TransactionAlias {
+        var alias = TransactionAlias(originalTransactionID: "", environment: try environment())
+        try required("original_transaction_id", &alias.originalTransactionID)
+        guard alias.isStorable else { throw .unreadable }
+        return alias
+    }
+
+    private mutating func environment() throws(SharedCacheFault) -> Environment {
+        switch try byte() {
+        case 0: return .production
+        case 1: return .sandbox
+        default: throw .unreadable
+        }
     }
 }

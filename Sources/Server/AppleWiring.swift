@@ -17,6 +17,8 @@ struct AppleConnection: Sendable {
     /// Sends requests to Apple, within its guards.
     let verification: UpstreamVerification
     let invalidation: CacheInvalidation
+    /// Calls the App Store Server API, for the apps that have a key.
+    let serverAPI: ServerAPIClient
     let transport: HTTPTransport
 }
 
@@ -34,18 +36,23 @@ extension AppleConnection {
         } catch {
             throw ConfigurationProblems(problems: [ConfigurationProblem(error, caFile: configuration.caFile)])
         }
-        let clock = dependencies.clock
+        let clock = dependencies.clock, follow = Self.follow(dependencies.tracing, configuration)
         let upstream = VerifyReceiptUpstream(
             production: VerifyReceiptEndpoint(
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
             secrets: { access.now.rules.secrets.secret(forApp: $0) }, lifecycle: upstreams.lifecycle,
-            fleetState: fleet.ports.fleetState, logger: dependencies.logger,
-            follow: Self.follow(dependencies.tracing, configuration))
+            fleetState: fleet.ports.fleetState, logger: dependencies.logger, follow: follow)
+        serverAPI = ServerAPIClient(
+            keys: { access.now.rules.serverAPIKeys }, hosts: ServerAPIHosts(configuration.serverAPI),
+            budget: ServerAPIBudget(configuration.serverAPI), transport: transport, upstreams: upstreams,
+            limiter: fleet.ports.limiter, fleetState: fleet.ports.fleetState, verifier: verifier, observer: observer,
+            logger: dependencies.logger, follow: follow, clock: clock)
         var ports = fleet.ports
         if fleet.service != nil { ports.cache = dependencies.tracing.traced(ports.cache) }
         let connection = UpstreamConnection(
-            upstream, guards: upstreams.guards, lifecycle: upstreams.lifecycle,
+            upstream, customers: ServerAPICustomerLookup(serverAPI), guards: upstreams.guards,
+            lifecycle: upstreams.lifecycle,
             timeouts: UpstreamTimeouts(configuration), verifier: verifier)
         verification = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observer: observer,
@@ -56,11 +63,13 @@ extension AppleConnection {
     /// Creates a span for each request to Apple, and records it with the client's request.
     private static func follow(
         _ tracing: RequestTracing, _ configuration: AppleConfiguration
-    ) -> VerifyReceiptUpstream.RequestTracer {
-        let (production, sandbox) = (configuration.productionURL.host, configuration.sandboxURL.host)
-        return { endpoint, request in
-            let host = endpoint.environment == .production ? production : sandbox
-            return await RequestContext.recording(endpoint) { await tracing.sending(endpoint, at: host, request) }
+    ) -> RequestTracer {
+        let hosts = Dictionary(uniqueKeysWithValues: UpstreamEndpoint.allCases.map { ($0, configuration.host(of: $0)) })
+        return { endpoint, method, request in
+            let host = hosts[endpoint]
+            _ = await RequestContext.recording(endpoint) {
+                await tracing.sending(endpoint, at: host, method: method, request)
+            }
         }
     }
 }
@@ -95,6 +104,12 @@ extension UpstreamGuardPolicy {
         concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
         guard configuration.maximumRequestsPerSecond > 0 else { return }
         budget = RatePolicy(name: "apple", quota: configuration.maximumRequestsPerSecond, window: .seconds(1))
+    }
+}
+
+extension ServerAPIBudget {
+    init(_ configuration: ServerAPIConfiguration) {
+        self.init(share: configuration.budgetShare, lookupShare: configuration.lookupShare)
     }
 }
 

@@ -21,6 +21,7 @@ struct GatewayMetrics: Sendable {
     let reload: ReloadMetrics
     /// Knows the expiry dates of certificates.
     let certificates: CertificateInventory
+    let serverAPI: ServerAPIReadings
 
     init(
         lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
@@ -29,13 +30,15 @@ struct GatewayMetrics: Sendable {
         let sampler = RequestSampler(sampling)
         self.sampler = sampler
         certificates = CertificateInventory(logger: dependencies.logger)
+        serverAPI = ServerAPIReadings()
         let readings =
             bodyBudget.readings + lifecycle.readings + access.readings(clock: dependencies.clock)
             + upstreams.readings(clock: dependencies.clock) + health.readings + certificates.readings
-            + sampler.readings + ProcessStatistics.readings
+            + sampler.readings + ProcessStatistics.readings + serverAPI.readings
             + [MetricReading(MetricCatalogue.logLinesDropped) { Double(dependencies.droppedLogLines()) }]
         do throws(CatalogueError) {
-            registry = try PrometheusRegistry(MetricCatalogue.all, readings: readings)
+            registry = try PrometheusRegistry(
+                MetricCatalogue.all, readings: readings, series: [serverAPI.pausedKeys])
         } catch {
             preconditionFailure("the catalogue, which stands in this program, is wrong: \(error)")
         }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppStore
 internal import Endpoints
 internal import Gateway
 internal import HTTPServer
@@ -86,6 +87,7 @@ private struct Wiring {
         let apple = try AppleConnection(
             configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
             observer: metrics.upstream, in: dependencies)
+        if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
             verifier: verifier, items: signedItems,
             apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
@@ -101,9 +103,11 @@ private struct Wiring {
                 handler.route(at: VerdictEndpoint()),
                 handler.route(at: DropInEndpoint()),
                 .verifyReceiptByGet(announcing: upstreams.lifecycle),
-                .status(health, upstreams, isAppleEnabled: configuration.apple.isEnabled, clock: dependencies.clock),
+                .status(
+                    health, upstreams, isAppleEnabled: configuration.apple.isEnabled,
+                    hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock),
                 .purge(apple?.invalidation),
-            ] + forms.routes)
+            ] + forms.routes + appleProxy(apple, admission).routes)
         let foundations: [(any Service)?] = [
             fleet.service, apple.map { TransportService(transport: $0.transport) }, reloadService(),
         ]
@@ -111,6 +115,10 @@ private struct Wiring {
         return GatewayServer(
             services: group(of: services), lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry,
             reloads: reloads, routes: routes)
+    }
+
+    private var hasServerAPIKey: @Sendable () -> Bool {
+        { [access] in !access.now.rules.serverAPIKeys.isEmpty }
     }
 
     private var signedItems: SignedItemCache {
@@ -135,6 +143,13 @@ private struct Wiring {
             admission: admission, verification: verification, access: access, charging: charging,
             metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
             lifecycle: upstreams.lifecycle, clock: dependencies.clock)
+    }
+
+    /// Returns the proxy to the App Store Server API, which rejects every call if Apple is disabled.
+    private func appleProxy(_ apple: AppleConnection?, _ admission: ClientAdmission) -> AppleProxy {
+        AppleProxy(
+            apple?.serverAPI, invalidation: apple?.invalidation, admission: admission, charging: charging,
+            timeout: configuration.apple.deadline, logger: dependencies.logger)
     }
 
     private func dataPlane(_ routes: RouteTable) -> any Service {
@@ -167,7 +182,7 @@ private struct Wiring {
         let board = StatusBoard(
             StatusSources(
                 configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
-                registry: metrics.registry, clock: dependencies.clock))
+                registry: metrics.registry, hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock))
         let logLevel = LogLevelRoute(
             settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)
         let routes = RouteTable(

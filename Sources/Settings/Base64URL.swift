@@ -7,15 +7,8 @@ internal import Receipts
 package enum Base64URL {
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        Base64.append(encoding: bytes, to: &text)
-        let characters = text.prefix { $0 != UInt8(ascii: "=") }.map { character in
-            switch character {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            default: character
-            }
-        }
-        return String(decoding: characters, as: UTF8.self)
+        Base64.append(encodingURL: bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

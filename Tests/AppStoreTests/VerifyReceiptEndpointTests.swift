@@ -14,7 +14,7 @@ struct VerifyReceiptEndpointTests {
 
     @Test func `a request reaches the server, and its answer is returned`() async throws {
         let headers: HTTPHeaders = ["x-apple-jingle-correlation-key": "ABC", "Sunset": "Sat, 31 Dec 2033 23:59:59 GMT"]
-        try await OneAnswerServer.run(headers: headers, body: #"{"status":21004}"#) { server in
+        try await LocalServer.run(headers: headers, body: #"{"status":21004}"#) { server in
             let reply = try await Self.ask(server.url)
             #expect(reply.response.status == .wrongSharedSecret && reply.head.correlationKey == "ABC")
             #expect(reply.head.announcements.sunset?.description == "2033-12-31T23:59:59Z")
@@ -28,7 +28,7 @@ struct VerifyReceiptEndpointTests {
 
     @Test func `a wait that a server requests is computed with the given clock`() async throws {
         let headers: HTTPHeaders = ["Retry-After": "1700000002500"]
-        try await OneAnswerServer.run(status: .tooManyRequests, headers: headers, body: "") { server in
+        try await LocalServer.run(status: .tooManyRequests, headers: headers, body: "") { server in
             let failure = await #expect(throws: VerifyReceiptFailure.self) { try await Self.ask(server.url) }
             let head = try #require(failure?.head)
             #expect(failure == .throttled(head) && head.retryAfter == .milliseconds(2500))
@@ -36,7 +36,7 @@ struct VerifyReceiptEndpointTests {
     }
 
     @Test func `a missing server is a failure of the transport`() async throws {
-        let url = try await OneAnswerServer.run(body: "") { $0.url }
+        let url = try await LocalServer.run(body: "") { $0.url }
         let failure = await #expect(throws: VerifyReceiptFailure.self) { try await Self.ask(url) }
         #expect(failure == .transport(.connect) && failure?.head == nil)
     }
@@ -45,7 +45,7 @@ struct VerifyReceiptEndpointTests {
         var configuration = TransportConfiguration()
         (configuration.allowsPlainHTTP, configuration.allowsPrivateAddresses) = (true, true)
         let transport = try HTTPTransport(configuration)
-        let endpoint = VerifyReceiptEndpoint(url: url, transport: transport) {
+        let endpoint = VerifyReceiptEndpoint(url: url + "/verifyReceipt", transport: transport) {
             Timestamp(millisecondsSince1970: 1_700_000_000_000)
         }
         return try await endpoint.send(question, deadline: .now + .seconds(10))

@@ -30,13 +30,16 @@ struct ScenarioTests {
     @Test func `the example with every name has every fault and story`() throws {
         let scenario = try Self.example("all.yaml")
         let faults = scenario.phases.compactMap(\.fault)
-        #expect(faults.count == 26 && Set(faults).count == 26)
+        #expect(faults.count == 27 && Set(faults).count == 27)
         let retryable = ServerFault.ReceiptStatus(
             status: 21104, retryable: .init(name: "is-retryable", literal: "1"))
         #expect(faults.contains(.receiptStatus(retryable)))
         #expect(faults.contains(.receiptStatus(.init(status: 21003, hasReceipt: true))))
-        #expect(Set(scenario.stories.rules.map(\.story)).count == 14)
+        #expect(Set(scenario.stories.rules.map(\.story)).count == 15)
         #expect(scenario.sharedSecret?.count == 32 && scenario.seed == 7)
+        #expect(scenario.serverAPILimitShare == 1 && scenario.clockSkewSeconds == 0)
+        #expect(scenario.unreleasedApps == ["com.example.beta"] && scenario.unknownApps == ["com.example.gone"])
+        #expect(faults.contains(.serverAPIError(5_000_001)) && scenario.phases.contains { $0.api == .verifyReceipt })
     }
 
     @Test func `on 24 January 2020 almost half of the calls fail at first, and all are pages later`() throws {
@@ -56,7 +59,21 @@ struct ScenarioTests {
     }
 
     @Test(arguments: [
-        ("sed: 1", 1, "'sed' is unknown here; known are seed, shared_secret, reissue_seconds, stories, faults"),
+        (
+            "sed: 1", 1,
+            "'sed' is unknown here; known are seed, shared_secret, reissue_seconds, clock_skew_seconds, "
+                + "server_api_limits, unreleased_apps, unknown_apps, stories, faults"
+        ),
+        ("server_api_limits: 1", 1, "'server_api_limits' takes true, false"),
+        ("server_api_limits: {share: 2}", 1, "'share' takes a number from 0.0 to 1.0"),
+        ("clock_skew_seconds: 86401", 1, "'clock_skew_seconds' takes a number"),
+        ("unreleased_apps: a", 1, "'unreleased_apps' takes a list"),
+        ("faults: [{fault: html, api: both}]", 1, "'api' takes verify_receipt, server_api"),
+        (
+            "faults: [{fault: {receipt_status: 21005}, api: server_api}]", 1,
+            "'api: server_api' and 'fault' cannot be combined"
+        ),
+        ("faults: [{fault: {server_api_error: 21005}}]", 1, "'server_api_error' takes a whole number"),
         ("\nfaults:\n  - {fault: html}\n  - {fault: html, shar: 1}", 4, "'shar' is unknown here"),
         ("faults: [{fault: {htlm: 1}}]", 1, "'htlm' is unknown here"),
         ("faults: [{fault: {html: 1}}]", 1, "'html' takes no value"),

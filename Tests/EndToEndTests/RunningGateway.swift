@@ -63,9 +63,9 @@ final class RunningGateway: Sendable {
         if process.isRunning { process.terminate() }
     }
 
-    /// Stops the gateway (SIGTERM), and returns its exit status.
+    /// Stops the gateway (SIGTERM) if it runs, and returns its exit status.
     func stop() async -> Int32 {
-        process.terminate()
+        if process.isRunning { process.terminate() }
         return await exit.value
     }
 
@@ -119,19 +119,19 @@ final class RunningGateway: Sendable {
         request.setValue(contentType, forHTTPHeaderField: "Content-Type")
         for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
         if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
-        return try await answer(to: request)
+        return try await Self.answer(to: request)
     }
 
     func get(_ path: String, port: Int, method: String = "GET", key: String? = nil) async throws -> Answer {
         var request = URLRequest(url: url(port, path))
         request.httpMethod = method
         if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
-        return try await answer(to: request)
+        return try await Self.answer(to: request)
     }
 
-    /// Purges the cached results of an original transaction.
-    func purge(_ originalTransactionID: String, key: String? = nil) async throws -> Answer {
-        try await get("/v1/cache/transactions/\(originalTransactionID)", port: dataPort, method: "DELETE", key: key)
+    /// Purges the cached results of a transaction.
+    func purge(_ transactionID: String, key: String? = nil) async throws -> Answer {
+        try await get("/v1/cache/transactions/\(transactionID)", port: dataPort, method: "DELETE", key: key)
     }
 
     /// A session for crowds on many connections at once.
@@ -147,8 +147,9 @@ final class RunningGateway: Sendable {
         return components.url ?? URL(filePath: "/")
     }
 
-    private func answer(to request: URLRequest) async throws -> Answer {
-        let (body, response) = try await Self.session.data(for: request)
+    /// Returns the answer of this or of another server.
+    static func answer(to request: URLRequest) async throws -> Answer {
+        let (body, response) = try await session.data(for: request)
         let head = try #require(response as? HTTPURLResponse)
         let headers = head.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
         return Answer(

@@ -51,17 +51,10 @@ struct EvidenceTests {
         #expect(keys[0] == CacheKey(UpstreamRequest(subject: evidence), at: .verifyReceipt, with: nil))
     }
 
-    @Test func `verifyReceipt answers for receipts, and nothing for a lookup`() throws {
-        let evidence = VerificationSubject.signed(VerifiedEvidence(try Self.item()))
-        #expect(try UpstreamAPI(answeringFor: evidence) == .verifyReceipt)
-        let lookup = VerificationSubject.lookup(bundleID: Samples.app, transactionID: "1")
-        #expect(throws: UndecidedReason.upstreamNotConfigured) { try UpstreamAPI(answeringFor: lookup) }
-    }
-
     @Test(arguments: [Mode.auto, .local, .apple]) func `without Apple a lookup stays undecided`(mode: Mode) {
         let assessment = Assessment(
             .lookup(bundleID: Samples.app, transactionID: "1"),
-            for: VerificationRequest(evidence: .appReceipt([]), mode: mode), at: Samples.created,
+            for: VerificationRequest(.transactionID("1"), mode: mode), at: Samples.created,
             policy: FreshnessPolicy(), skew: .zero)
         #expect(assessment.mayHaveChanged && !assessment.isFullyPaid)
         let answer = assessment.withoutUpstream(.upstreamNotConfigured)

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Gateway
+@testable import Caching
 
 struct GenerationsTests {
     @Test func `a value that is found again outlives others`() {

@@ -3,6 +3,7 @@
 
 import Testing
 
+@testable import Caching
 @testable import Gateway
 
 struct InvalidationCountersTests {

@@ -4,7 +4,7 @@
 import ReceiptForge
 import Testing
 
-@testable import Gateway
+@testable import Caching
 
 struct PurgeHistoryTests {
     private func position(_ number: UInt64, history: UInt64 = 0) -> PurgePosition {

@@ -23,7 +23,7 @@ struct RateLimitTests {
         _ = try await gateway.verify(Self.request(quota: 1), at: Samples.created)
         for evidence in [Samples.receipt, [1, 2, 3]] {
             var request = Self.request(quota: 1)
-            request.evidence = .appReceipt(evidence)
+            request.subject = .evidence(.appReceipt(evidence))
             guard case .rateLimited(let admission) = await Self.error(of: request, from: gateway) else {
                 Issue.record("it was admitted")
                 continue

@@ -55,11 +55,12 @@ final class RememberingService: Sendable {
 }
 
 extension VerificationRequest {
-    /// The key of repeated answers: evidence and parameters, without the client.
+    /// The key of repeated answers: subject and parameters, without the client.
     fileprivate var sameness: String {
-        switch evidence {
-        case .appReceipt(let bytes), .transactionReceipt(let bytes): "\(bytes) \(parameters)"
-        case .jws, .signedTransactions: ""
+        switch subject {
+        case .evidence(.appReceipt(let bytes)), .evidence(.transactionReceipt(let bytes)): "\(bytes) \(parameters)"
+        case .evidence(.jws), .evidence(.signedTransactions): ""
+        case .transactionID(let id): "\(id) \(parameters)"
         }
     }
 

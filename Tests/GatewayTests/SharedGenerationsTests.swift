@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Gateway
+@testable import Caching
 
 struct SharedGenerationsTests {
     private static let maximumBytes = 4000

@@ -4,7 +4,7 @@
 import Synchronization
 import Testing
 
-@testable import Gateway
+@testable import Waiting
 
 /// Records the timeouts that fired, by name.
 private final class Bell: Sendable {

@@ -244,9 +244,9 @@ struct UpstreamVerificationTests {
         let fixture = Fixture(sandboxKnows, remembers: true)
         _ = try await fixture.ask(at: 150)
         #expect(try await fixture.ask(at: 151).provenance.cache == .near)
-        try await fixture.invalidation.purge(originalTransactionID: "9")
+        try await fixture.invalidation.purge(transactionID: "9")
         #expect(try await fixture.ask(at: 152).provenance.cache == .near)
-        try await fixture.invalidation.purge(originalTransactionID: "1")
+        try await fixture.invalidation.purge(transactionID: "1")
         #expect(try await fixture.ask(at: 153).provenance.cache == .miss)
         #expect(fixture.events.lines.contains("purged") && fixture.upstream.asked.count == 4)
     }
@@ -260,7 +260,7 @@ struct UpstreamVerificationTests {
         gate.close()
         async let late = fixture.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
         await eventually { gate.waitingCount != 0 }
-        try await fixture.invalidation.purge(originalTransactionID: "1")
+        try await fixture.invalidation.purge(transactionID: "1")
         gate.open()
         #expect(try await late.provenance.source == .apple)
         #expect(try await fixture.ask(.apple, at: 152).provenance.cache == .miss)
@@ -270,7 +270,7 @@ struct UpstreamVerificationTests {
     @Test func `a purge of the receipt's transactions removes account not found`() async throws {
         let fixture = Fixture([.production: [.refusal(.accountNotFound)]])
         _ = try await fixture.ask(at: 150)
-        try await fixture.invalidation.purge(originalTransactionID: "1")
+        try await fixture.invalidation.purge(transactionID: "1")
         #expect(try await fixture.ask(at: 151).provenance.cache == .miss)
     }
 
@@ -283,7 +283,7 @@ struct UpstreamVerificationTests {
         gate.close()
         async let early = fixture.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
         await eventually { gate.waitingCount != 0 }
-        try await fixture.invalidation.purge(originalTransactionID: "1")
+        try await fixture.invalidation.purge(transactionID: "1")
         async let late = fixture.ask(.apple, at: 152)
         await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 3 }
         gate.open()
@@ -398,7 +398,7 @@ struct UpstreamVerificationTests {
     @Test func `a purged body is not passed on`() async throws {
         let fixture = Fixture(sandboxKnows)
         _ = try await fixture.ask(.appleFirst, at: 150)
-        try await fixture.invalidation.purge(originalTransactionID: "1")
+        try await fixture.invalidation.purge(transactionID: "1")
         fixture.upstream.rewrite([.production: [.failure(.tls)]])
         let answer = try await fixture.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)

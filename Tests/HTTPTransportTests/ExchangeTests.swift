@@ -35,6 +35,34 @@ struct ExchangeTests {
         }
     }
 
+    @Test(arguments: [TransportRequest.Method.post, .put])
+    func `a body arrives with its method, its type and its length`(_ method: TransportRequest.Method) async throws {
+        let body = Array(#"{"appAccountToken":"7e3fb204-2d4f-4b0a-9d55-6f4a3c2b1a00"}"#.utf8)
+        try await ScriptedServer.with { request in
+            let fields = [request.requestLine, request.value(of: "Content-Type"), request.value(of: "Content-Length")]
+            return [.answer(request.body == body ? 200 : 400, fields.compactMap(\.self).joined(separator: "\n"))]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let type = TransportHeader(name: "Content-Type", value: "application/json")
+                let response = try await transport.send(
+                    TransportRequest(method, url: server.url("/a"), headers: [type], body: body))
+                let lines = "\(method.rawValue) /a HTTP/1.1\napplication/json\n\(body.count)"
+                #expect(response.status == 200 && String(decoding: response.body, as: UTF8.self) == lines)
+            }
+        }
+    }
+
+    @Test func `a PUT without a body has the length 0`() async throws {
+        try await ScriptedServer.with { request in
+            [.answer(200, request.value(of: "Content-Length") ?? "none")]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let response = try await transport.send(TransportRequest(.put, url: server.url()))
+                #expect(String(decoding: response.body, as: UTF8.self) == "0")
+            }
+        }
+    }
+
     @Test func `only the given and the default fields are sent`() async throws {
         try await ScriptedServer.with { request in
             [.answer(200, request.headerLines.joined(separator: "\n"))]

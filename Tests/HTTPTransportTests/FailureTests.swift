@@ -48,6 +48,24 @@ struct FailureTests {
         }
     }
 
+    /// Of the requests on one kept connection, the server answers the first only.
+    @Test(arguments: [(true, 3), (false, 2)])
+    func `a request that must not be repeated is sent once, on a new connection`(
+        isRepeatable: Bool, requests: Int
+    ) async throws {
+        try await ScriptedServer.with { request in
+            request.requestLine.hasPrefix("GET") ? [.answer()] : [.close]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                _ = try await transport.send(TransportRequest(.get, url: server.url()))
+                var write = TransportRequest(.put, url: server.url(), body: [1])
+                write.isRepeatable = isRepeatable
+                await #expect(throws: TransportError.reset) { try await transport.send(write) }
+                #expect(server.count(of: .request) == requests && server.count(of: .accepted) == 2)
+            }
+        }
+    }
+
     @Test(arguments: faults.filter { $0.error == .reset })
     func `a connection that ends too early does so over TLS too`(_ fault: Fault) async throws {
         try await ScriptedServer.with(tls: Authorities.localhost) { _ in

@@ -90,6 +90,44 @@ struct AppleCommandTests {
         }
     }
 
+    @Test func `the key of a corpus is written once and named for a clients file`() async throws {
+        try await withFolder {
+            try await CorpusWriter(directory: folder.path).write(Corpus(seed: 3, genuineReceipts: 1))
+            let (first, second) = (try APIKeyFile(folder: folder.path), try APIKeyFile(folder: folder.path))
+            #expect(first.path == second.path && first.path.hasSuffix("/AuthKey_\(first.key.keyID).p8"))
+            #expect(first.clientsFileLines == second.clientsFileLines)
+            #expect(first.clientsFileLines.hasPrefix("server_api:\n  issuer_id: \(first.key.issuerID)\n"))
+            #expect(first.clientsFileLines.hasSuffix("  private_key_file: \(first.path)\n"))
+            #expect(try text(of: first.key.fileName) == first.key.privateKeyPEM)
+            let key = try FileManager.default.attributesOfItem(atPath: first.path)
+            #expect(key[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test func `the Server API answers about customers that were ordered`() async throws {
+        try await withFolder {
+            try await CorpusWriter(directory: folder.path).write(Corpus(seed: 3, genuineReceipts: 1))
+            let options = ["--pki", folder.path, "--customers", "2", "--customers-app", "com.example.a"]
+            let apple = try await AppleCommand.parse(options).start()
+            let id = AppleSimulator.transactionID(ofCustomer: 1)
+            var request = URLRequest(
+                url: try #require(URL(string: "\(apple.productionBaseURL)/inApps/v1/transactions/\(id)")))
+            let now = UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
+            let token = try ForgedAPIKey(corpusDirectory: folder.path).token(bundleID: "com.example.a", issuedAt: now)
+            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+            let answer = String(decoding: try await URLSession.shared.data(for: request).0, as: UTF8.self)
+            await apple.stop()
+            #expect(answer.hasPrefix("{\"signedTransactionInfo\":\"ey"))
+        }
+    }
+
+    @Test(arguments: [
+        ["--customers", "-1"], ["--customers", "10000001"], ["--customers-environment", "xcode"],
+    ])
+    func `impossible customers are refused`(options: [String]) {
+        #expect(throws: (any Error).self) { try AppleCommand.parse(options) }
+    }
+
     @Test(arguments: [["--production-port", "65536"], ["--sandbox-port", "-1"], ["--port", "1"]])
     func `what cannot be listened on is refused`(options: [String]) {
         #expect(throws: (any Error).self) { try AppleCommand.parse(options) }

@@ -15,12 +15,15 @@ final class ChildProcess: Sendable {
 
     /// Starts a program. It reads nothing, appends both outputs to a file, blocks and ignores no signal, and inherits
     /// no descriptor.
+    /// - Parameter environment: variables added to those of this process.
     /// - Throws: `POSIXError` from the system.
-    init(_ executable: URL, _ arguments: [String], folder: URL, output: URL) throws {
+    init(
+        _ executable: URL, _ arguments: [String], environment: [String: String] = [:], folder: URL, output: URL
+    ) throws {
         var actions = unsafe posix_spawn_file_actions_t(), attributes = posix_spawnattr_t()
         var none = sigset_t(), all = sigset_t(), id: pid_t = 0
         let bound = Self.descriptorBound
-        let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
+        let environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
         // SAFETY: each call gets values that live until after it; the system copies what it keeps.
         let error = unsafe Self.withStrings(["env", "-C", folder.path, executable.path] + arguments) { arguments in
             unsafe Self.withStrings(environment) { environment in

@@ -36,18 +36,23 @@ public final class RealServer: Sendable {
     public let folder: URL
     private let executable: URL
     private let arguments: [String]
+    private let environment: [String: String]
     private let process = Mutex<ChildProcess?>(nil)
 
     /// Starts a server and waits until it accepts connections at `port`.
-    /// - Parameter arguments: returns the arguments for the port and the server's folder.
+    /// - Parameters:
+    ///   - environment: variables added to those of this process.
+    ///   - arguments: returns the arguments for the port and the server's folder.
     public init(
-        _ name: String, port: Int? = nil, arguments: (_ port: Int, _ folder: URL) throws -> [String]
+        _ name: String, port: Int? = nil, environment: [String: String] = [:],
+        arguments: (_ port: Int, _ folder: URL) throws -> [String]
     ) async throws {
         self.port = try port ?? Loopback.freePort()
         executable = try Self.find(name)
         folder = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         self.arguments = try arguments(self.port, folder)
+        self.environment = environment
         try await start()
     }
 
@@ -58,7 +63,8 @@ public final class RealServer: Sendable {
     /// Starts it, also after it was killed, and waits until it accepts connections.
     public func start() async throws {
         let log = folder.appending(path: "output.log")
-        let process = try ChildProcess(executable, arguments, folder: folder, output: log)
+        let process = try ChildProcess(
+            executable, arguments, environment: environment, folder: folder, output: log)
         self.process.withLock { $0 = process }
         let end = ContinuousClock.now + .seconds(20)
         while !Loopback.accepts(port) {
@@ -103,9 +109,13 @@ public final class RealServer: Sendable {
 
 extension RealServer {
     /// Starts a Redis that keeps nothing on disk.
-    /// - Parameter options: further directives, such as `["--maxmemory", "4mb"]`.
-    public static func redis(port: Int? = nil, _ options: [String] = []) async throws -> RealServer {
-        try await RealServer("redis-server", port: port) { port, folder in
+    /// - Parameters:
+    ///   - options: further directives, such as `["--maxmemory", "4mb"]`.
+    ///   - environment: variables of its own, such as `LD_PRELOAD`.
+    public static func redis(
+        port: Int? = nil, _ options: [String] = [], environment: [String: String] = [:]
+    ) async throws -> RealServer {
+        try await RealServer("redis-server", port: port, environment: environment) { port, folder in
             [
                 "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.path,
                 // By default a copy for a replica, or for redis-cli --rdb, waits five seconds for further replicas.

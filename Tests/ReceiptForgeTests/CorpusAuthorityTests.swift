@@ -3,6 +3,8 @@
 
 import FoundationEssentials
 import ReceiptForge
+import Receipts
+import SignedPayloads
 import Testing
 
 /// Tests that the keys of a corpus are recreated from its folder.
@@ -44,9 +46,51 @@ struct CorpusAuthorityTests {
     @Test func `a seed of another root is refused`() async throws {
         try await withCorpus {
             try put("{\"seed\": 1}", in: "pki.json")
-            #expect(throws: CorpusAuthorityError.signedByAnother(directory: folder.path)) {
+            #expect(throws: CorpusAuthorityError.signedByAnother(directory: folder.path, file: "root.pem")) {
                 try ForgedPKI(corpusDirectory: folder.path)
             }
+        }
+    }
+
+    @Test func `the authority of signed data has the root in the folder`() async throws {
+        try await withCorpus {
+            let pki = try TransactionPKI(corpusDirectory: folder.path)
+            let text = try String(contentsOf: folder.appending(path: "jws-root.pem"), encoding: .utf8)
+            #expect(pki.root.pem == text)
+            let anchor = try TrustAnchor(der: pki.root.der, environments: [.sandbox])
+            let verifier = ReceiptVerifier(trustStore: TrustStore(anchors: [anchor]))
+            let now = TransactionContents.signedByDefault
+            #expect(
+                try verifier.verifyTransaction(pki.jws(TransactionContents()), at: now).transactionID.isEmpty == false)
+        }
+    }
+
+    @Test(arguments: [
+        "", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", TransactionPKI(seed: 99).root.pem,
+    ])
+    func `a root of signed data from elsewhere is refused`(text: String) async throws {
+        try await withCorpus {
+            try put(text, in: "jws-root.pem")
+            #expect(throws: CorpusAuthorityError.signedByAnother(directory: folder.path, file: "jws-root.pem")) {
+                try TransactionPKI(corpusDirectory: folder.path)
+            }
+        }
+    }
+
+    @Test func `the Server API key follows from the corpus`() async throws {
+        try await withCorpus {
+            let (one, other) = (
+                try ForgedAPIKey(corpusDirectory: folder.path), try ForgedAPIKey(corpusDirectory: folder.path)
+            )
+            #expect(one.privateKeyPEM == other.privateKeyPEM && one.keyID == other.keyID)
+            #expect(one.keyID.count == 10 && UUID(uuidString: one.issuerID) != nil)
+            let message = Array("message".utf8)
+            let token = one.token(header: "{}", claims: "{}").split(separator: ".")
+            let signature = try Base64.decode(
+                String(token[2]).replacing("-", with: "+").replacing("_", with: "/") + "==")
+            let input = Array("\(token[0]).\(token[1])".utf8)
+            #expect(other.isValid(signature, over: input) && !other.isValid(signature, over: message))
+            #expect(!ForgedAPIKey(seed: 99).isValid(signature, over: input) && !other.isValid([], over: input))
         }
     }
 }

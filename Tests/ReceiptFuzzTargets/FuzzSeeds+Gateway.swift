@@ -106,11 +106,14 @@
 
         private static var stored: [(String, [UInt8])] {
             let asked = Timestamp(millisecondsSince1970: 1_790_000_000_000)
-            let results: [UpstreamResult] = [.accountNotFound, .unanswered(.upstreamDisagrees), .answered(answer)]
+            let results: [UpstreamResult] = [
+                .accountNotFound, .unanswered(.upstreamDisagrees), .answered(answer), .unknownTransaction(.idInvalid),
+                .alias(TransactionAlias(originalTransactionID: "1", environment: .sandbox)),
+            ]
             let values = results.compactMap { result in
                 let known = CachedResult(
                     result, fetchedAt: asked, freshUntil: asked.advanced(by: .seconds(60)), took: .milliseconds(250))
-                return StoredResult(known: known, retention: .seconds(3600)).bytes
+                return StoredResult(known: known, retention: FreshnessPolicy().retention(of: known)).bytes
             }
             let note = #"{"deprecation_ms":1,"sunset_ms":2,"links":[{"rel":"sunset","href":"https://a.example/"}]}"#
             let sealed = [0, 1, 5] + Array("2026a".utf8) + [UInt8](repeating: 7, count: 40)
@@ -123,11 +126,12 @@
             var transaction = Transaction(productID: "p", transactionID: "1")
             transaction.expiresDate = Timestamp(millisecondsSince1970: 1_790_000_000_000)
             (transaction.ownership, transaction.isTrialPeriod) = (.purchased, false)
+            transaction.productType = .autoRenewableSubscription
             var renewal = Renewal(originalTransactionID: "1")
             (renewal.willRenew, renewal.expirationIntent) = (true, .billingError)
             return UpstreamAnswer(
                 environment: .sandbox, bundleID: "com.example.f", transactions: [transaction], renewals: [renewal],
-                latestReceipt: nil, body: Array(#"{"status":0}"#.utf8))
+                latestReceipt: nil, body: Array(#"{"status":0}"#.utf8), revision: "1_2")
         }
     }
 #endif

@@ -12,7 +12,7 @@
         /// The names and inputs.
         public static var all: [(name: String, input: [UInt8])] {
             texts + dates + containers + payloads + certificates + changes + transactionReceipts
-                + signedData + gateway
+                + signedData + gateway + serverAPI
         }
 
         private static var texts: [(String, [UInt8])] {

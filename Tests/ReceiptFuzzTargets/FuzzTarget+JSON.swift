@@ -49,7 +49,7 @@
             do {
                 let body = try VerifyRequestBody(decoding: bytes.span)
                 let json = try? JSONValue(parsing: bytes)
-                let (name, texts) = body.evidence.parts
+                let (name, texts) = body.subject.parts
                 try expect(json?[name] != nil, "a request that is read, and is no JSON with evidence")
                 let isInside = texts.allSatisfy { $0.range.upperBound < bytes.count }
                 try expect(isInside, "evidence beyond the end of the request")
@@ -88,10 +88,11 @@
         }
     }
 
-    extension VerifyRequestBody.EvidenceTexts {
+    extension VerifyRequestBody.SubjectTexts {
         /// The name of the field that every such body has, and all texts.
         fileprivate var parts: (name: String, texts: [JSONText]) {
             switch self {
+            case .transactionID: ("transaction_id", [])
             case .receipt(let text): ("receipt", [text])
             case .signedTransactions(let texts):
                 (

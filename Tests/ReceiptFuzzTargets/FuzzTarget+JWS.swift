@@ -79,7 +79,7 @@
     }
 
     extension SignedPayload {
-        fileprivate var jws: VerifiedJWS {
+        var jws: VerifiedJWS {
             switch self {
             case .transaction(let read): read.jws
             case .renewalInfo(let read): read.jws

@@ -46,6 +46,7 @@
         public static func prepare() {
             _ = Genuine.contents
             _ = GenuineJWS.identities
+            _ = ServerAPIForge.bodies
         }
 
         /// The first byte chooses a receipt; each four bytes after it change the receipt.

@@ -51,6 +51,10 @@
         case transactionReceipt
         /// Signed data of StoreKit 2.
         case jws
+        /// Paths and queries of calls to the App Store Server API, from clients of the proxy.
+        case serverAPICall
+        /// Replies of the App Store Server API.
+        case serverAPIReply
 
         /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
@@ -80,6 +84,8 @@
             case .form: try checkForm(bytes)
             case .transactionReceipt: try checkTransactionReceipt(bytes)
             case .jws: try checkJWS(bytes)
+            case .serverAPICall: try checkServerAPICall(bytes)
+            case .serverAPIReply: try checkServerAPIReply(bytes)
             }
         }
 

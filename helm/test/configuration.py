@@ -37,6 +37,13 @@ clients:
     apps: "*"
     keys: [{id: rgk_6efe2064ddcafe47, hash: hmac-sha256:%s}]
 """ % ("0" * 64)
+# With a file of `secrets.apps`.
+SERVER_API = """\
+server_api:
+  issuer_id: 57246542-96fe-1a63-e053-0824d011072a
+  key_id: 2X9R4HXF34
+  private_key_file: /run/secrets/receipt-gateway/apps/AuthKey_2X9R4HXF34.p8
+"""
 
 
 def run(report: Report, binary: Path) -> None:
@@ -91,6 +98,7 @@ class Pod:
         self.folder = folder
         spec = rendered.only("Deployment")["spec"]["template"]["spec"]
         container = spec["containers"][0]
+        self.has_apps = any(volume["name"] == "secret-apps" for volume in spec["volumes"])
         self.arguments = container["args"]
         for mount in container["volumeMounts"]:
             self._mount(mount["mountPath"], next(v for v in spec["volumes"] if v["name"] == mount["name"]), rendered)
@@ -122,7 +130,7 @@ class Pod:
 
     def _files(self, volume: dict, rendered: Rendered) -> dict[str, str]:
         if "secret" in volume:
-            return SECRETS
+            return SECRETS | ({"clients.yaml": CLIENTS + SERVER_API} if self.has_apps else {})
         own = rendered.only("ConfigMap")
         if volume.get("configMap", {}).get("name") == own["metadata"]["name"]:
             return own["data"]
@@ -159,6 +167,11 @@ def _certificate() -> tuple[str, str]:
         return key.read_text(), certificate.read_text()
 
 
+def _private_key() -> str:
+    command = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 KEY, CERTIFICATE = _certificate()
 
 # Each key of the chart's Secrets, with a valid value.
@@ -172,4 +185,5 @@ SECRETS = {
     "ca.crt": CERTIFICATE,
     "tls.crt": CERTIFICATE,
     "tls.key": KEY,
+    "AuthKey_2X9R4HXF34.p8": _private_key(),
 }

@@ -4,7 +4,7 @@
 package import ReceiptForge
 package import Receipts
 
-/// Servers that behave like Apple's verifyReceipt, faults included, on the loopback interface.
+/// Servers that behave like Apple's verifyReceipt and App Store Server API, faults included, on the loopback interface.
 ///
 /// ```swift
 /// let pki = ForgedPKI(seed: 1)
@@ -17,6 +17,10 @@ package final class AppleSimulator: Sendable {
     package struct Configuration: Sendable {
         /// Signs genuine receipts, in addition to Apple's own, and the latest receipts in answers.
         package var pki: ForgedPKI
+        /// Signs transactions, renewal infos and app transactions.
+        package var transactionPKI: TransactionPKI
+        /// The keys whose tokens the Server API accepts.
+        package var serverAPIKeys: [ServerAPIKey]
         package var scenario = Scenario.healthy
         /// The ports; 0 for any free one.
         package var productionPort = 0, sandboxPort = 0
@@ -25,13 +29,20 @@ package final class AppleSimulator: Sendable {
         /// The clock for the dates in answers and the phases of scenarios; latencies take real time.
         package var now: @Sendable () -> Timestamp = Timestamp.now
 
+        /// Creates a configuration whose other keys follow from the seed of `pki`.
         package init(pki: ForgedPKI) {
             self.pki = pki
+            transactionPKI = TransactionPKI(seed: pki.seed)
+            serverAPIKeys = [ServerAPIKey(ForgedAPIKey(seed: pki.seed))]
         }
     }
 
+    /// The URLs of verifyReceipt.
     package let productionURL: String
     package let sandboxURL: String
+    /// The URLs below which the App Store Server API has its paths.
+    package var productionBaseURL: String { String(productionURL.dropLast("/verifyReceipt".count)) }
+    package var sandboxBaseURL: String { String(sandboxURL.dropLast("/verifyReceipt".count)) }
     private let store: SimulatedStore
     private let listeners: [Listener]
     private let connections: Connections
@@ -48,7 +59,8 @@ package final class AppleSimulator: Sendable {
     package static func start(_ configuration: Configuration) async throws(SimulatorError) -> AppleSimulator {
         let limits = SimulatorLimits()
         let store = try SimulatedStore(
-            pki: configuration.pki, scenario: configuration.scenario, limits: limits, now: configuration.now)
+            pki: configuration.pki, transactionPKI: configuration.transactionPKI, keys: configuration.serverAPIKeys,
+            scenario: configuration.scenario, limits: limits, now: configuration.now)
         let tls = try configuration.tls.map(TLSContexts.init)
         let connections = Connections(maximumConnections: limits.maximumConnections)
         let production = try await Listener.start(
@@ -63,13 +75,30 @@ package final class AppleSimulator: Sendable {
         }
     }
 
-    package var stats: Stats { store.stats.stats }
+    package var stats: Stats { store.statsWithServerAPI }
 
     package var statsDetails: StatsDetails { store.stats.details }
 
     /// Replaces the current scenario, from its beginning.
     package func play(_ scenario: Scenario) {
         store.play(scenario)
+    }
+
+    /// Adds customers whose purchases follow from their numbers (see `transactionID(ofCustomer:first:)`).
+    ///
+    /// - Parameter first: the first transaction ID; nil for 2000001000000000.
+    package func addCustomers(
+        _ count: Int, ofApp bundleID: String, at endpoint: Endpoint, first: Int64? = nil
+    ) throws(ControlError) {
+        let app = AppInStore(bundleID: bundleID, endpoint: endpoint)
+        let now = UTCDate(store.controlContext(at: endpoint).now)
+        try store.customers.add(
+            Population(app: app, count: Int64(count), firstTransactionID: first, at: now, limits: store.limits))
+    }
+
+    /// Returns the original transaction ID of a customer of a population, counted from 0.
+    package static func transactionID(ofCustomer number: Int, first: Int64? = nil) -> String {
+        String((first ?? Population.defaultFirstTransactionID) + Int64(number) * Population.stride)
     }
 
     /// Closes all connections, answered or not, and both servers.

@@ -15,6 +15,22 @@ struct SimulatorLimits: Hashable, Sendable {
     var maximumDistinctReceipts = 1 << 20
     /// The maximum number of periods that a story adds to a subscription; the newest are kept.
     var maximumAddedPeriods: Int64 = 12
+    /// The maximum number of customers that are kept: those of evidence, and those of populations that were asked about.
+    var maximumAccounts = 100_000
+    var maximumPopulations = 100
+    /// The maximum number of customers of one population.
+    var maximumPopulation: Int64 = 10_000_000
+    /// The maximum pieces of evidence in one `PUT /accounts`.
+    var maximumEvidence = 10_000
+    var maximumMassExtensions = 100
+    /// The maximum number of test notifications that are kept; the newest are.
+    var maximumTestNotifications = 1000
+    /// The maximum number of apps and operations whose calls of the Server API are counted.
+    var maximumQuotas = 1000
+    /// The maximum bytes of a bearer token.
+    var maximumTokenBytes = 4096
+    /// The maximum bytes of signed data that is kept to be sent again.
+    var maximumSignedBytes = 128 << 20
     /// The maximum latency, and the time for which a client without an answer is held.
     var maximumWait: Duration = .seconds(600)
 }

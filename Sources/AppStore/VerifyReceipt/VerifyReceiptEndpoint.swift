@@ -68,24 +68,9 @@ package struct VerifyReceiptRequest: Sendable {
 
     /// Returns true if a text must not be shown: it has 8 consecutive bytes of the receipt's base64 or the secret.
     package func isEchoed(in text: String) -> Bool {
-        var words: Set<UInt64> = []
-        Self.forEachWord(of: Array(text.utf8)) { words.insert($0) }
-        var isEchoed = false
         var base64: [UInt8] = []
         Base64.append(encoding: receipt, to: &base64)
-        for sent in [base64, Array((sharedSecret?.exposed ?? "").utf8)] where !words.isEmpty {
-            Self.forEachWord(of: sent) { isEchoed = isEchoed || words.contains($0) }
-        }
-        return isEchoed
-    }
-
-    /// Calls `body` with each eight consecutive bytes, as a number.
-    private static func forEachWord(of bytes: [UInt8], _ body: (UInt64) -> Void) {
-        var word: UInt64 = 0
-        for (index, byte) in bytes.enumerated() {
-            word = word << 8 | UInt64(byte)
-            if index >= 7 { body(word) }
-        }
+        return Echo.isContained(in: text, of: [base64, Array((sharedSecret?.exposed ?? "").utf8)])
     }
 }
 

@@ -45,7 +45,9 @@ struct VerifyReceiptLog: Sendable {
     private func metadata(
         _ endpoint: UpstreamEndpoint, _ head: ReplyHead?, _ request: VerifyReceiptRequest
     ) -> Logger.Metadata {
-        var metadata: Logger.Metadata = ["upstream": "\(endpoint.environment.rawValue)"]
+        var metadata: Logger.Metadata = [
+            "api": "\(endpoint.api.rawValue)", "upstream": "\(endpoint.environment.rawValue)",
+        ]
         guard let head else { return metadata }
         metadata["http_status"] = .stringConvertible(head.httpStatus)
         metadata["correlation_key"] = head.correlationKey.map { quoted($0, request) }

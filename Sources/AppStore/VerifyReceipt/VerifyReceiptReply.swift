@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 package import HTTPTransport
 internal import JSON
 package import Receipts
@@ -60,12 +61,24 @@ extension VerifyReceiptReply {
 }
 
 extension ReplyHead {
+    /// The pause after 429: Apple's, or some seconds.
+    var pauseAfterThrottling: Duration { retryAfter ?? .seconds(5) }
+
+    /// The pause that Apple requests with 503 (RFC 9110 §15.6.4); nil if it requests none.
+    var pauseWhileUnavailable: Duration? {
+        guard httpStatus == 503, let retryAfter, retryAfter > .zero else { return nil }
+        return retryAfter
+    }
+
     init(_ answer: TransportResponse, at now: Timestamp) {
         httpStatus = answer.status
         correlationKey = answer.headers.values(of: "x-apple-jingle-correlation-key").first.flatMap(Self.harmless)
-        retryAfter = RetryAfter.duration(answer.headers.values(of: "Retry-After"), now: now)
         announcements = EndpointAnnouncements(now: now, values: answer.headers.values(of:))
-        date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }
+        let date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }
+        self.date = date
+        // `Retry-After` is in Apple's time. `Date` has whole seconds: it counts if this node's clock is clearly wrong.
+        let isWrong = date.map { $0.duration(to: now).magnitude > Self.maximumDateDifference } ?? false
+        retryAfter = RetryAfter.duration(answer.headers.values(of: "Retry-After"), now: isWrong ? date ?? now : now)
         took = answer.took
     }
 
@@ -75,6 +88,7 @@ extension ReplyHead {
     }
 
     private static let maximumCorrelationKeyBytes = 64
+    private static let maximumDateDifference: Duration = .seconds(10)
 }
 
 /// The reason why a body is not a usable answer of Apple, as in outages or from proxies. Holds no byte of the body.

@@ -8,15 +8,10 @@ internal import Receipts
 package import Secrets
 
 package struct VerifyReceiptUpstream: Upstream {
-    /// Makes one request, and adds it to the log and traces.
-    package typealias RequestTracer =
-        @Sendable (UpstreamEndpoint, _ request: () async -> UpstreamResponse) async -> UpstreamResponse
-
     private let production: VerifyReceiptEndpoint
     private let sandbox: VerifyReceiptEndpoint
     private let secrets: @Sendable (String?) -> Secret?
-    private let lifecycle: UpstreamLifecycle
-    private let fleetState: any FleetState
+    private let recorder: LifecycleRecorder
     private let log: VerifyReceiptLog
     private let follow: RequestTracer
 
@@ -32,8 +27,7 @@ package struct VerifyReceiptUpstream: Upstream {
         self.production = production
         self.sandbox = sandbox
         self.secrets = secrets
-        self.lifecycle = lifecycle
-        self.fleetState = fleetState
+        recorder = LifecycleRecorder(lifecycle: lifecycle, fleetState: fleetState)
         log = VerifyReceiptLog(logger: logger)
         self.follow = follow
     }
@@ -51,40 +45,31 @@ package struct VerifyReceiptUpstream: Upstream {
             receipt: receipt,
             sharedSecret: request.sentSecret ?? secret(forApp: request.subject.bundleID),
             excludesOldTransactions: request.options.excludesOldTransactions)
-        return await follow(endpoint) { await exchange(request, endpoint, deadline: deadline) }
+        var response = UpstreamResponse(.failure(.stopping))
+        await follow(endpoint, "POST") {
+            let httpStatus: Int?
+            (response, httpStatus) = await exchange(request, endpoint, deadline: deadline)
+            return RequestSummary(UpstreamOutcome(response.reply), httpStatus: httpStatus)
+        }
+        return response
     }
 
     private func exchange(
         _ request: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
-    ) async -> UpstreamResponse {
+    ) async -> (UpstreamResponse, httpStatus: Int?) {
         do throws(VerifyReceiptFailure) {
             let server = endpoint.environment == .production ? production : sandbox
             let reply = try await server.send(request, deadline: deadline)
-            record(reply.head, of: endpoint)
+            recorder.record(reply.head, of: endpoint)
             log.answered(reply, to: request, endpoint)
-            return UpstreamResponse(
-                UpstreamReply(reply.response, from: endpoint.environment), status: reply.response.status.code,
-                httpStatus: reply.head.httpStatus)
+            let response = UpstreamResponse(
+                UpstreamReply(reply.response, from: endpoint.environment), status: reply.response.status.code)
+            return (response, reply.head.httpStatus)
         } catch {
-            if let head = error.head { record(head, of: endpoint) }
+            if let head = error.head { recorder.record(head, of: endpoint) }
             log.failed(error, about: request, endpoint)
-            return UpstreamResponse(UpstreamReply(error), httpStatus: error.head?.httpStatus)
+            return (UpstreamResponse(UpstreamReply(error)), error.head?.httpStatus)
         }
-    }
-
-    private func record(_ head: ReplyHead, of endpoint: UpstreamEndpoint) {
-        let announcements = head.announcements
-        let dates = LifecycleDates(
-            // Deprecated already, without a date: an early date. Not the second 0, which means in the metrics that an
-            // endpoint is not deprecated.
-            deprecation: announcements.deprecation.map { deprecation in
-                switch deprecation {
-                case .dated(let date): date
-                case .undated: Timestamp(millisecondsSince1970: 1000)
-                }
-            }, sunset: announcements.sunset)
-        guard lifecycle.record(dates, links: announcements.links, of: endpoint) else { return }
-        fleetState.publish(.lifecycle(dates, links: announcements.links), of: endpoint)
     }
 }
 
@@ -140,21 +125,11 @@ extension UpstreamReply {
     init(_ failure: VerifyReceiptFailure) {
         switch failure {
         case .transport(let error): self = .failure(UpstreamFailure(error))
-        case .throttled(let head): self = .throttled(head.retryAfter ?? Self.pauseIfApplesIsUnknown)
+        case .throttled(let head): self = .throttled(head.pauseAfterThrottling)
         case .serverError(let head): self = head.pauseWhileUnavailable.map(Self.throttled) ?? .failure(.serverError)
         case .unexpectedStatus: self = .failure(.requestRefused)
         case .unusable: self = .failure(.unusableAnswer)
         }
-    }
-
-    private static let pauseIfApplesIsUnknown: Duration = .seconds(5)
-}
-
-extension ReplyHead {
-    /// The pause that Apple requests with 503 (RFC 9110 §15.6.4); nil if it requests none.
-    fileprivate var pauseWhileUnavailable: Duration? {
-        guard httpStatus == 503, let retryAfter, retryAfter > .zero else { return nil }
-        return retryAfter
     }
 }
 

@@ -28,9 +28,13 @@ package struct RequestCharging: Sendable {
     package func requestClient(
         of client: Client, asking options: VerificationOptions, in context: RequestContext
     ) -> RequestClient {
-        requestClient(of: client, under: client.limits.policies, in: context) {
+        var charged = requestClient(of: client, under: client.limits.policies, in: context) {
             client.charges(for: options, from: address(of: context))
         }
+        guard options.isLookup else { return charged }
+        charged.unknownIDs = client.chargeForUnknownID
+        charged.onUnknownIDs = { record($0, under: [], in: context) }
+        return charged
     }
 
     /// Returns the client of a request that was not read: only the limits that do not depend on the app.

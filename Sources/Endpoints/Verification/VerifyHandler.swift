@@ -105,18 +105,23 @@ package final class VerifyHandler: Sendable {
         }
     }
 
-    /// Reads a body. One that names an app of other clients is treated as unreadable.
+    /// Reads a body. One that names an app of other clients, or a transaction that Apple cannot be asked about, is
+    /// treated as unreadable.
     private func read(_ body: ReservedBody, _ call: Call, for client: RequestClient) throws -> VerifyInput {
         let input = try call.endpoint.read(body.bytes)
-        if case .request(let request) = input { try request.options.checkExpectedApp(for: client) }
-        return input
+        guard case .request(let request) = input else { return input }
+        try request.options.checkExpectedApp(for: client)
+        guard case .transactionID = request.subject else { return input }
+        var lookup = request
+        lookup.options.expectations.bundleID = try verification.app(ofLookup: request.options, by: client)
+        return .request(lookup)
     }
 
     /// Decides on a request that was admitted as cached, and whose cached answer has expired since.
     private func verifyExpired(
         _ client: RequestClient, _ body: ReservedBody, _ key: NearCache.Key?, _ call: Call
     ) throws -> Progress {
-        switch try call.endpoint.read(body.bytes) {
+        switch try read(body, call, for: client) {
         case .reply(let reply): return .done(announcing(reply, from: nil, call))
         case .request(var request):
             request.client = client
@@ -131,7 +136,7 @@ package final class VerifyHandler: Sendable {
         if let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) {
             return .done(try answerCached(known, to: request.client, call))
         }
-        let (options, kind) = (request.options, request.evidence.kind)
+        let (options, kind) = (request.options, request.subject.kind)
         return try verification.answer(request, at: call.now).map {
             self.answerNew($0, to: options, about: kind, key, call)
         }
@@ -139,7 +144,7 @@ package final class VerifyHandler: Sendable {
 
     /// Returns a newly computed answer, and stores it.
     private func answerNew(
-        _ answer: Answer, to options: VerificationOptions, about kind: EvidenceKind, _ key: NearCache.Key?,
+        _ answer: Answer, to options: VerificationOptions, about kind: RequestSubject.Kind, _ key: NearCache.Key?,
         _ call: Call
     ) -> Reply {
         let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
@@ -183,10 +188,10 @@ extension ReservedBody {
     fileprivate func hold(_ request: inout VerificationRequest, _ key: NearCache.Key?) -> NearCache.Key? {
         guard let reservation else { return key?.kept }
         request.reservation = reservation
-        let evidenceBytes = request.evidence.byteCount
-        if let kept = key?.kept, reservation.resize(to: evidenceBytes + kept.byteCount) { return kept }
+        let subjectBytes = request.subject.byteCount
+        if let kept = key?.kept, reservation.resize(to: subjectBytes + kept.byteCount) { return kept }
         // Base64 is never shorter than the bytes it encodes, so this is no more than was reserved.
-        _ = reservation.resize(to: min(evidenceBytes, reservation.bytes))
+        _ = reservation.resize(to: min(subjectBytes, reservation.bytes))
         return nil
     }
 }

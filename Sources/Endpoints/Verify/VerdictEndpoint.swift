@@ -8,7 +8,7 @@ internal import JSON
 package import NIOCore
 package import Receipts
 
-/// `POST /v1/verify`: a receipt or signed transactions, and one verdict.
+/// `POST /v1/verify`: a receipt, signed transactions or a transaction ID, and one verdict.
 package struct VerdictEndpoint: VerifyEndpoint {
     package init() {}
 
@@ -22,26 +22,26 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package func read(_ body: ByteBuffer) throws -> VerifyInput {
         let bytes = body.readableBytesUInt8Span
         let fields = try VerifyRequestBody(decoding: bytes)
-        var request = VerificationRequest(evidence: try evidence(fields.evidence, in: bytes))
-        request.options = fields.options
-        request.options.itemCount = request.evidence.itemCount
+        var request = VerificationRequest(try subject(fields.subject, in: bytes), options: fields.options)
         request.options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
             try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
         }
         return .request(request)
     }
 
-    private func evidence(_ texts: VerifyRequestBody.EvidenceTexts, in bytes: Span<UInt8>) throws -> Evidence {
+    private func subject(_ texts: VerifyRequestBody.SubjectTexts, in bytes: Span<UInt8>) throws -> RequestSubject {
         switch texts {
-        case .receipt(let text): return try receipt(text, in: bytes)
+        case .transactionID(let id): return .transactionID(id)
+        case .receipt(let text): return .evidence(try receipt(text, in: bytes))
         case .signedTransactions(let texts):
             let reader = JSONReader(bytes)
-            return .signedTransactions(
-                SignedTransactions(
-                    try texts.transactions.map { try reader.unescaped($0) },
-                    renewalInfos: try texts.renewalInfos.map { try reader.unescaped($0) },
-                    appTransaction: try texts.appTransaction.map { try reader.unescaped($0) },
-                    acceptsPart: texts.acceptsPart))
+            return .evidence(
+                .signedTransactions(
+                    SignedTransactions(
+                        try texts.transactions.map { try reader.unescaped($0) },
+                        renewalInfos: try texts.renewalInfos.map { try reader.unescaped($0) },
+                        appTransaction: try texts.appTransaction.map { try reader.unescaped($0) },
+                        acceptsPart: texts.acceptsPart)))
         }
     }
 
@@ -71,7 +71,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
         Replies(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
     }
 
-    /// Only answers from Apple announce the end: receipts are verified after that day too.
+    /// Only answers from `verifyReceipt` announce its end: receipts are verified after that day too.
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { source == .apple }
 }
 

@@ -9,16 +9,18 @@ internal import Receipts
 
 /// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.
 struct VerifyRequestBody: Sendable {
-    /// `receipt` or the signed transactions, left in the body.
-    private(set) var evidence = EvidenceTexts.receipt(JSONText(range: 0..<0, isEscaped: false))
+    /// `receipt` or the signed transactions, left in the body, or an ID.
+    private(set) var subject = SubjectTexts.receipt(JSONText(range: 0..<0, isEscaped: false))
     /// `device_identifier`: the expected device, as sent.
     private(set) var deviceIdentifier: JSONText?
     /// The other fields.
     private(set) var options = VerificationOptions()
-    private var fields = EvidenceFields()
+    private var fields = SubjectFields()
 
-    /// The evidence of a body: exactly one of these.
-    enum EvidenceTexts: Sendable {
+    /// The subject of a body: exactly one of these.
+    enum SubjectTexts: Sendable {
+        /// An ID instead of evidence.
+        case transactionID(String)
         /// The base64 of an app receipt or a transaction receipt, or one JWS.
         case receipt(JSONText)
         case signedTransactions(SignedTexts)
@@ -39,6 +41,7 @@ struct VerifyRequestBody: Sendable {
         case signedRenewalInfos = "signed_renewal_infos"
         case appTransaction = "app_transaction"
         case partial
+        case transactionID = "transaction_id"
         case bundleID = "bundle_id"
         case mode
         case maximumAge = "max_age"
@@ -58,16 +61,26 @@ struct VerifyRequestBody: Sendable {
     }
 }
 
-/// The fields of a body that hold evidence, as far as they were read.
-private struct EvidenceFields: Sendable {
+/// The fields of a body that hold its subject, as far as they were read.
+private struct SubjectFields: Sendable {
     var receipt: JSONText?
     var transactions: [JSONText]?
     var renewalInfos: [JSONText]?
     var appTransaction: JSONText?
     var partial: Bool?
+    var transactionID: String?
 
-    /// - Throws: `JSONFault` unless there is evidence of exactly one kind, with the fields that belong to it.
-    func evidence(at position: Int) throws(JSONFault) -> VerifyRequestBody.EvidenceTexts {
+    /// - Parameter seen: the fields of the body.
+    /// - Throws: `JSONFault` unless there is a subject of exactly one kind, with the fields that belong to it.
+    func subject(
+        among seen: Set<VerifyRequestBody.Field>, at position: Int
+    ) throws(JSONFault) -> VerifyRequestBody.SubjectTexts {
+        if let transactionID {
+            for field in VerifyRequestBody.Field.ofEvidence where seen.contains(field) {
+                throw fault(.notAccepted("absent beside \"transaction_id\""), field, at: position)
+            }
+            return .transactionID(transactionID)
+        }
         guard let transactions else {
             guard let receipt else { throw fault(.missingField, .receipt, at: position) }
             try checkReceiptIsAlone(at: position)
@@ -104,6 +117,14 @@ private struct EvidenceFields: Sendable {
     }
 }
 
+extension VerifyRequestBody.Field {
+    /// The fields that say something about evidence.
+    fileprivate static let ofEvidence: [Self] = [
+        .receipt, .signedTransactions, .signedRenewalInfos, .appTransaction, .partial, .latestReceipt, .appVersion,
+        .deviceIdentifier,
+    ]
+}
+
 // MARK: - Decoding
 
 extension VerifyRequestBody {
@@ -123,7 +144,10 @@ extension VerifyRequestBody {
             }
         }
         try reader.endDocument()
-        evidence = try fields.evidence(at: reader.position)
+        subject = try fields.subject(among: seen, at: reader.position)
+        if case .transactionID = subject, options.expectations.bundleID?.isBundleID == false {
+            throw JSONFault(.notAccepted("a bundle ID"), field: Field.bundleID.rawValue, at: reader.position)
+        }
     }
 
     private static func field(named key: JSONText, in reader: borrowing JSONReader) throws(JSONFault) -> Field {
@@ -141,6 +165,7 @@ extension VerifyRequestBody {
         case .signedRenewalInfos: fields.renewalInfos = try reader.strings(maximumCount: Limits.signedItems)
         case .appTransaction: fields.appTransaction = try reader.string()
         case .partial: fields.partial = try reader.boolean()
+        case .transactionID: fields.transactionID = try reader.transactionID()
         case .bundleID: options.expectations.bundleID = try reader.shortText()
         case .mode: options.mode = try reader.mode()
         case .maximumAge: options.maximumAge = try reader.age()
@@ -158,6 +183,13 @@ extension JSONReader {
         let text = try value(of: try string(), maximumBytes: VerifyRequestBody.Limits.textBytes)
         if text.isEmpty { throw JSONFault(.notAccepted("a non-empty text"), at: start) }
         return text
+    }
+
+    fileprivate mutating func transactionID() throws(JSONFault) -> String {
+        let start = position
+        let id = try shortText()
+        guard id.isTransactionID else { throw JSONFault(.notAccepted(TransactionIDForm.description), at: start) }
+        return id
     }
 
     /// Reads a string within the length of texts, and leaves it in the body.

@@ -65,7 +65,8 @@ extension DropInEndpoint {
         switch answer.verdict {
         case .rejected(.rule(let rule)): Reply(status: rule.appleStatus, because: rule.rawValue)
         case .rejected(.accountNotFound): Reply(status: .accountNotFound, because: nil, from: .apple)
-        case .undecided: Self.undecided
+        // Only `POST /v1/verify` takes transaction IDs.
+        case .rejected(.unknownTransaction), .undecided: Self.undecided
         case .genuine: genuine(options, answer, at: now)
         }
     }

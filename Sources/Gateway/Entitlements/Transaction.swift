@@ -127,6 +127,13 @@ extension Transaction {
     /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original one.
     var chainID: String { originalTransactionID ?? transactionID }
 
+    /// The IDs that a purge may name: of the transaction, its chain, the chain before Apple renamed it, and the
+    /// customer's app transaction.
+    var ids: [String] {
+        let others = [signedFields?.value.previousOriginalTransactionID, signedFields?.value.appTransactionID]
+        return [transactionID, chainID] + others.compactMap(\.self)
+    }
+
     /// True if the period is paid for and current. A start up to `skew` ahead counts: Apple's clock may be ahead.
     func isActive(at now: Timestamp, skew: Duration) -> Bool {
         guard let expiresDate, cancellationDate == nil, !isUpgraded else { return false }
@@ -138,7 +145,7 @@ extension Transaction {
     /// The end of the period, else the purchase date.
     var expiryOrder: Timestamp { expiresDate ?? start }
 
-    private var start: Timestamp { purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
+    fileprivate var start: Timestamp { purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
 
     /// Orders transactions by the end of their period, then by its start, then by their IDs. So of two that end
     /// together, such as an upgrade and the one it replaced, the same one counts in any order of the list.
@@ -153,6 +160,12 @@ extension Transaction {
 }
 
 extension [Transaction] {
+    /// The transaction made last, in any order of the list; nil without one.
+    var newest: Transaction? {
+        indices.max { (self[$0].start, self[$0].transactionID) < (self[$1].start, self[$1].transactionID) }
+            .map { self[$0] }
+    }
+
     /// The transaction whose period ends last, in any order of the list, which must not be empty.
     var latest: Transaction { latest(among: Array<Int>(indices)) }
 

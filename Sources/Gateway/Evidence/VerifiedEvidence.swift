@@ -93,6 +93,9 @@ extension VerifiedEvidence {
         return times.count == items.count ? times.min() : nil
     }
 
+    /// The time of the newest signature; nil if no item signs its time.
+    var newestSigningTime: Timestamp? { items.lazy.compactMap(\.signingTime).max() }
+
     /// The identity of a single item, or SHA-256 of the sorted identities of several: their order does not matter.
     package var identity: Fingerprint {
         guard items.count > 1 else { return items[0].identity }

@@ -32,6 +32,9 @@ package enum FleetUpdate: Hashable, Sendable {
 package protocol FleetState: Sendable {
     /// Publishes an update. Returns at once: no request waits for it, and a lost update is learnt again.
     func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint)
+
+    /// Publishes a pause that Apple requested for one of its quotas (429). Returns at once, too.
+    func publish(pause: Duration, of quota: ServerAPIQuota)
 }
 
 /// The state of a fleet of one node: nothing is published.
@@ -39,4 +42,6 @@ package struct EmbeddedFleetState: FleetState {
     package init() {}
 
     package func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint) {}
+
+    package func publish(pause: Duration, of quota: ServerAPIQuota) {}
 }

@@ -20,7 +20,7 @@ package final class UpstreamLifecycle: Sendable {
     private let configured: LifecycleDates
     private let announcements: Mutex<[UpstreamEndpoint: State]>
 
-    /// - Parameter configured: the operator's dates, for all endpoints.
+    /// - Parameter configured: the operator's dates for `verifyReceipt`.
     package init(configured: LifecycleDates = LifecycleDates()) {
         self.configured = configured
         announcements = Mutex([:])
@@ -33,12 +33,16 @@ package final class UpstreamLifecycle: Sendable {
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
         guard dates != LifecycleDates() || !links.isEmpty else { return false }
-        let state = State(dates: configured.earliest(dates), announced: dates, links: links)
+        let state = State(dates: configured(for: endpoint).earliest(dates), announced: dates, links: links)
         return announcements.withLock { $0.updateValue(state, forKey: endpoint) } != state
     }
 
     package func state(of endpoint: UpstreamEndpoint) -> State {
-        announcements.withLock { $0[endpoint] } ?? State(dates: configured)
+        announcements.withLock { $0[endpoint] } ?? State(dates: configured(for: endpoint))
+    }
+
+    private func configured(for endpoint: UpstreamEndpoint) -> LifecycleDates {
+        endpoint.api == .verifyReceipt ? configured : LifecycleDates()
     }
 }
 

@@ -9,11 +9,11 @@ internal import Secrets
 /// Each part is needed: without environment or credentials, one client would get another one's answer.
 package struct CacheKey: Hashable, Sendable {
     package let bundleID: String?
-    package let environment: Environment?
-    package let subject: VerificationSubject.Identity
+    package private(set) var environment: Environment?
+    package private(set) var subject: VerificationSubject.Identity
     package let api: UpstreamAPI
     package internal(set) var options: UpstreamOptions
-    /// SHA-256 of the shared secret for the request; nil without one.
+    /// SHA-256 of the shared secret for the request; nil without one. The Server API's answers do not depend on its key.
     package let credentials: Fingerprint?
 
     init(_ request: UpstreamRequest, at api: UpstreamAPI, with secret: Secret?) {
@@ -23,6 +23,51 @@ package struct CacheKey: Hashable, Sendable {
         self.api = api
         options = request.options
         credentials = secret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
+    }
+
+    /// Creates the key of a customer's purchases, by the ID in calls of the App Store Server API. Evidence and
+    /// requests without it share results, and so do all options: Apple's answer is the same.
+    init(_ subject: VerificationSubject, transactionID: String) {
+        bundleID = subject.bundleID
+        environment = subject.environment
+        self.subject = .transaction(transactionID)
+        api = .serverAPI
+        options = UpstreamOptions()
+        credentials = nil
+    }
+
+    /// The ID in calls of the Server API; nil for `verifyReceipt`.
+    var transactionID: String? { if case .transaction(let id) = subject, api == .serverAPI { id } else { nil } }
+
+    /// Returns the key under which the results about an original transaction are kept.
+    func canonical(_ alias: TransactionAlias) -> CacheKey {
+        var key = self
+        (key.environment, key.subject) = (alias.environment, .transaction(alias.originalTransactionID))
+        return key
+    }
+
+    /// Returns the key of requests that name this transaction and nothing else.
+    func naming(_ transactionID: String) -> CacheKey {
+        var key = self
+        (key.environment, key.subject) = (nil, .transaction(transactionID))
+        return key
+    }
+
+    /// Returns the original transaction and the environment that an answer to this key belongs to. Those of an app
+    /// transaction are its own ID and its environment.
+    func alias(for answer: UpstreamAnswer) -> TransactionAlias? {
+        guard let id = transactionID else { return nil }
+        let asked = answer.transactions.first { $0.transactionID == id }?.chainID ?? id
+        let original = ChainNames(answer.transactions, answer.renewals).current(asked)
+        return TransactionAlias(originalTransactionID: original, environment: answer.environment)
+    }
+}
+
+extension UpstreamAnswer {
+    /// Returns the IDs by which backends name a purchase: that of its chain, and that of its newest transaction.
+    func names(of chainID: String) -> Set<String> {
+        let newest = transactions.filter { $0.chainID == chainID }.newest
+        return Set([chainID, newest?.transactionID].compactMap(\.self))
     }
 }
 

@@ -27,12 +27,17 @@ package struct CachePolicy: Sendable {
 
     func use(of known: CachedResult, for assessment: Assessment) -> Use {
         let now = assessment.now, maximumAge = assessment.request.options.maximumAge
+        let isLocal = assessment.request.options.mode == .local
+        guard isLocal || !assessment.isNewer(than: known) else { return .expired }
         if known.isFresh(at: now, maximumAge: maximumAge) {
-            return known.isDue(at: now, randomness: randomness()) ? .dueForRefresh : .fresh
+            return !isLocal && known.isDue(at: now, randomness: randomness()) ? .dueForRefresh : .fresh
         }
         let isUsable =
-            maximumAge == nil && known.isStale(within: freshness.staleWhileRevalidate, at: now)
-            && !known.hasPassedBoundary(at: now)
+            isLocal
+            ? answersWithoutUpstream(known, about: assessment.subject, at: now)
+                && known.fetchedAt.isAccepted(at: now, maximumAge: maximumAge)
+            : maximumAge == nil && known.isStale(within: freshness.staleWhileRevalidate, at: now)
+                && !known.hasPassedBoundary(at: now)
         return isUsable ? .stale : .expired
     }
 

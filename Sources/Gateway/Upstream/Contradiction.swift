@@ -16,6 +16,10 @@ package enum Contradiction: String, CaseIterable, Hashable, Sendable {
     case transactionDiffers = "transaction_differs"
     /// The last period of a subscription is not in the answer's receipt.
     case periodNotSigned = "period_not_signed"
+    /// A JWS in an answer of the App Store Server API is not signed by Apple.
+    case itemNotSigned = "item_not_signed"
+    /// The answer does not contain the transaction that was asked for.
+    case otherTransaction = "other_transaction"
 }
 
 extension UpstreamAnswer {
@@ -71,8 +75,6 @@ extension VerifiedEvidence {
         guard let newest = newestSigningTime, let otherNewest = other.newestSigningTime else { return false }
         return newest.advanced(by: Self.clockSkew) < otherNewest
     }
-
-    private var newestSigningTime: Timestamp? { items.compactMap(\.signingTime).max() }
 }
 
 extension Transaction {

@@ -85,11 +85,11 @@ extension DegradedReason {
     var concernsAllNodes: Bool {
         switch self {
         case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamSlow, .stopping, .upstreamUnreachable,
-            .upstreamTLS, .sharedSecretRejected, .sharedStoreUnreachable:
+            .upstreamTLS, .sharedSecretRejected, .serverAPIKeyRejected, .sharedStoreUnreachable:
             false
         case .upstreamPaused, .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer,
             .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed, .upstreamDisagrees,
-            .upstreamContradiction:
+            .upstreamContradiction, .transactionUnknown:
             true
         }
     }

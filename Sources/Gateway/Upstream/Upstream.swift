@@ -19,12 +19,25 @@ package struct UpstreamResponse: Sendable {
     package var reply: UpstreamReply
     /// Apple's status code, such as 0 or 21002; nil if there was none.
     package var status: Int?
-    /// The HTTP status, for traces; nil if there was none.
-    package var httpStatus: Int?
 
-    package init(_ reply: UpstreamReply, status: Int? = nil, httpStatus: Int? = nil) {
+    package init(_ reply: UpstreamReply, status: Int? = nil) {
         self.reply = reply
         self.status = status
+    }
+}
+
+/// Makes one HTTP request to Apple, and adds it to the log and traces.
+package typealias RequestTracer =
+    @Sendable (UpstreamEndpoint, _ method: String, _ request: () async -> RequestSummary) async -> Void
+
+/// The outcome of one HTTP request to Apple, for log and traces.
+package struct RequestSummary: Sendable {
+    package var outcome: UpstreamOutcome
+    /// The HTTP status; nil if there was no response.
+    package var httpStatus: Int?
+
+    package init(_ outcome: UpstreamOutcome, httpStatus: Int?) {
+        self.outcome = outcome
         self.httpStatus = httpStatus
     }
 }
@@ -97,11 +110,14 @@ package struct UpstreamAnswer: Sendable {
     /// The receipt that Apple signed for this answer, after base64: an app receipt, or a transaction receipt in answers
     /// to one. Nil without one.
     package var latestReceipt: [UInt8]?
+    /// Apple's JSON; empty for the App Store Server API, whose answers consist of several.
     package var body: [UInt8]
+    /// The position in the transaction history (App Store Server API) up to which the transactions are known.
+    package var revision: String?
 
     package init(
         environment: Environment, bundleID: String, transactions: [Transaction], renewals: [Renewal],
-        latestReceipt: [UInt8]?, body: [UInt8]
+        latestReceipt: [UInt8]?, body: [UInt8], revision: String? = nil
     ) {
         self.environment = environment
         self.bundleID = bundleID
@@ -109,5 +125,6 @@ package struct UpstreamAnswer: Sendable {
         self.renewals = renewals
         self.latestReceipt = latestReceipt
         self.body = body
+        self.revision = revision
     }
 }

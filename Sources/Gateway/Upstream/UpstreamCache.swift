@@ -1,25 +1,26 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Caching
 internal import Receipts
 internal import Synchronization
 
 /// Stores results of requests to Apple. It may drop any of them at any time; a fault is a miss.
 ///
-/// A purge names an original transaction and reaches every result about it on all nodes, even one that is being
+/// A purge names a transaction by any of its IDs and reaches every result about it on all nodes, even one that is being
 /// fetched, or that the store lost and restored. So a result is stored with the position of the purges known before its
 /// request (`PurgePosition`). Each look-up compares it with later purges.
 package protocol UpstreamCache: Sendable {
     /// Returns the result, unless it is missing or purged, and the version from before the look-up.
-    /// - Parameter originalTransactionIDs: those of the receipt; those in Apple's answer are in the result.
-    func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> CacheLookup
+    /// - Parameter ids: the IDs in the evidence; those in Apple's answer are in the result.
+    func lookUp(_ key: CacheKey, naming ids: [String]) async -> CacheLookup
     func insert(_ result: CachedResult, for key: CacheKey) async
-    /// Invalidates every result that names this original transaction, on all nodes.
-    func purge(originalTransactionID: String) async throws(StoreUnreachable)
+    /// Invalidates every result that names a transaction by this ID, on all nodes.
+    func purge(transactionID: String) async throws(StoreUnreachable)
     /// The position of the purges that this node knows, to be read before a request to Apple.
     var purgePosition: PurgePosition { get }
     /// Compares a result with the purges that this node knows.
-    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision
+    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision
     func version(for key: CacheKey) -> InvalidationVersion
 }
 
@@ -52,9 +53,9 @@ package struct CacheInvalidation: Sendable {
         self.observer = observer
     }
 
-    /// Invalidates every result that names this original transaction, on all nodes.
-    package func purge(originalTransactionID: String) async throws(StoreUnreachable) {
-        try await cache.purge(originalTransactionID: originalTransactionID)
+    /// Invalidates every result that names a transaction by this ID, on all nodes.
+    package func purge(transactionID: String) async throws(StoreUnreachable) {
+        try await cache.purge(transactionID: transactionID)
         observer.observe(.purged)
     }
 }
@@ -70,10 +71,10 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
         results = Mutex(Generations(maximumBytes: maximumBytes))
     }
 
-    package func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) -> CacheLookup {
+    package func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {
         let version = version(for: key)
         let found = results.withLock { $0.find(key) }
-        let isCurrent = found.map { purgeDecision(for: $0, naming: originalTransactionIDs) == .current } ?? false
+        let isCurrent = found.map { purgeDecision(for: $0, naming: ids) == .current } ?? false
         return CacheLookup(isCurrent ? found : nil, version: version)
     }
 
@@ -81,26 +82,27 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
         results.withLock { $0.insert(result, for: key, byteCount: result.byteCount) }
     }
 
-    package func purge(originalTransactionID: String) {
+    package func purge(transactionID: String) {
         // The history first: a version taken between the two steps is compared with it.
-        history.withLock { $0.append(originalTransactionID) }
-        counters.invalidate(originalTransactionID: originalTransactionID)
+        history.withLock { $0.append(transactionID) }
+        counters.invalidate(transactionID: transactionID)
     }
 
     package var purgePosition: PurgePosition { history.withLock { $0.position } }
 
-    package func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        history.withLock { $0.purgeDecision(for: result, naming: originalTransactionIDs) }
+    package func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
+        history.withLock { $0.purgeDecision(for: result, naming: ids) }
     }
 
     package func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
 }
 
 extension PurgeHistory {
-    /// Compares a result with the purges of the original transactions in the receipt and in Apple's answer.
-    package func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        let receipt = purgeDecision(for: result.purges, naming: originalTransactionIDs)
-        return receipt == .current ? purgeDecision(for: result.purges, naming: result.originalTransactionIDs) : receipt
+    /// Compares a result with the purges of the IDs in the evidence and in Apple's answer.
+    package func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
+        let evidence = purgeDecision(for: result.purges, naming: ids)
+        guard evidence == .current, result.purges.number < position.number else { return evidence }
+        return purgeDecision(for: result.purges, naming: result.transactionIDs)
     }
 }
 
@@ -109,13 +111,37 @@ extension CachedResult {
     package var byteCount: Int {
         guard case .answered(let answer) = result else { return Self.fixedByteCount }
         return Self.fixedByteCount + answer.body.count + (answer.latestReceipt?.count ?? 0)
-            + answer.transactions.byteCount + answer.renewals.count * MemoryLayout<Renewal>.stride
+            + (answer.revision?.utf8.count ?? 0) + answer.transactions.byteCount + answer.renewals.byteCount
     }
 
     private static let fixedByteCount = 512
 }
 
+/// The bytes of values in memory, estimated.
+private enum EstimatedBytes {
+    /// A text of its own: most identifiers are too long for Swift's inline strings.
+    static let text = 64
+
+    /// A value with two such texts.
+    static func value<Value>(_: Value.Type) -> Int { MemoryLayout<Value>.stride + 2 * text }
+}
+
 extension [Transaction] {
-    /// The bytes in memory, estimated: most identifiers are too long for Swift's inline strings.
-    var byteCount: Int { count * (MemoryLayout<Transaction>.stride + 128) }
+    /// The bytes in memory, estimated.
+    var byteCount: Int {
+        let signed = count { $0.signedFields != nil }
+        return count * EstimatedBytes.value(Transaction.self)
+            + signed * EstimatedBytes.value(SignedTransactionFields.self)
+    }
+}
+
+extension [Renewal] {
+    /// The bytes in memory, estimated. A list of offers has any length.
+    var byteCount: Int {
+        let signed = compactMap { $0.signedFields?.value }
+        let offers = signed.reduce(0) { $0 + ($1.eligibleWinBackOfferIDs?.count ?? 0) }
+        return count * EstimatedBytes.value(Renewal.self)
+            + signed.count * EstimatedBytes.value(SignedRenewalFields.self)
+            + offers * (MemoryLayout<String>.stride + EstimatedBytes.text)
+    }
 }

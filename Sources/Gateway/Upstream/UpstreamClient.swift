@@ -20,6 +20,8 @@ final class UpstreamClient: Sendable {
     struct Call: Sendable {
         let request: UpstreamRequest
         let api: UpstreamAPI
+        /// The request to the Server API; nil for `verifyReceipt`.
+        var customer: CustomerRequest?
         var reservation: (any MemoryReservation)?
 
         /// The bytes of a call beside the evidence: the body in base64, and the HTTP library's copy of it.
@@ -65,11 +67,14 @@ final class UpstreamClient: Sendable {
         guard bytesHeld.add(size, ordering: .relaxed).newValue <= Self.maximumBytesHeld else {
             return (.unanswered(.upstreamSaturated), nil)
         }
-        return await send(call)
+        let deadline = Instant.now + connection.timeouts.deadline
+        guard let customer = call.customer, let customers = connection.customers else {
+            return await send(call, by: deadline)
+        }
+        return (await customers.purchases(customer, deadline: deadline), nil)
     }
 
-    private func send(_ call: Call) async -> (result: UpstreamResult, status: Int?) {
-        let deadline = Instant.now + connection.timeouts.deadline
+    private func send(_ call: Call, by deadline: Instant) async -> (result: UpstreamResult, status: Int?) {
         var status: Int?
         for endpoint in call.api.endpoints {
             let attempt: Attempt
@@ -213,14 +218,15 @@ extension UpstreamReply {
 
 extension UpstreamFailure {
     /// True if no response came at all.
-    fileprivate var isConnectionFailure: Bool {
+    package var isConnectionFailure: Bool {
         switch self {
         case .unreachable, .tls, .timeout, .reset: true
         case .serverError, .unusableAnswer, .unavailable, .requestRefused, .stopping: false
         }
     }
 
-    fileprivate var mayPass: Bool {
+    /// True if a retry may help.
+    package var mayPass: Bool {
         switch self {
         case .unreachable, .timeout, .reset, .serverError, .unusableAnswer, .unavailable: true
         case .tls, .requestRefused, .stopping: false

@@ -7,6 +7,8 @@ internal import Receipts
 package enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
     /// `POST /verifyReceipt`.
     case verifyReceipt = "verify_receipt"
+    /// The App Store Server API.
+    case serverAPI = "server_api"
 }
 
 /// Apple's environments. The raw values are those of the API and of metrics.
@@ -35,6 +37,7 @@ package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
     package var storedName: String {
         switch api {
         case .verifyReceipt: environment.rawValue
+        case .serverAPI: "\(api.rawValue):\(environment.rawValue)"
         }
     }
 }
@@ -43,12 +46,32 @@ package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
 
 extension UpstreamAPI {
     /// Chooses the interface for a subject. No other code decides it.
+    /// - Parameters:
+    ///   - hasSecret: true if there is a shared secret for the app.
+    ///   - transactionID: the ID for calls of the Server API; nil without one, or without a key for the app.
     /// - Throws: The reason why there is none.
-    init(answeringFor subject: VerificationSubject) throws(UndecidedReason) {
+    init(
+        answeringFor subject: VerificationSubject, mode: Mode, hasSecret: Bool, transactionID: String?
+    ) throws(UndecidedReason) {
         // Apple has no record of purchases made in Xcode or by tests.
         guard subject.environment?.isApples ?? true else { throw .environmentWithoutUpstream }
-        guard subject.evidence?.receiptBytes != nil else { throw .upstreamNotConfigured }
-        self = .verifyReceipt
+        let isReceipt = subject.evidence?.receiptBytes != nil
+        // Only verifyReceipt has answers in Apple's form.
+        if isReceipt, hasSecret || transactionID == nil || mode == .appleFirst {
+            self = .verifyReceipt
+        } else if transactionID != nil {
+            self = .serverAPI
+        } else {
+            throw .upstreamNotConfigured
+        }
+    }
+
+    /// The source of answers from the interface.
+    var source: Provenance.Source {
+        switch self {
+        case .verifyReceipt: .apple
+        case .serverAPI: .serverAPI
+        }
     }
 
     /// The endpoints for a subject, in order: the next one only if Apple refers to it.
@@ -56,7 +79,7 @@ extension UpstreamAPI {
     /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
     var endpoints: [UpstreamEndpoint] {
         switch self {
-        case .verifyReceipt: [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
+        case .verifyReceipt, .serverAPI: [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
         }
     }
 

@@ -26,6 +26,10 @@ package enum UpstreamEvent: Sendable {
     case refreshedEarly
     case purged
     case degraded(DegradedReason)
+    /// A call of the App Store Server API ended, or was not sent.
+    case called(ServerAPIOperation, UpstreamEnvironment, ServerAPICallOutcome)
+    /// A client named a transaction ID without evidence, and Apple does not know it.
+    case unknownTransaction
 }
 
 /// The outcome of one request to Apple, for metrics.

@@ -1,7 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Caching
 internal import Receipts
+internal import Waiting
 
 /// Fetches results from Apple and stores them. In a node one request fetches and the others join; in the fleet one node
 /// sends the request and the others wait for a moment.
@@ -35,21 +37,33 @@ final class UpstreamFetcher: Sendable {
     }
 
     /// Joins the flight, or starts it. A flight that began before a purge does not answer a request that came after it:
-    /// that request starts another one.
+    /// that request starts another one. So does evidence after a flight that ended for want of budget.
     /// - Parameter known: the cached result, which may not be used any more.
     func value(
         for key: CacheKey, _ assessment: Assessment, since known: CachedResult?, waitLimit: Duration
     ) async -> FlightResult<CachedResult> {
+        let end = ContinuousClock.now + waitLimit
         func flight() async -> FlightResult<CachedResult> {
-            await flights.value(for: key, waitLimit: waitLimit) {
+            await flights.value(for: key, waitLimit: ContinuousClock.now.duration(to: end)) {
                 await self.fetch(key, for: assessment, since: known)
             }
         }
-        let found = await flight()
-        guard !found.isFirst, let result = found.value,
-            cache.purgeDecision(for: result, naming: assessment.originalTransactionIDs) != .current
-        else { return found }
-        return await flight()
+        var found = await flight()
+        for _ in 0..<Self.maximumJoinedFlights {
+            guard !found.isFirst, let result = found.value, !serves(result, assessment) else { break }
+            found = await flight()
+        }
+        return found
+    }
+
+    /// The flights of other requests that may end without serving a request.
+    private static let maximumJoinedFlights = 4
+
+    /// Returns true if the result of another request's flight answers this one.
+    private func serves(_ result: CachedResult, _ assessment: Assessment) -> Bool {
+        // The flight of a request without evidence has a smaller share of the budget.
+        if case .unanswered(.upstreamBudget) = result.result, assessment.subject.evidence != nil { return false }
+        return isCurrent(result, for: assessment) && !assessment.isNewer(than: result)
     }
 
     /// Fetches a result from Apple, or from the node that is already fetching it.
@@ -66,7 +80,7 @@ final class UpstreamFetcher: Sendable {
             let now = clock()
             return CachedResult(.unanswered(reason), fetchedAt: now, freshUntil: now)
         case .send(let lease, _):
-            let found = await fetchFromApple(assessment, key)
+            let found = await fetchFromApple(assessment, key, since: known)
             if let lease { await singleFlight.leases.release(lease, after: found.failure) }
             return found
         }
@@ -77,18 +91,23 @@ final class UpstreamFetcher: Sendable {
     private func newerResult(
         of key: CacheKey, for assessment: Assessment, since known: CachedResult?
     ) async -> CachedResult? {
-        guard let found = await cache.lookUp(key, naming: assessment.originalTransactionIDs).result,
-            known.map({ found.isNewer(than: $0) }) ?? true
+        guard let found = await lookUp(key, for: assessment).found.result,
+            known.map({ found.isNewer(than: $0) }) ?? true, !assessment.isNewer(than: found)
         else { return nil }
         let maximumAge = found.fetchedAt < assessment.now ? assessment.request.options.maximumAge : nil
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
     }
 
-    private func fetchFromApple(_ assessment: Assessment, _ key: CacheKey) async -> CachedResult {
+    private func fetchFromApple(
+        _ assessment: Assessment, _ key: CacheKey, since before: CachedResult?
+    ) async -> CachedResult {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
+        let usable = before.flatMap { isCurrent($0, for: assessment) ? $0.answer : nil }
         let (result, status) = await client.result(
             about: UpstreamClient.Call(
-                request: assessment.upstreamRequest, api: key.api, reservation: assessment.request.reservation))
+                request: assessment.upstreamRequest, api: key.api,
+                customer: CustomerRequest(key, for: assessment.subject, knowing: usable),
+                reservation: assessment.request.reservation))
         let now = clock()
         func known(until end: Timestamp) -> CachedResult {
             CachedResult(
@@ -96,23 +115,86 @@ final class UpstreamFetcher: Sendable {
         }
         let fresh = known(until: assessment.freshUntil(result, at: now))
         // A purge during the request: the answer may be older. Only the requests that wait get it.
-        guard cache.purgeDecision(for: fresh, naming: assessment.originalTransactionIDs) == .current else {
-            return known(until: now)
-        }
+        guard isCurrent(fresh, for: assessment) else { return known(until: now) }
         await keep(fresh, for: key, of: assessment)
         return fresh
+    }
+
+    private func isCurrent(_ known: CachedResult, for assessment: Assessment) -> Bool {
+        cache.purgeDecision(for: known, naming: assessment.transactionIDs) == .current
     }
 
     /// Stores a result. A result without an answer does not replace an answer that may still be used.
     private func keep(_ known: CachedResult, for key: CacheKey, of assessment: Assessment) async {
         guard known.isLasting else { return }
-        if case .unanswered = known.result,
-            let before = await cache.lookUp(key, naming: assessment.originalTransactionIDs).result,
+        if known.result.isNegative,
+            let before = await cache.lookUp(key, naming: assessment.transactionIDs).result,
             policy.answersWithoutUpstream(before, about: assessment.subject, at: known.fetchedAt)
         {
             return
         }
-        await cache.insert(known, for: key)
+        guard let answer = known.answer, let alias = key.alias(for: answer) else {
+            return await cache.insert(known, for: key)
+        }
+        // In this order: an alias leads to an answer.
+        let canonical = key.canonical(alias)
+        await cache.insert(known, for: canonical)
+        if key != canonical { await keep(alias, of: known, for: key, assessment) }
+        // The IDs by which backends name this purchase.
+        for name in answer.names(of: alias.originalTransactionID).map(key.naming) where name != key {
+            await cache.insert(assessment.alias(alias, to: known), for: name)
+        }
+    }
+
+    private func keep(
+        _ alias: TransactionAlias, of known: CachedResult, for key: CacheKey, _ assessment: Assessment
+    ) async {
+        let (result, now) = (UpstreamResult.alias(alias), known.fetchedAt)
+        await cache.insert(
+            CachedResult(
+                result, fetchedAt: now, freshUntil: assessment.freshUntil(result, at: now), purges: known.purges),
+            for: key)
+    }
+}
+
+// MARK: - Aliases
+
+extension UpstreamFetcher {
+    /// The maximum number of aliases between an ID and its answer: Apple rarely renames a chain, and never in a circle.
+    private static let maximumAliases = 4
+
+    /// Looks up a key. If it has an alias, the result is that of the key behind it, which is returned as well.
+    func lookUp(_ key: CacheKey, for assessment: Assessment) async -> (key: CacheKey, found: CacheLookup) {
+        var key = key
+        for _ in 0...Self.maximumAliases {
+            let found = await cache.lookUp(key, naming: assessment.transactionIDs)
+            guard case .alias(let alias) = found.result?.result else { return (key, found) }
+            guard found.result?.isFresh(at: assessment.now, maximumAge: nil) == true else { break }
+            key = key.canonical(alias)
+        }
+        return (key, CacheLookup(nil, version: cache.version(for: key)))
+    }
+}
+
+extension CustomerRequest {
+    /// Creates the request for a key; nil unless it is one of the Server API.
+    /// - Parameter known: the cached answer, whose history continues.
+    fileprivate init?(_ key: CacheKey, for subject: VerificationSubject, knowing known: UpstreamAnswer?) {
+        guard let bundleID = key.bundleID, let transactionID = key.transactionID else { return nil }
+        let environment = key.environment.map { $0 == .sandbox ? UpstreamEnvironment.sandbox : .production }
+        self.init(
+            bundleID: bundleID, transactionID: transactionID, environment: environment,
+            hasEvidence: subject.evidence != nil, known: known?.revision == nil ? nil : known)
+    }
+}
+
+extension UpstreamResult {
+    /// True if it may pass: an answer from before is kept.
+    fileprivate var isNegative: Bool {
+        switch self {
+        case .unanswered, .unknownTransaction: true
+        case .answered, .accountNotFound, .alias: false
+        }
     }
 }
 

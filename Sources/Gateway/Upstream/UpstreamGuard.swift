@@ -5,6 +5,7 @@ package import RateLimits
 internal import Receipts
 package import Resilience
 internal import Synchronization
+internal import Waiting
 
 package struct UpstreamGuardPolicy: Hashable, Sendable {
     package var breaker = CircuitBreaker.Policy()
@@ -19,38 +20,56 @@ package struct UpstreamGuardPolicy: Hashable, Sendable {
 }
 
 package final class UpstreamGuards: Sendable {
-    private let production: UpstreamGuard
-    private let sandbox: UpstreamGuard
+    private let guards: [UpstreamEndpoint: UpstreamGuard]
+    private let quotaPauses = Mutex<[ServerAPIQuota: UpstreamPause]>([:])
+    /// The limit for paused quotas: those of hundreds of apps.
+    static let maximumQuotaPauses = 10_000
 
     package init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
-        production = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .production))
-        sandbox = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .sandbox))
+        guards = Dictionary(
+            uniqueKeysWithValues: UpstreamEndpoint.allCases.map { ($0, UpstreamGuard(policy, of: $0)) })
     }
 
-    subscript(endpoint: UpstreamEndpoint) -> UpstreamGuard {
-        switch (endpoint.api, endpoint.environment) {
-        case (.verifyReceipt, .production): production
-        case (.verifyReceipt, .sandbox): sandbox
-        }
+    package subscript(endpoint: UpstreamEndpoint) -> UpstreamGuard {
+        guard let found = guards[endpoint] else { preconditionFailure("each endpoint has a guard") }
+        return found
     }
 
     /// Pauses an endpoint because Apple requested a pause from another node. A longer pause stays in force.
     package func pause(_ endpoint: UpstreamEndpoint, for span: Duration) { self[endpoint].pause(for: span) }
+
+    /// Pauses one quota, because Apple answered 429 to this node or to another. A longer pause stays in force.
+    package func pause(_ quota: ServerAPIQuota, for span: Duration) {
+        let now = Instant.now
+        quotaPauses.withLock { pauses in
+            if pauses[quota] == nil, pauses.count >= Self.maximumQuotaPauses {
+                pauses = pauses.filter { $0.value.until.map { now < $0 } ?? false }
+                guard pauses.count < Self.maximumQuotaPauses else { return }
+            }
+            pauses[quota, default: UpstreamPause()].pause(until: now + span, at: now)
+        }
+    }
+
+    /// Returns the rest of a quota's pause; nil if there is none.
+    package func pauseRemaining(of quota: ServerAPIQuota) -> Duration? {
+        let now = Instant.now
+        return quotaPauses.withLock { $0[quota]?.remaining(at: now) }
+    }
 
     package func health(of endpoint: UpstreamEndpoint) -> UpstreamHealth { self[endpoint].health }
 }
 
 /// Protects one endpoint of Apple: pause, circuit breaker, budget and concurrency limit. At the moment of the call the
 /// breaker is checked again, because it may have opened meanwhile.
-final class UpstreamGuard: Sendable {
+package final class UpstreamGuard: Sendable {
     /// The permission for one request, to be returned with its outcome.
-    struct Pass: Sendable {
-        let startedAt: Instant
+    package struct Pass: Sendable {
+        package let startedAt: Instant
         fileprivate let slot: ConcurrencyLimit.Slot
         fileprivate let permit: CircuitBreaker.Permit
     }
 
-    enum Entry: Sendable {
+    package enum Entry: Sendable {
         case pass(Pass)
         case rejected(DegradedReason)
     }
@@ -71,7 +90,8 @@ final class UpstreamGuard: Sendable {
     private let timeouts = Timeouts()
 
     init(_ policy: UpstreamGuardPolicy, of endpoint: UpstreamEndpoint) {
-        budget = policy.budget.map { UpstreamBudget($0, of: endpoint) }
+        // Calls of the Server API are charged to the budget of their app.
+        budget = endpoint.api == .verifyReceipt ? policy.budget.map { UpstreamBudget($0, of: endpoint) } : nil
         maximumWaiting = policy.maximumWaiting
         state = Mutex(
             State(
@@ -84,14 +104,20 @@ final class UpstreamGuard: Sendable {
 
 extension UpstreamGuard {
     /// Requests a pass, and waits for a concurrency slot if all are taken.
-    /// - Parameter limiter: counts the budget.
-    func acquire(by deadline: Instant, limiter: any RateLimiter) async -> Entry {
-        if let budget {
+    /// - Parameters:
+    ///   - limiter: counts the budget.
+    ///   - charges: those of the call itself, beside the endpoint's budget.
+    package func acquire(
+        by deadline: Instant, limiter: any RateLimiter, charges: [RateCharge] = []
+    ) async -> Entry {
+        if budget != nil || !charges.isEmpty {
             // Only requests that would pass are charged.
             if let reason = state.withLock({ $0.rejectionReason(maximumWaiting, at: .now, by: deadline) }) {
                 return .rejected(reason)
             }
-            guard await budget.take(from: limiter) else { return .rejected(.upstreamBudget) }
+            guard await budget?.take(from: limiter) ?? true, await limiter.admit(charges).isAdmitted else {
+                return .rejected(.upstreamBudget)
+            }
         }
         return await enqueue(by: deadline)
     }
@@ -125,7 +151,7 @@ extension UpstreamGuard {
     }
 
     /// Returns the delay before a failed request is retried; nil for no retry.
-    func retryDelay(from start: Instant, until deadline: Instant) -> Duration? {
+    package func retryDelay(from start: Instant, until deadline: Instant) -> Duration? {
         var generator = SystemRandomNumberGenerator()
         return state.withLock { $0.retries.delay(from: start, until: deadline, at: .now, using: &generator) }
     }
@@ -190,7 +216,7 @@ extension UpstreamGuard {
     /// Returns a pass.
     /// - Parameter pause: the pause that Apple asks for, if any.
     /// - Returns: the breaker's transitions since the last call.
-    func release(
+    package func release(
         _ pass: Pass, _ outcome: Outcome, pause: Duration? = nil
     ) -> [CircuitBreaker.Transition: Int] {
         var generator = SystemRandomNumberGenerator()

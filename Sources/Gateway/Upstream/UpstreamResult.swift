@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Caching
 package import Receipts
 
 /// The outcome of a request to Apple about a genuine receipt.
@@ -8,8 +9,31 @@ package enum UpstreamResult: Sendable {
     case answered(UpstreamAnswer)
     /// The customer's account does not exist, or no longer does.
     case accountNotFound
+    /// Apple knows no such transaction.
+    case unknownTransaction(UnknownTransaction)
+    /// The transaction belongs to another one, under whose key the answer is kept.
+    case alias(TransactionAlias)
     /// No answer, with the reason.
     case unanswered(DegradedReason)
+}
+
+/// The reasons why Apple knows no transaction of an ID. The raw values are those of the API.
+package enum UnknownTransaction: String, CaseIterable, Hashable, Sendable {
+    /// 4040005, 4040010, 4040019 in each environment: a new transaction may follow within seconds.
+    case notFound = "transaction_not_found"
+    /// 4000006: no transaction has such an ID.
+    case idInvalid = "transaction_id_invalid"
+}
+
+/// The original transaction and the environment of a transaction, from a verified answer.
+package struct TransactionAlias: Hashable, Sendable {
+    package var originalTransactionID: String
+    package var environment: Environment
+
+    package init(originalTransactionID: String, environment: Environment) {
+        self.originalTransactionID = originalTransactionID
+        self.environment = environment
+    }
 }
 
 /// A result of a request to Apple, with its times.
@@ -38,15 +62,22 @@ package struct CachedResult: Sendable {
         self.purges = purges
     }
 
-    /// The original transaction IDs in Apple's answer; one with several transactions is listed several times.
-    package var originalTransactionIDs: some Sequence<String> {
-        let transactions: [Transaction] = if case .answered(let answer) = result { answer.transactions } else { [] }
-        return transactions.lazy.map(\.chainID)
+    /// The IDs in Apple's answer that a purge may name, some of them several times.
+    package var transactionIDs: [String] {
+        switch result {
+        case .answered(let answer): answer.transactions.flatMap(\.ids)
+        case .alias(let alias): [alias.originalTransactionID]
+        case .accountNotFound, .unknownTransaction, .unanswered: []
+        }
     }
 
-    var upstreamBody: [UInt8]? {
-        if case .answered(let answer) = result { answer.body } else { nil }
-    }
+    /// The time of the request to Apple.
+    var calledAt: Timestamp { fetchedAt.advanced(by: .zero - took) }
+
+    var answer: UpstreamAnswer? { if case .answered(let answer) = result { answer } else { nil } }
+
+    /// Apple's JSON; nil if there is none.
+    var upstreamBody: [UInt8]? { answer.flatMap { $0.body.isEmpty ? nil : $0.body } }
 
     /// True if the result may be repeated at all.
     var isLasting: Bool { fetchedAt < freshUntil }
@@ -56,14 +87,15 @@ package struct CachedResult: Sendable {
     }
 
     func isStale(within span: Duration, at now: Timestamp) -> Bool {
-        now < freshUntil.advanced(by: span) && fetchedAt.isAccepted(at: now, maximumAge: nil)
+        // The transaction may be known by now.
+        if case .unknownTransaction = result { return false }
+        return now < freshUntil.advanced(by: span) && fetchedAt.isAccepted(at: now, maximumAge: nil)
     }
 
     /// Returns true for an answer of Apple that is at most `span` past its freshness. "Account not found" does not
     /// qualify: repeated too long, it would reject a paying customer.
     func hasUsableAnswer(for span: Duration, at now: Timestamp) -> Bool {
-        guard case .answered = result else { return false }
-        return isStale(within: span, at: now)
+        answer != nil && isStale(within: span, at: now)
     }
 
     /// True if a period of a subscription ended or began since the request: then Apple may know of another.

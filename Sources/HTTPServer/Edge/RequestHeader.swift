@@ -15,7 +15,7 @@ package final class RequestHeader: Sendable {
     /// The path as sent, without scheme, authority and query. Nothing is decoded.
     let path: String
     /// The query without its question mark; nil without one. It may hold a key, so it never reaches a log.
-    let query: String?
+    package let query: String?
     /// The ID that joins the log lines and the answer of this request.
     let requestID: RequestID
     let credentials: Credentials

@@ -47,6 +47,7 @@ package struct Problem: Error, Hashable, Sendable {
         case bodyTooLarge = "body_too_large"
         case unsupportedMediaType = "unsupported_media_type"
         case expectationFailed = "expectation_failed"
+        case serverAPINotConfigured = "server_api_not_configured"
         case headerTooLarge = "header_too_large"
         case internalError = "internal_error"
         case overloaded
@@ -54,6 +55,10 @@ package struct Problem: Error, Hashable, Sendable {
         case notReady = "not_ready"
         case storeUnreachable = "store_unreachable"
         case storeMisconfigured = "store_misconfigured"
+        case invalidCall = "invalid_call"
+        case serverAPIKeyRejected = "server_api_key_rejected"
+        case upstreamDidNotAnswer = "upstream_did_not_answer"
+        case outcomeUnknown = "outcome_unknown"
     }
 
     static let contentType = "application/problem+json"

@@ -12,6 +12,7 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case form = "/api"
     case encryptedForm = "/apiencrypted"
     case purge = "/v1/cache/transactions/{id}"
+    case appleProxy = "/v1/apple/{bundle_id}/{environment}/inApps/{call}"
     case other
 }
 
@@ -22,6 +23,7 @@ enum MethodLabel: String, CaseIterable, Sendable {
     case head = "HEAD"
     case options = "OPTIONS"
     case post = "POST"
+    case put = "PUT"
     case other
 
     /// A switch, because each request is counted: `init(rawValue:)` would compare texts.
@@ -32,6 +34,7 @@ enum MethodLabel: String, CaseIterable, Sendable {
         case .head: self = .head
         case .options: self = .options
         case .post: self = .post
+        case .put: self = .put
         default: self = .other
         }
     }
@@ -41,7 +44,8 @@ enum MethodLabel: String, CaseIterable, Sendable {
 struct CodeLabel: CaseIterable, Hashable, Sendable {
     private let code: Int?
     private static let codes = [
-        200, 204, 400, 401, 403, 404, 405, 408, 413, 414, 415, 417, 421, 429, 431, 500, 501, 503, 505,
+        200, 202, 204, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 417, 421, 422, 429, 431, 500, 501, 502, 503,
+        504, 505,
     ]
     static let allCases = codes.map { CodeLabel(code: $0) } + [CodeLabel(code: nil)]
 

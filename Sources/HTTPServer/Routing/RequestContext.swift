@@ -90,16 +90,16 @@ extension RequestContext {
 
     /// Sends a request to Apple for the current request, if there is one, and records it.
     package static func recording(
-        _ endpoint: UpstreamEndpoint, _ request: () async -> UpstreamResponse
-    ) async -> UpstreamResponse {
+        _ endpoint: UpstreamEndpoint, _ request: () async -> RequestSummary
+    ) async -> RequestSummary {
         guard let context = current else { return await request() }
-        var details = UpstreamDetails(environment: endpoint.environment.rawValue)
+        var details = UpstreamDetails(endpoint)
         context.record { $0.upstream = details }
         let start = ContinuousClock.now
-        let response = await request()
-        (details.outcome, details.took) = (UpstreamOutcome(response.reply).name, .now - start)
+        let summary = await request()
+        (details.outcome, details.took) = (summary.outcome.name, .now - start)
         context.record { $0.upstream = details }
-        return response
+        return summary
     }
 
     /// Runs work with this request as the current one.
@@ -137,12 +137,15 @@ package struct RequestDetails: Sendable {
     /// The last request to Apple for it. A coalesced request has none.
     var upstream: UpstreamDetails?
     var problem: Problem.Code?
+    /// The fault that the problem names, from a closed list.
+    var fault: String?
     var limitedBy: [String] = []
     /// The limits in shadow mode that would have been exceeded.
     package var limitedInShadowBy: [String] = []
 
     mutating func add(_ problem: Problem) {
         self.problem = problem.code
+        fault = problem.fault
         limitedBy = problem.violatedPolicies
     }
 }
@@ -168,7 +171,14 @@ extension AnswerDetails {
 
 /// The details of a request to Apple, with the same values as in the metrics.
 package struct UpstreamDetails: Sendable {
+    let api: String
     let environment: String
     var outcome: String?
     var took: Duration?
+}
+
+extension UpstreamDetails {
+    init(_ endpoint: UpstreamEndpoint) {
+        self.init(api: endpoint.api.rawValue, environment: endpoint.environment.rawValue)
+    }
 }

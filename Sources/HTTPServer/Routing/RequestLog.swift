@@ -118,8 +118,9 @@ extension RequestLog.Line {
             "reason": details.answer?.reason,
             "environment": details.answer?.environment, "source": details.answer?.source,
             "cache": details.answer?.cache,
-            "degraded": details.answer?.degraded, "upstream": details.upstream?.environment,
-            "upstream_outcome": details.upstream?.outcome, "problem": details.problem?.rawValue,
+            "degraded": details.answer?.degraded, "api": details.upstream?.api,
+            "upstream": details.upstream?.environment,
+            "upstream_outcome": details.upstream?.outcome, "problem": details.problem?.rawValue, "fault": details.fault,
             "limited_by": details.limitedBy.joinedIfAny,
             "limited_in_shadow_by": details.limitedInShadowBy.joinedIfAny,
         ]
@@ -130,12 +131,14 @@ extension RequestLog.Line {
     fileprivate func writeMembers(to json: inout JSONWriter) {
         let names = MemberNames.all
         json.member(names.answerBytes, answerBytes)
+        json.member(names.api, details.upstream?.api)
         json.member(names.bodyBytes, details.bodyBytes)
         json.member(names.cache, details.answer?.cache)
         json.member(names.client, details.client)
         json.member(names.degraded, details.answer?.degraded)
         json.member(names.duration, duration)
         json.member(names.environment, details.answer?.environment)
+        json.member(names.fault, details.fault)
         json.member(names.limitedBy, details.limitedBy.joinedIfAny)
         json.member(names.limitedInShadowBy, details.limitedInShadowBy.joinedIfAny)
         json.member(names.loggedBecause, sampling.map { $0.kind?.rawValue ?? "sampled" })
@@ -167,12 +170,14 @@ private final class MemberNames: Sendable {
 
     let time = JSONKey("time")
     let answerBytes = JSONKey("answer_bytes")
+    let api = JSONKey("api")
     let bodyBytes = JSONKey("body_bytes")
     let cache = JSONKey("cache")
     let client = JSONKey("client")
     let degraded = JSONKey("degraded")
     let duration = JSONKey("duration_ms")
     let environment = JSONKey("environment")
+    let fault = JSONKey("fault")
     let limitedBy = JSONKey("limited_by")
     let limitedInShadowBy = JSONKey("limited_in_shadow_by")
     let loggedBecause = JSONKey("logged_because")

@@ -32,7 +32,8 @@ package final class Route: Sendable {
 
     /// The method. A route for GET also takes HEAD.
     let method: HTTPRequest.Method
-    /// The path, with `{id}` for a variable last segment, or `*` for every path; the log's `route`.
+    /// The path, with `{id}` for a variable last segment, or `*` for every path; the log's `route`. With several
+    /// parameters every path matches that begins like the template before the first of them.
     let path: String
     let label: RouteLabel
     let authentication: Authentication
@@ -78,8 +79,10 @@ final class RoutePath: Sendable {
     let routes: [Route]
     /// The methods that are answered, as in `Allow` (RFC 9110 §10.2.1).
     let allowed: String
-    /// The part of the template before `{id}`; nil for a path without parameter.
+    /// The part of the template before its first parameter; nil for a path without parameters.
     private let prefix: String?
+    /// True if the first parameter is the last segment.
+    private let hasOneSegment: Bool
 
     fileprivate init(_ template: String, _ routes: [Route]) {
         self.template = template
@@ -87,15 +90,18 @@ final class RoutePath: Sendable {
         let methods = routes.map(\.method)
         let others: [HTTPRequest.Method] = methods.contains(.get) ? [.head, .options] : [.options]
         allowed = (methods + others).map(\.rawValue).joined(separator: ", ")
-        prefix = template.hasSuffix("{id}") ? String(template.dropLast(4)) : nil
+        prefix = template.firstIndex(of: "{").map { String(template[..<$0]) }
+        hasOneSegment = template.hasSuffix("{id}")
     }
 
-    /// Returns the parameter in a path: empty for a path without one, nil for a path that does not match.
+    /// Returns the parameter in a path, or all of it from the first of several: empty for a path without one, nil for a
+    /// path that does not match.
     fileprivate func parameter(in path: String) -> String? {
         guard let prefix else { return path == template || template == "*" ? "" : nil }
         guard path.hasPrefix(prefix) else { return nil }
         let rest = path.utf8.dropFirst(prefix.utf8.count)
-        return rest.isEmpty || rest.contains(UInt8(ascii: "/")) ? nil : String(Substring(rest))
+        if rest.isEmpty || hasOneSegment && rest.contains(UInt8(ascii: "/")) { return nil }
+        return String(Substring(rest))
     }
 
     fileprivate func route(for method: HTTPRequest.Method) -> Route? {
@@ -140,7 +146,7 @@ package struct RouteMatch: Sendable {
     let path: RoutePath?
     /// The route; nil if the path has none for the method.
     let route: Route?
-    /// The variable path segment; empty for a path without one.
+    /// The variable path segment, or the path from the first of several; empty for a path without one.
     package let parameter: String
     /// The credentials that the request must have.
     let authentication: Route.Authentication

@@ -96,8 +96,11 @@ typealias CurlCode = CURLcode
         // only the first answer would.
         try set(CURLOPT_PIPEWAIT, request.isSecure ? 1 : 0)
         unsafe try check(headers.withList { unsafe CCurl_set_list(handle, CURLOPT_HTTPHEADER, $0) })
+        if !request.isRepeatable { try set(CURLOPT_FRESH_CONNECT, 1) }
         guard request.method != .get else { return }
         try set(CURLOPT_POST, 1)
+        // libcurl's own PUT reads the body by a callback.
+        if request.method != .post { try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         // The size first: it limits libcurl's copy. With the copy, no pointer of ours is kept.
         unsafe try check(CCurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
         let code = unsafe request.body.withUnsafeBytes { bytes in

@@ -21,9 +21,10 @@ extension AreaCheck {
         let times: (sent: Timestamp, answered: Timestamp)
     }
 
-    /// Checks the endpoints of Apple with an empty receipt each.
+    /// Checks the endpoints of `verifyReceipt` with an empty receipt each, and those of the App Store Server API with the
+    /// keys.
     ///
-    /// Such a request proves DNS, route, proxy, TLS and Apple's service, and carries neither a receipt nor a secret:
+    /// An empty receipt proves DNS, route, proxy, TLS and Apple's service, and carries neither a receipt nor a secret:
     /// Apple answers 21002, "malformed". Only a genuine receipt can test a shared secret.
     func checkApple() async {
         let apple = configuration.apple
@@ -37,9 +38,11 @@ extension AreaCheck {
         }
         async let production = check("production", apple.productionURL, transport)
         async let sandbox = check("sandbox", apple.sandboxURL, transport)
+        async let keys = tryKeys(with: transport)
         let answers = await [production, sandbox]
         for answer in answers { record(answer) }
         checkClock(answers)
+        record(await keys)
     }
 
     private func check(_ name: String, _ url: UpstreamURL, _ transport: HTTPTransport) async -> Answer {
@@ -87,13 +90,16 @@ extension AreaCheck {
 
     /// Returns what to do. A proxy that only the environment names is mentioned first.
     private func advice(for error: TransportError) -> String {
+        error.isMissingWay ? unreadProxyAdvice ?? error.advice : error.advice
+    }
+
+    /// Returns what to do if only the environment names a proxy; nil otherwise.
+    var unreadProxyAdvice: String? {
         let names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
-        if configuration.apple.proxy == nil, error.isMissingWay,
+        guard configuration.apple.proxy == nil,
             let name = names.first(where: { environment[$0]?.isEmpty == false })
-        {
-            return "\(name) is set, and the gateway does not read it: set GATEWAY_APPLE_PROXY."
-        }
-        return error.advice
+        else { return nil }
+        return "\(name) is set, and the gateway does not read it: set GATEWAY_APPLE_PROXY."
     }
 
     private func checkClock(_ answers: [Answer]) {
@@ -143,7 +149,7 @@ extension TransportError {
         }
     }
 
-    fileprivate var advice: String {
+    var advice: String {
         switch self {
         case .resolve: "Fix DNS (/etc/resolv.conf), or set GATEWAY_APPLE_PROXY if only a proxy has Internet access."
         case .forbiddenAddress:

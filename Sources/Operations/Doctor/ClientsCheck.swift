@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppStore
 internal import Gateway
 internal import Receipts
 internal import Settings
@@ -15,7 +16,10 @@ extension AreaCheck {
         if let file {
             let secrets = file.sharedSecrets.count
             let forms = file.formAccounts.isEmpty ? "" : "; form accounts: \(file.formAccounts.count)"
-            report.ok("file", "clients: \(file.clients.count)\(forms); apps with their own shared secret: \(secrets)")
+            let keys =
+                file.serverAPIKeys.all.isEmpty ? "" : "; App Store Server API keys: \(file.serverAPIKeys.all.count)"
+            report.ok(
+                "file", "clients: \(file.clients.count)\(forms); apps with their own shared secret: \(secrets)\(keys)")
             checkKeys(file.keys, at: now)
             checkLimits(of: file.clients + file.formAccounts.map(\.client))
         } else {
@@ -57,23 +61,39 @@ extension AreaCheck {
     }
 
     private func checkSecrets(for file: ClientsFile?) {
-        let secrets = SharedSecrets(configuration, file)
+        let secrets = SharedSecrets(configuration, file), keys = file?.serverAPIKeys ?? ServerAPIKeys()
         if secrets.primary != nil {
             return report.ok("secrets", "the account's shared secret is set, for all apps without their own")
         }
+        if keys.account != nil {
+            return report.ok(
+                "secrets",
+                "no shared secret of the account; its key of the App Store Server API serves all apps without a key of "
+                    + "their own")
+        }
         let lackingClients = (file?.clients ?? [.loopback]).flatMap { client -> [String] in
             guard case .only(let bundleIDs) = client.apps else { return [file == nil ? "any app" : "other apps"] }
-            return Array(bundleIDs.filter { secrets.secret(forApp: $0) == nil })
+            return bundleIDs.filter { secrets.secret(forApp: $0) == nil && keys.key(forApp: $0) == nil }
         }
         let apps = file?.formAccounts.flatMap(\.apps) ?? []
-        let lackingForms = apps.filter { $0.sharedSecret == nil && secrets.secret(forApp: $0.bundleID) == nil }
+        let lackingForms = apps.filter { app in
+            app.sharedSecret == nil && secrets.secret(forApp: app.bundleID) == nil
+                && keys.key(forApp: app.bundleID) == nil
+        }
         let lacking = lackingClients + lackingForms.map(\.bundleID)
-        if lacking.isEmpty { return report.ok("secrets", "each app has a shared secret") }
+        if lacking.isEmpty { return report.ok("secrets", "each app has a shared secret or a key") }
         report.warn(
             "secrets",
             "no shared secret for \(Set(lacking).sorted().listed): requests to Apple need the client's own `password`",
-            do: "Set GATEWAY_APPLE_SHARED_SECRET_FILE, or `shared_secret_file` of each app in the clients file.")
+            do:
+                "Set GATEWAY_APPLE_SHARED_SECRET_FILE, or `shared_secret_file` or `server_api` of each app in the clients "
+                + "file.")
     }
+}
+
+extension ServerAPIKeys {
+    /// The account's key and those of apps.
+    var all: [ServerAPIKey] { (account.map { [$0] } ?? []) + ofApps.values }
 }
 
 /// The keys of a client, or of its form account, with the times from which they are rejected.

@@ -288,13 +288,14 @@ struct RedisProbes: Sendable {
     /// Returns each script once by its hash, and one of them whole, as after `SCRIPT FLUSH`.
     private static func scripts(_ token: String) -> [RedisCommand] {
         let lease = RedisWord("\(RedisFlightLeases.prefix)doctor-\(token)"), bucket = RedisWord("rl:{doctor-\(token)}")
-        let node = RedisWord("gw:doctor:\(token)")
+        let node = RedisWord("gw:doctor:\(token)"), pause = RedisWord("\(RedisFleetState.pausePrefix)doctor-\(token)")
         return [
             RedisFlightLeases.acquisition.call(keys: [lease], [RedisWord(token), life, ""]),
             RedisFlightLeases.release.call(keys: [lease], [RedisWord(token), "", life]),
             // One token from a bucket of one, which is full again after a millisecond.
             RedisTokenBuckets.script.call(keys: [bucket], [1, 1, 1000, 1, 0, 0, 0, 0]),
-            RedisFleetState.pause.call(keys: [RedisWord("\(RedisFleetState.pausePrefix)doctor-\(token)")], [life, 0]),
+            RedisFleetState.pause.call(keys: [pause], [life, 0, "1"]),
+            RedisFleetState.quotaPause.call(keys: [pause], []),
             // No announcement: it would not expire.
             RedisFleetState.lifecycle.call(
                 keys: [RedisWord("\(RedisFleetState.lifecyclePrefix)doctor-\(token)")], ["", 0, life]),

@@ -16,11 +16,12 @@ extension Route {
     /// client or receipt.
     package static func status(
         _ health: NodeHealth, _ upstreams: UpstreamState, isAppleEnabled: Bool,
-        clock: @escaping @Sendable () -> Timestamp
+        hasServerAPIKey: @escaping @Sendable () -> Bool, clock: @escaping @Sendable () -> Timestamp
     ) -> Route {
         Route(.get, "/v1/status") { _ in
-            var json = JSONWriter(reservingCapacity: 1024)
-            json.status(health, upstreams, isAppleEnabled: isAppleEnabled, at: clock())
+            var json = JSONWriter(reservingCapacity: 2048)
+            let interfaces = UpstreamAPI.allCases.filter { $0 == .verifyReceipt || hasServerAPIKey() }
+            json.status(health, upstreams, interfaces, isAppleEnabled: isAppleEnabled, at: clock())
             var reply = Reply(json: json.bytes)
             reply.fields[.cacheControl] = "no-store"
             reply.fields.announce(upstreams.lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
@@ -31,21 +32,23 @@ extension Route {
 
 extension JSONWriter {
     fileprivate mutating func status(
-        _ health: NodeHealth, _ upstreams: UpstreamState, isAppleEnabled: Bool, at now: Timestamp
+        _ health: NodeHealth, _ upstreams: UpstreamState, _ interfaces: [UpstreamAPI], isAppleEnabled: Bool,
+        at now: Timestamp
     ) {
         object { json in
             json.member("version", Version.current)
             json.member("status", "\(health.lifecycle.stage)")
             json.key("store")
             json.store(health.store)
-            json.key("upstreams")
-            json.object { json in
-                for environment in UpstreamEnvironment.allCases {
-                    let endpoint = UpstreamEndpoint(.verifyReceipt, environment)
-                    json.key(environment.rawValue)
-                    json.upstream(
-                        isEnabled: isAppleEnabled, upstreams.guards.health(of: endpoint),
-                        upstreams.lifecycle.state(of: endpoint), at: now)
+            for api in interfaces {
+                json.key(api.memberName)
+                json.object { json in
+                    for endpoint in api.allEndpoints {
+                        json.key(endpoint.environment.rawValue)
+                        json.upstream(
+                            isEnabled: isAppleEnabled, upstreams.guards.health(of: endpoint),
+                            upstreams.lifecycle.state(of: endpoint), at: now)
+                    }
                 }
             }
         }
@@ -111,5 +114,15 @@ extension JSONWriter {
         guard let value else { return }
         key(name)
         integer(value)
+    }
+}
+
+extension UpstreamAPI {
+    /// The name in the status. That of `verifyReceipt` is from the time when it was the only interface.
+    fileprivate var memberName: String {
+        switch self {
+        case .verifyReceipt: "upstreams"
+        case .serverAPI: rawValue
+        }
     }
 }

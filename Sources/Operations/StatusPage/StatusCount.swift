@@ -9,20 +9,53 @@ internal import RedisStore
 internal import Telemetry
 
 /// The counts of the status page: sums of existing metric series.
-enum StatusCount: Int, CaseIterable, Sendable {
+enum StatusCount: Hashable, Sendable {
     case genuine, rejected, undecided
     case fromNearCache, fromSharedCache, fromReceipts, fromApple
-    case degraded, secretRejected, contradicted, unreachableForCallers
-    case productionAnswered, productionFailed, productionThrottled, productionRejected
-    case sandboxAnswered, sandboxFailed, sandboxThrottled, sandboxRejected
+    case degraded, secretRejected, serverAPIKeyRejected, contradicted, unreachableForCallers
+    case answered(UpstreamEndpoint), failed(UpstreamEndpoint), unsent(UpstreamEndpoint)
+    case overBudget, unknownTransactions
     case cacheHits, cacheStale, cacheMisses, coalescedRequests, leasesFound, cacheFaults, cacheForgeries
     case limitsAdmitted, limitsAlone, limitsInShadow, refusedByRate, refusedByConcurrency, wrongCredentials
     case answers, serverErrors, refusedAtEdge, overloaded
     case storeDone, storeFailed, storeRejected, invalidations
 }
 
-enum StatusTiming: Int, CaseIterable, Sendable {
-    case answers, production, sandbox, store
+enum StatusTiming: Hashable, Sendable {
+    case answers, apple(UpstreamEndpoint), store
+}
+
+// The positions in a reading.
+extension StatusCount: CaseIterable {
+    static let allCases: [StatusCount] =
+        [
+            .genuine, .rejected, .undecided, .fromNearCache, .fromSharedCache, .fromReceipts, .fromApple, .degraded,
+            .secretRejected, .serverAPIKeyRejected, .contradicted, .unreachableForCallers, .overBudget,
+            .unknownTransactions, .cacheHits, .cacheStale, .cacheMisses, .coalescedRequests, .leasesFound,
+            .cacheFaults, .cacheForgeries, .limitsAdmitted, .limitsAlone, .limitsInShadow, .refusedByRate,
+            .refusedByConcurrency, .wrongCredentials, .answers, .serverErrors, .refusedAtEdge, .overloaded,
+            .storeDone, .storeFailed, .storeRejected, .invalidations,
+        ] + UpstreamEndpoint.allCases.flatMap { [.answered($0), .failed($0), .unsent($0)] }
+
+    private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
+
+    /// The index in `allCases`.
+    var position: Int {
+        guard let found = Self.positions[self] else { preconditionFailure("allCases lacks \(self)") }
+        return found
+    }
+}
+
+extension StatusTiming: CaseIterable {
+    static let allCases: [StatusTiming] = [.answers, .store] + UpstreamEndpoint.allCases.map(apple)
+
+    private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
+
+    /// The index in `allCases`.
+    var position: Int {
+        guard let found = Self.positions[self] else { preconditionFailure("allCases lacks \(self)") }
+        return found
+    }
 }
 
 /// The handles of the series. Reading them does not block counting.
@@ -65,16 +98,18 @@ private struct CountedSeries {
         .init(MetricCatalogue.verifications, where: isMeant)
     }
 
-    static func requests(to environment: UpstreamEnvironment, _ isMeant: (UpstreamOutcome) -> Bool) -> Self {
+    static func requests(to endpoint: UpstreamEndpoint, _ isMeant: (UpstreamOutcome) -> Bool) -> Self {
         .init(MetricCatalogue.upstreamRequests) { (labels: EndpointLabels<UpstreamOutcome>) in
-            labels.first == UpstreamEndpoint(.verifyReceipt, environment) && isMeant(labels.second)
+            labels.first == endpoint && isMeant(labels.second)
         }
     }
 
-    static func rejected(_ environment: UpstreamEnvironment) -> Self {
-        .init(MetricCatalogue.upstreamRejected) { (labels: EndpointLabels<LocalRejection>) in
-            labels.first == UpstreamEndpoint(.verifyReceipt, environment)
-        }
+    static func unsent(_ endpoint: UpstreamEndpoint) -> Self {
+        .init(MetricCatalogue.upstreamRejected) { (labels: EndpointLabels<LocalRejection>) in labels.first == endpoint }
+    }
+
+    static func calls(_ outcome: ServerAPICallOutcome) -> Self {
+        .init(MetricCatalogue.serverAPICalls) { (labels: ServerAPICallLabels) in labels.second == outcome }
     }
 
     static func lookups(_ result: Provenance.Cache) -> Self {
@@ -108,21 +143,20 @@ extension StatusCount {
         case .fromNearCache: .verdicts { $0.cache == .near }
         case .fromSharedCache: .verdicts { $0.cache == .shared || $0.cache == .stale }
         case .fromReceipts: .verdicts { $0.cache == .miss && $0.source == .local }
-        case .fromApple: .verdicts { $0.cache == .miss && $0.source == .apple }
+        case .fromApple: .verdicts { $0.cache == .miss && $0.source != .local }
         case .degraded:
             .init(MetricCatalogue.degraded) { $0 != DegradedReason.stopping && $0 != .sharedStoreUnreachable }
         case .secretRejected: .init(MetricCatalogue.degraded, DegradedReason.sharedSecretRejected.labelValues)
+        case .serverAPIKeyRejected:
+            .init(MetricCatalogue.degraded, DegradedReason.serverAPIKeyRejected.labelValues)
         case .contradicted: .init(MetricCatalogue.contradictions) { (_: Contradiction) in true }
         case .unreachableForCallers:
             .init(MetricCatalogue.undecided, UndecidedReason.upstreamDidNotAnswer.labelValues)
-        case .productionAnswered: .requests(to: .production, \.isAnswer)
-        case .productionFailed: .requests(to: .production, \.isFailure)
-        case .productionThrottled: .requests(to: .production) { $0 == .throttled }
-        case .productionRejected: .rejected(.production)
-        case .sandboxAnswered: .requests(to: .sandbox, \.isAnswer)
-        case .sandboxFailed: .requests(to: .sandbox, \.isFailure)
-        case .sandboxThrottled: .requests(to: .sandbox) { $0 == .throttled }
-        case .sandboxRejected: .rejected(.sandbox)
+        case .answered(let endpoint): .requests(to: endpoint) { !$0.isFailure }
+        case .failed(let endpoint): .requests(to: endpoint, \.isFailure)
+        case .unsent(let endpoint): .unsent(endpoint)
+        case .overBudget: .calls(.budget)
+        case .unknownTransactions: .init(MetricCatalogue.unknownTransactionIDs)
         case .cacheHits: .lookups(.shared)
         case .cacheStale: .lookups(.stale)
         case .cacheMisses: .lookups(.miss)
@@ -157,7 +191,7 @@ extension StatusTiming {
     private var family: MetricFamily {
         switch self {
         case .answers: MetricCatalogue.requestDuration
-        case .production, .sandbox: MetricCatalogue.upstreamDuration
+        case .apple: MetricCatalogue.upstreamDuration
         case .store: MetricCatalogue.storeRoundTrips
         }
     }
@@ -166,8 +200,7 @@ extension StatusTiming {
         let labels: [[String]] =
             switch self {
             case .answers: DurationLabels.allCases.filter(\.route.isVerification).map(\.labelValues)
-            case .production: [UpstreamEndpoint(.verifyReceipt, .production).labelValues]
-            case .sandbox: [UpstreamEndpoint(.verifyReceipt, .sandbox).labelValues]
+            case .apple(let endpoint): [endpoint.labelValues]
             case .store: [[]]
             }
         return labels.map { registry.histogram(family, $0) }
@@ -175,10 +208,12 @@ extension StatusTiming {
 }
 
 extension UpstreamOutcome {
-    fileprivate var isAnswer: Bool { !isFailure && self != .throttled }
-
+    /// True if Apple did not answer, or requested a pause.
     fileprivate var isFailure: Bool {
-        if case .failed = self { true } else { false }
+        switch self {
+        case .failed, .throttled: true
+        case .answered, .otherEnvironment, .refused: false
+        }
     }
 }
 

@@ -22,7 +22,7 @@ struct StatusWindow: Sendable {
 
     func count(_ count: StatusCount) -> Int {
         // A counter may be reset; then the increase is unknown.
-        Int(clamping: to.counts[count.rawValue].subtractingOrZero(from.counts[count.rawValue]))
+        Int(clamping: to.counts[count.position].subtractingOrZero(from.counts[count.position]))
     }
 
     func count(_ counts: [StatusCount]) -> Int { counts.reduce(0) { $0 + count($1) } }
@@ -43,7 +43,7 @@ struct StatusWindow: Sendable {
     /// Returns a quantile in seconds, interpolated within its bucket; nil without values. Values beyond the last bound
     /// count as that bound.
     func quantile(_ share: Double, of timing: StatusTiming) -> Double? {
-        let old = from.distributions[timing.rawValue], new = to.distributions[timing.rawValue]
+        let old = from.distributions[timing.position], new = to.distributions[timing.position]
         let counts = zip(new, old).map { $0.subtractingOrZero($1) }
         guard let total = counts.last, total > 0 else { return nil }
         let rank = Double(total) * share, bounds = timing.bounds

@@ -45,6 +45,8 @@ struct StatusIssue: Hashable, Sendable {
         case appleThrottling = "ReceiptGatewayAppleThrottling"
         case upstreamTLSInterception = "ReceiptGatewayUpstreamTLSInterception"
         case sharedSecretRejected = "ReceiptGatewaySharedSecretRejected"
+        case serverAPIKeyRejected = "ReceiptGatewayServerAPIKeyRejected"
+        case serverAPIBudgetExhausted = "ReceiptGatewayServerAPIBudgetExhausted"
         case verificationsUndecided = "ReceiptGatewayVerificationsUndecided"
         case degradedAnswers = "ReceiptGatewayDegradedAnswers"
         case errorsBurnFast = "ReceiptGatewayErrorsBurnFast"
@@ -92,10 +94,10 @@ extension StatusSources {
 
     private func appleIssues(_ windows: StatusWindows) -> [StatusIssue?] {
         guard isAppleEnabled else { return [] }
-        let endpoints = UpstreamEndpoint.allCases.map { endpoint in
+        let endpoints = endpoints(windows).map { endpoint in
             appleIssue(endpoint, upstreams.guards.health(of: endpoint), windows.minute)
         }
-        return endpoints + trustIssues(windows.all)
+        return endpoints + trustIssues(windows.all) + [budgetIssue(windows.minute)]
     }
 
     private func appleIssue(
@@ -105,10 +107,9 @@ extension StatusSources {
         if let pause = health.pausedFor {
             return StatusIssue(
                 .warning, "\(endpoint.title) requested a pause: \(StatusValue.span(pause).text) left.",
-                "Answers rest on the receipts alone. To send less, lower gateway.apple.max_requests_per_second.",
-                .appleThrottling)
+                "Answers rest on the receipts alone. To send less, lower \(endpoint.budgetSetting).", .appleThrottling)
         }
-        let failed = minute.count(endpoint.failed), requests = failed + minute.count(endpoint.answered)
+        let failed = minute.count(.failed(endpoint)), requests = failed + minute.count(.answered(endpoint))
         return StatusIssue(
             if: requests >= StatusThresholds.fewestVerdicts
                 && Double(failed) > StatusThresholds.failedShare * Double(requests),
@@ -154,7 +155,19 @@ extension StatusSources {
                 if: window.count(.secretRejected) > 0, .warning,
                 "Apple does not accept the shared secret of an app.",
                 "Its renewals are unknown. Compare the secret with App Store Connect.", .sharedSecretRejected),
+            StatusIssue(
+                if: window.count(.serverAPIKeyRejected) > 0, .warning,
+                "Apple does not accept a key of the App Store Server API.",
+                "The log names the key and the app. Compare them with App Store Connect.", .serverAPIKeyRejected),
         ]
+    }
+
+    private func budgetIssue(_ minute: StatusWindow) -> StatusIssue? {
+        StatusIssue(
+            if: minute.count(.overBudget) > 0, .warning,
+            "\(minute.count(.overBudget)) calls of the Server API were not sent in the last minute: an app's budget is "
+                + "used up.",
+            "Answers rest on signed and cached data. The metrics count calls by operation.", .serverAPIBudgetExhausted)
     }
 
     private func answerIssues(_ windows: StatusWindows) -> [StatusIssue?] {
@@ -189,7 +202,7 @@ extension StatusSources {
     }
 
     private func sunsetIssue(at now: Timestamp) -> StatusIssue? {
-        let ends = UpstreamEndpoint.allCases.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
+        let ends = UpstreamAPI.verifyReceipt.allEndpoints.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
         guard isAppleEnabled, let end = ends.min() else { return nil }
         let left = now.duration(to: end)
         guard left > .zero else {
@@ -201,6 +214,16 @@ extension StatusSources {
             StatusIssue(
                 step.severity, "verifyReceipt ends in \(StatusValue.span(left).text).",
                 "In the last thirty days a growing share of answers rests on the receipt alone.", .sunsetApproaching)
+        }
+    }
+}
+
+extension UpstreamEndpoint {
+    /// The setting that limits requests to this endpoint.
+    fileprivate var budgetSetting: String {
+        switch api {
+        case .verifyReceipt: "gateway.apple.max_requests_per_second"
+        case .serverAPI: "gateway.apple.server_api.budget_share"
         }
     }
 }

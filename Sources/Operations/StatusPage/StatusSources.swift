@@ -17,6 +17,8 @@ package struct StatusSources: Sendable {
     let upstreams: UpstreamState
     let reloads: ReloadHistory
     let isAppleEnabled: Bool
+    /// True if some app has a key for the App Store Server API.
+    let hasServerAPIKey: @Sendable () -> Bool
     let bodyBudget: BodyBudget
     let nearCacheBytes: Int
     /// The configuration as `check-config` prints it, with redacted secrets.
@@ -33,12 +35,13 @@ package struct StatusSources: Sendable {
     package init(
         _ configuration: GatewayConfiguration, health: NodeHealth, upstreams: UpstreamState,
         reloads: ReloadHistory, bodyBudget: BodyBudget, registry: PrometheusRegistry,
-        clock: @escaping @Sendable () -> Timestamp
+        hasServerAPIKey: @escaping @Sendable () -> Bool, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.health = health
         self.upstreams = upstreams
         self.reloads = reloads
         self.bodyBudget = bodyBudget
+        self.hasServerAPIKey = hasServerAPIKey
         self.clock = clock
         isAppleEnabled = configuration.apple.isEnabled
         nearCacheBytes = configuration.nearCacheSize.bytes
@@ -64,8 +67,9 @@ package struct StatusSources: Sendable {
 
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
         [
-            node(windows, at: now), apple(windows), sunset(at: now), caches(windows), limits(windows), store(windows),
-        ]
+            node(windows, at: now), apple(windows), serverAPI(windows), sunset(at: now), caches(windows),
+            limits(windows), store(windows),
+        ].compactMap(\.self)
     }
 
     private func node(_ windows: StatusWindows, at now: Timestamp) -> StatusTable {
@@ -178,19 +182,39 @@ extension StoreCondition {
 
 // The tables about Apple's endpoints: a column for each.
 extension StatusSources {
-    private static let columns = UpstreamEndpoint.allCases.map { endpoint in
-        StatusTable.Heading(endpoint.environment.rawValue, endpoint.environment.rawValue)
-    }
-
     func apple(_ windows: StatusWindows) -> StatusTable {
-        StatusTable(
+        let endpoints = endpoints(windows)
+        return StatusTable(
             heading: .init("apple", "Apple's endpoints"),
             note: isAppleEnabled ? "the last minute" : "No requests to Apple: gateway.apple.enabled is false",
-            columns: Self.columns, rows: guardRows + requestRows(windows.minute))
+            columns: endpoints.map(\.heading), rows: guardRows(endpoints) + requestRows(endpoints, windows.minute))
     }
 
-    private var guardRows: [Row] {
-        let health = UpstreamEndpoint.allCases.map { upstreams.guards.health(of: $0) }
+    /// The endpoints in use: those of the Server API only with a key, or after requests in the last ten minutes.
+    func endpoints(_ windows: StatusWindows) -> [UpstreamEndpoint] {
+        let hasKey = hasServerAPIKey()
+        return UpstreamEndpoint.allCases.filter { endpoint in
+            endpoint.api == .verifyReceipt || hasKey || windows.all.count([.answered(endpoint), .failed(endpoint)]) > 0
+        }
+    }
+
+    /// The table about the App Store Server API beside its endpoints; nil if it is not in use.
+    func serverAPI(_ windows: StatusWindows) -> StatusTable? {
+        guard endpoints(windows).contains(where: { $0.api == .serverAPI }) else { return nil }
+        let all = windows.all
+        let (keys, budget) = (all.count(.serverAPIKeyRejected), all.count(.overBudget))
+        return StatusTable(
+            heading: .init("server_api", "App Store Server API"), note: "the last ten minutes",
+            columns: StatusTable.onlyColumn,
+            rows: [
+                Row("key_rejected", "Answers without it: key rejected", .count(keys), keys > 0 ? .bad : .plain),
+                Row("over_budget", "Calls not sent: over budget", .count(budget), budget > 0 ? .notable : .plain),
+                Row("unknown_transactions", "Unknown transaction IDs", .count(all.count(.unknownTransactions))),
+            ])
+    }
+
+    private func guardRows(_ endpoints: [UpstreamEndpoint]) -> [Row] {
+        let health = endpoints.map { upstreams.guards.health(of: $0) }
         return [
             row("breaker", "Circuit breaker", health, tone: \.breakerTone) { $0.breakerValue },
             row("paused_for_seconds", "Requested pause", health, tone: { $0.pausedFor == nil ? .plain : .notable }) {
@@ -204,24 +228,24 @@ extension StatusSources {
         ]
     }
 
-    private func requestRows(_ minute: StatusWindow) -> [Row] {
-        let endpoints = UpstreamEndpoint.allCases
-        return [
-            row("answered", "Answered", endpoints) { .rate(minute.rate($0.answered)) },
-            row("failed", "Failed", endpoints, tone: { minute.count($0.failed) > 0 ? .notable : .plain }) {
-                .rate(minute.rate($0.failed))
+    private func requestRows(_ endpoints: [UpstreamEndpoint], _ minute: StatusWindow) -> [Row] {
+        [
+            row("answered", "Answered", endpoints) { .rate(minute.rate(.answered($0))) },
+            row("failed", "Failed", endpoints, tone: { minute.count(.failed($0)) > 0 ? .notable : .plain }) {
+                .rate(minute.rate(.failed($0)))
             },
-            row("rejected", "Rejected locally", endpoints) { .rate(minute.rate($0.rejected)) },
-            row("median", "p50", endpoints) { .latency(minute.quantile(0.5, of: $0.timing)) },
-            row("p99", "p99", endpoints) { .latency(minute.quantile(0.99, of: $0.timing)) },
+            row("rejected", "Rejected locally", endpoints) { .rate(minute.rate(.unsent($0))) },
+            row("median", "p50", endpoints) { .latency(minute.quantile(0.5, of: .apple($0))) },
+            row("p99", "p99", endpoints) { .latency(minute.quantile(0.99, of: .apple($0))) },
         ]
     }
 
     func sunset(at now: Timestamp) -> StatusTable {
-        let known = UpstreamEndpoint.allCases.map { upstreams.lifecycle.state(of: $0) }
+        let endpoints = UpstreamAPI.verifyReceipt.allEndpoints
+        let known = endpoints.map { upstreams.lifecycle.state(of: $0) }
         let left = known.map { $0.dates.sunset.map { max(.zero, now.duration(to: $0)) } }
         return StatusTable(
-            heading: .init("sunset", "The end of verifyReceipt"), note: "", columns: Self.columns,
+            heading: .init("sunset", "The end of verifyReceipt"), note: "", columns: endpoints.map(\.heading),
             rows: [
                 row("stage", "Stage", known) { .word($0.dates.stage(at: now).name) },
                 row("deprecation", "Deprecated from", known) { .time($0.dates.deprecation) },
@@ -273,15 +297,24 @@ extension UpstreamLifecycle.State {
     }
 }
 
+extension UpstreamAPI {
+    var allEndpoints: [UpstreamEndpoint] { UpstreamEndpoint.allCases.filter { $0.api == self } }
+}
+
 extension UpstreamEndpoint {
-    var title: String { "Apple's \(environment.rawValue) endpoint" }
-
-    var answered: StatusCount { environment == .production ? .productionAnswered : .sandboxAnswered }
-
-    var failed: [StatusCount] {
-        environment == .production ? [.productionFailed, .productionThrottled] : [.sandboxFailed, .sandboxThrottled]
+    var title: String {
+        switch api {
+        case .verifyReceipt: "Apple's verifyReceipt (\(environment.rawValue))"
+        case .serverAPI: "Apple's Server API (\(environment.rawValue))"
+        }
     }
 
-    fileprivate var rejected: StatusCount { environment == .production ? .productionRejected : .sandboxRejected }
-    fileprivate var timing: StatusTiming { environment == .production ? .production : .sandbox }
+    /// The head of a column. Columns about `verifyReceipt` have the environment's name alone, as in older versions.
+    fileprivate var heading: StatusTable.Heading {
+        let environment = environment.rawValue
+        return switch api {
+        case .verifyReceipt: .init(environment, environment)
+        case .serverAPI: .init("server_api_\(environment)", "Server API, \(environment)")
+        }
+    }
 }

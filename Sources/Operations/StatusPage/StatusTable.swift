@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import JSON
 internal import Receipts
 
@@ -68,8 +69,12 @@ struct StatusPlot: Sendable {
             self.value = value
         }
 
-        fileprivate init(_ name: String, _ title: String, _ counts: StatusCount...) {
+        fileprivate init(_ name: String, _ title: String, _ counts: [StatusCount]) {
             self.init(name, title) { .rate($0.rate(counts)) }
+        }
+
+        fileprivate init(_ name: String, _ title: String, _ count: StatusCount) {
+            self.init(name, title, [count])
         }
     }
 
@@ -100,11 +105,11 @@ struct StatusPlot: Sendable {
                 Line("receipts", "the receipt itself", .fromReceipts), Line("apple", "Apple", .fromApple),
             ]),
         StatusPlot(
-            heading: .init("requests", "Requests to Apple"), note: "per second, both endpoints together",
+            heading: .init("requests", "Requests to Apple"), note: "per second, all endpoints together",
             lines: [
-                Line("answered", "answered", .productionAnswered, .sandboxAnswered),
-                Line("failed", "failed", .productionFailed, .sandboxFailed, .productionThrottled, .sandboxThrottled),
-                Line("rejected", "rejected locally", .productionRejected, .sandboxRejected),
+                Line("answered", "answered", UpstreamEndpoint.allCases.map(StatusCount.answered)),
+                Line("failed", "failed", UpstreamEndpoint.allCases.map(StatusCount.failed)),
+                Line("rejected", "rejected locally", UpstreamEndpoint.allCases.map(StatusCount.unsent)),
             ]),
     ]
 

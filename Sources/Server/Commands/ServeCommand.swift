@@ -22,12 +22,14 @@ struct ServeCommand: AsyncParsableCommand {
               receipt-gateway serve --config /etc/receipt-gateway/gateway.yaml
               GATEWAY_HTTP_PORT=8081 GATEWAY_ADMIN_PORT=9091 receipt-gateway serve
 
-            The gateway sends genuine receipts to Apple: GATEWAY_APPLE_SHARED_SECRET is your account's shared secret, \
-            GATEWAY_APPLE_ENABLED=false sends Apple nothing.
+            The gateway sends genuine receipts to Apple: GATEWAY_APPLE_SHARED_SECRET is your account's shared secret. \
+            Keys of the App Store Server API are named in the clients file. GATEWAY_APPLE_ENABLED=false sends Apple \
+            nothing.
 
             SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes requests in flight \
             within gateway.shutdown.grace. SIGINT does the same without the delay. SIGHUP rereads the clients file, \
-            the pepper and the shared secrets, as a change of one of their files does; other changes need a restart.
+            the pepper, the shared secrets and the keys of the App Store Server API, as a change of one of their files \
+            does; other changes need a restart.
 
             Exit status: 0 after a shutdown, 78 if the configuration is wrong, 1 for other failures such as a port \
             that is in use.

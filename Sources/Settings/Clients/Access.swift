@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import AppStore
 package import Receipts
 package import Secrets
 internal import Synchronization
 
-/// The clients that may send requests, and the shared secrets sent to Apple.
+/// The clients that may send requests, and the credentials of requests to Apple.
 package struct AccessRules: Hashable, Sendable {
     /// The clients; nil if every client is the loopback client.
     var clients: [Client]?
@@ -13,6 +14,7 @@ package struct AccessRules: Hashable, Sendable {
     var formAccounts: [FormAccount] = []
     var pepper: Secret?
     package var secrets = SharedSecrets()
+    package var serverAPIKeys = ServerAPIKeys()
 }
 
 extension AccessRules {
@@ -20,7 +22,7 @@ extension AccessRules {
     package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(
             clients: file?.clients, formAccounts: file?.formAccounts ?? [], pepper: configuration.apiKeyPepper,
-            secrets: SharedSecrets(configuration, file))
+            secrets: SharedSecrets(configuration, file), serverAPIKeys: file?.serverAPIKeys ?? ServerAPIKeys())
     }
 
     /// Returns the earliest expiry among keys that are still valid; nil if none expires.
@@ -43,8 +45,8 @@ package final class Access: Sendable {
     package let rules: AccessRules
     package let authenticator: Authenticator
     package let formAuthenticator: FormAuthenticator
-    /// The number of changes of the shared secrets and of form accounts. An answer from an earlier version may rest on
-    /// another secret, or on another app for the same token.
+    /// The number of changes of the shared secrets, the keys of the App Store Server API, and form accounts. An answer
+    /// from an earlier version may rest on another secret or key, or on another app for the same token.
     package let secretsVersion: UInt64
 
     package init(_ rules: AccessRules, secretsVersion: UInt64 = 0) {
@@ -61,7 +63,9 @@ package final class Access: Sendable {
 
     /// Returns the access that replaces this one when the rules change.
     func followed(by rules: AccessRules) -> Access {
-        let answersHold = rules.secrets == self.rules.secrets && rules.formAccounts == self.rules.formAccounts
+        let answersHold =
+            rules.secrets == self.rules.secrets && rules.serverAPIKeys == self.rules.serverAPIKeys
+            && rules.formAccounts == self.rules.formAccounts
         return Access(rules, secretsVersion: answersHold ? secretsVersion : secretsVersion + 1)
     }
 }

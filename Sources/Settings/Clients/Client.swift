@@ -16,16 +16,19 @@ package final class Client: Sendable {
     package let keys: [StoredKey]
     package let limits: ClientLimits
     package let may: Set<Permission>
+    /// The rights to call the App Store Server API through the gateway.
+    private let apple: AppleRights
 
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
-        may: Set<Permission> = []
+        may: Set<Permission> = [], apple: AppleRights = .none
     ) {
         self.name = name
         self.apps = apps
         self.keys = keys
         self.limits = limits
         self.may = may
+        self.apple = apple
     }
 
     /// A permission beyond verification. The raw values are those of the clients file.
@@ -35,7 +38,9 @@ package final class Client: Sendable {
     }
 
     /// The client of every request where no clients are configured.
-    package static let loopback = Client(name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases))
+    package static let loopback = Client(
+        name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases),
+        apple: .everyApp(Set(AppleRight.allCases)))
 
     /// The client of a request whose body, which has the credentials, is unread.
     package static let unidentified = Client(name: "unidentified", apps: .only([]), keys: [])
@@ -47,11 +52,40 @@ package final class Client: Sendable {
 extension Client: Hashable {
     package static func == (one: Client, other: Client) -> Bool {
         one === other
-            || (one.name, one.apps, one.keys, one.limits, one.may)
-                == (other.name, other.apps, other.keys, other.limits, other.may)
+            || (one.name, one.apps, one.keys, one.limits, one.may, one.apple)
+                == (other.name, other.apps, other.keys, other.limits, other.may, other.apple)
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+extension Client {
+    /// A right to call the App Store Server API through the gateway. None includes another. The raw values are those of
+    /// the clients file.
+    package enum AppleRight: String, CaseIterable, Hashable, Sendable {
+        case read
+        /// Changing the state of one customer.
+        case write
+        /// Changing the state of many customers, or reaching the app's notification URL.
+        case mass
+    }
+
+    package enum AppleRights: Hashable, Sendable {
+        /// The same rights for each app that the client may use.
+        case everyApp(Set<AppleRight>)
+        /// By bundle ID; none for other apps.
+        case byApp([String: Set<AppleRight>])
+
+        static let none = everyApp([])
+    }
+
+    package func appleRights(forApp bundleID: String) -> Set<AppleRight> {
+        guard apps.contains(bundleID) else { return [] }
+        return switch apple {
+        case .everyApp(let rights): rights
+        case .byApp(let rights): rights[bundleID] ?? []
+        }
+    }
 }
 
 /// The stored half of an API key: enough to recognise the key, not to use it.

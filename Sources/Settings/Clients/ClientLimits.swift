@@ -11,6 +11,8 @@ package struct ClientLimits: Hashable, Sendable {
     package var concurrency: Int?
     /// The signed items of a request, beside its first, that one token more pays for.
     package var itemsPerToken = 10
+    /// The maximum number of transaction IDs in a minute that Apple does not know.
+    package var unknownIDsPerMinute = 20
 
     /// The policies that apply whatever app a request names: those per client and per address.
     package var policiesWithoutApp: [ClientPolicy] { policies.filter { $0.subject != .app } }
@@ -32,11 +34,12 @@ package struct ClientPolicy: Hashable, Sendable {
     /// The tokens that a request takes, if not 1.
     var costs: [Mode: Int] = [:]
 
-    /// Returns the tokens this request takes, at most those of a full bucket. Mode `auto` with `max_age` may cause a
-    /// request to Apple, and costs no less than mode `apple`.
+    /// Returns the tokens this request takes, at most those of a full bucket. Mode `auto` with
+    /// `max_age` or without evidence may cause a request to Apple, and costs no less than mode `apple`.
     func cost(of options: VerificationOptions, itemsPerToken: Int) -> Int {
         let ofMode = costs[options.mode] ?? 1
-        let cost = options.mode == .auto && options.maximumAge != nil ? max(ofMode, costs[.apple] ?? 1) : ofMode
+        let asksApple = options.mode == .auto && (options.maximumAge != nil || options.isLookup)
+        let cost = asksApple ? max(ofMode, costs[.apple] ?? 1) : ofMode
         guard options.itemCount > 1 else { return cost }
         let ofItems = (options.itemCount - 2) / itemsPerToken + 1
         return max(cost, min(cost + ofItems, rate.burst))
@@ -47,6 +50,14 @@ package struct ClientPolicy: Hashable, Sendable {
 }
 
 extension Client {
+    /// The charge for a transaction ID that Apple does not know.
+    package var chargeForUnknownID: RateCharge {
+        let policy = RatePolicy(
+            name: ClientsFile.LimitBounds.unknownIDsName, quota: limits.unknownIDsPerMinute, window: .seconds(60),
+            isLeased: false)
+        return RateCharge(RateBucket(client: name, policy: policy))
+    }
+
     /// Returns the charges of a request: one for each policy, in order.
     package func charges(
         for options: VerificationOptions, from address: @autoclosure () -> NetworkAddress?
@@ -81,8 +92,6 @@ extension Client {
     /// another app gains nothing: then there is no verdict. Requests that name none share a bucket, unless the client
     /// has only one app.
     private func app(of options: VerificationOptions) -> String {
-        if let named = options.expectations.bundleID { return named }
-        guard case .only(let bundleIDs) = apps, bundleIDs.count == 1 else { return "" }
-        return bundleIDs.first ?? ""
+        options.expectations.bundleID ?? apps.only ?? ""
     }
 }

@@ -21,11 +21,17 @@ extension ClientsFile {
         static let concurrency = 1...1_000_000
         /// Signed items that one token pays for.
         static let itemsPerToken = 1...200
+        /// Transaction IDs that Apple does not know, of one client in a minute.
+        static let unknownIDs = 1...1_000_000
         /// The limit name in responses for too many requests in flight; no policy may have it.
         package static let concurrencyName = "concurrency"
+        /// The limit name in responses for too many unknown transaction IDs; no policy may have it.
+        package static let unknownIDsName = "unknown_ids"
     }
 
     static let limitFields = ["limits", "concurrency", "items_per_token"]
+    /// The limits of clients with API keys, and the defaults: form accounts send no transaction IDs.
+    static let keyLimitFields = limitFields + ["unknown_ids_per_minute"]
 
     /// Reads the limits of a client, or the defaults.
     mutating func readLimits(_ fields: [String: Node], unlessSet defaults: ClientLimits) -> ClientLimits {
@@ -34,6 +40,8 @@ extension ClientsFile {
         limits.concurrency = value("concurrency", of: fields, in: LimitBounds.concurrency) ?? limits.concurrency
         limits.itemsPerToken =
             value("items_per_token", of: fields, in: LimitBounds.itemsPerToken) ?? limits.itemsPerToken
+        limits.unknownIDsPerMinute =
+            value("unknown_ids_per_minute", of: fields, in: LimitBounds.unknownIDs) ?? limits.unknownIDsPerMinute
         return limits
     }
 
@@ -86,7 +94,9 @@ extension ClientsFile {
             report("name must be up to \(LimitBounds.nameLength.upperBound) letters, digits and any of .-_", at: node)
             return nil
         }
-        if name == LimitBounds.concurrencyName { report("a limit must not be named \(name)", at: node) }
+        if [LimitBounds.concurrencyName, LimitBounds.unknownIDsName].contains(name) {
+            report("a limit must not be named \(name)", at: node)
+        }
         return name
     }
 
@@ -116,7 +126,7 @@ extension ClientPolicy.Subject: ConfigurationValue {}
 
 extension ClientsFile {
     /// Reads a value in the configuration's format; nil and a problem if it is not accepted.
-    fileprivate mutating func value<Value: ConfigurationValue>(
+    mutating func value<Value: ConfigurationValue>(
         _ name: String, of fields: [String: Node], accepted: String = Value.accepted,
         where accepts: (Value) -> Bool = { _ in true }
     ) -> Value? {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import AppStore
 internal import Gateway
 internal import JSON
 package import Receipts
@@ -16,6 +17,7 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///   - name: shop-backend
 ///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
 ///     may: [purge]                  # optional: further permissions
+///     apple: [read]                 # optional: rights to call the App Store Server API, for its apps or by app
 ///     keys:
 ///       - id: rgk_5f0c9a3e71b2d846
 ///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
@@ -23,6 +25,7 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///     limits:                        # optional: rate limits
 ///       - {name: minute, quota: 1000, window: 60s}
 ///     concurrency: 200               # optional: the maximum number of requests in flight
+///     unknown_ids_per_minute: 20     # optional: transaction IDs that Apple does not know
 ///     form:                          # optional, with or without keys above: access to /api and /apiencrypted
 ///       keys:
 ///         - hash: hmac-sha256:51d0...  # as `receipt-gateway hash-key --import` prints it
@@ -32,9 +35,15 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///           encryption_key_file: /run/secrets/shop-encryption  # optional: for /apiencrypted
 /// defaults:                          # optional: for clients without limits
 ///   limits: [{name: day, quota: 100000, window: 1d}]
-/// apps:                              # optional: shared secrets by app
+/// server_api:                        # optional: the account's key for the App Store Server API
+///   issuer_id: 57246542-96fe-1a63-e053-0824d011072a
+///   key_id: 2X9R4HXF34
+///   private_key_file: /run/secrets/AuthKey_2X9R4HXF34.p8
+/// apps:                              # optional: what single apps have of their own
 ///   - bundle_id: com.example.shop
+///     app_apple_id: 1234567890
 ///     shared_secret_file: /run/secrets/shop
+///     server_api: {issuer_id: ..., key_id: ..., private_key_file: ...}
 /// ```
 /// Unknown names are errors: a misspelt `expires` must not make a key that never expires.
 package struct ClientsFile {
@@ -42,6 +51,8 @@ package struct ClientsFile {
     package private(set) var clients: [Client] = []
     /// The apps' shared secrets, by bundle ID.
     package var sharedSecrets: [String: Secret] = [:]
+    /// The keys of the App Store Server API, and the numbers of apps at Apple.
+    package private(set) var serverAPIKeys = ServerAPIKeys()
     /// The clients' access to the form API.
     package internal(set) var formAccounts: [FormAccount] = []
     private(set) var problems: [ConfigurationProblem] = []
@@ -85,11 +96,14 @@ package struct ClientsFile {
     private mutating func read(_ text: String, readFile: FileReader) {
         do throws(YAMLFault) {
             guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
-            let fields = fields(of: root, named: ["clients", "apps", "defaults"])
+            let fields = fields(of: root, named: ["clients", "apps", "defaults", "server_api"])
             if let node = fields["defaults"] { readDefaults(node) }
             guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
             for node in elements(of: list, named: "clients") { readClient(node, readFile: readFile) }
             reportDuplicates()
+            if let node = fields["server_api"] {
+                serverAPIKeys.account = readServerAPIKey(node, readFile: readFile)
+            }
             if let list = fields["apps"] { readApps(elements(of: list, named: "apps"), readFile: readFile) }
         } catch {
             problems.append(ConfigurationProblem(location: path, fault: error.description))
@@ -97,12 +111,12 @@ package struct ClientsFile {
     }
 
     private mutating func readDefaults(_ node: Node) {
-        let fields = fields(of: node, named: Self.limitFields)
+        let fields = fields(of: node, named: Self.keyLimitFields)
         defaultLimits = readLimits(fields, unlessSet: defaultLimits)
     }
 
     private mutating func readClient(_ node: Node, readFile: FileReader) {
-        let fields = fields(of: node, named: ["name", "apps", "keys", "may", "form"] + Self.limitFields)
+        let fields = fields(of: node, named: ["name", "apps", "keys", "may", "apple", "form"] + Self.keyLimitFields)
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name, readFile: readFile)
@@ -112,32 +126,25 @@ package struct ClientsFile {
         let apps = readPermittedApps(fields["apps"], of: node)
         let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
         if fields["keys"] == nil { report("a client needs keys", at: node) }
+        if let node = fields["apple"], fields["keys"]?.sequence?.isEmpty == true {
+            report("apple is for API keys, and this client has none: remove it, or add keys", at: node)
+        }
         if keys.filter({ $0.isActive(at: now) }).count > 2 { report("a client has two active keys at most", at: node) }
         let limits = readLimits(fields, unlessSet: defaultLimits)
         guard let name, let apps else { return }
-        let permissions = readPermissions(fields["may"])
-        clients.append(Client(name: name, apps: apps, keys: keys, limits: limits, may: permissions))
+        clients.append(
+            Client(
+                name: name, apps: apps, keys: keys, limits: limits, may: words(fields["may"], named: "may"),
+                apple: readAppleRights(fields["apple"], forApps: apps)))
     }
 
     /// Reports what a client without API keys cannot use.
     private mutating func reportUnused(_ fields: [String: Node]) {
-        for name in ["apps", "may"] + Self.limitFields {
+        for name in ["apps", "may", "apple"] + Self.keyLimitFields {
             guard let node = fields[name] else { continue }
-            report("\(name) is for API keys, and this client has none: move it below form, or add keys", at: node)
+            let advice = name == "apps" || Self.limitFields.contains(name) ? "move it below form" : "remove it"
+            report("\(name) is for API keys, and this client has none: \(advice), or add keys", at: node)
         }
-    }
-
-    private mutating func readPermissions(_ node: Node?) -> Set<Client.Permission> {
-        var permissions: Set<Client.Permission> = []
-        for node in node.map({ elements(of: $0, named: "may") }) ?? [] {
-            guard let permission = Client.Permission(rawValue: node.scalar?.string ?? "") else {
-                let words = Client.Permission.allCases.map(\.rawValue).joined(separator: ", ")
-                report("may takes only: \(words)", at: node)
-                continue
-            }
-            permissions.insert(permission)
-        }
-        return permissions
     }
 
     private mutating func readPermittedApps(_ node: Node?, of client: Node) -> PermittedApps? {
@@ -206,21 +213,29 @@ extension ClientsFile {
         static let characters = 16...64
     }
 
-    /// Reads the list of apps with their own shared secret.
+    private static let appFields = sharedSecretFields + ["server_api", "app_apple_id"]
+
+    /// Reads the list of apps with a shared secret, a key or a number of their own.
     mutating func readApps(_ nodes: [Node], readFile: FileReader) {
         var bundleIDs: Set<String> = []
         for node in nodes {
-            let fields = fields(of: node, named: ["bundle_id"] + Self.sharedSecretFields, showsUnknown: false)
+            let fields = fields(of: node, named: ["bundle_id"] + Self.appFields, showsUnknown: false)
             let secret = readSharedSecret(fields, readFile: readFile)
-            if Self.sharedSecretFields.allSatisfy({ fields[$0] == nil }) {
-                report("an app needs shared_secret_file, or shared_secret", at: node)
+            let key = fields["server_api"].flatMap { readServerAPIKey($0, readFile: readFile) }
+            let appAppleID = readAppAppleID(fields)
+            if Self.appFields.allSatisfy({ fields[$0] == nil }) {
+                report("an app needs shared_secret_file, shared_secret, server_api or app_apple_id", at: node)
             }
             guard let bundleID = text(fields["bundle_id"], named: "bundle_id", of: node) else { continue }
-            if bundleID == "*" { report("the secret for any app is gateway.apple.shared_secret", at: node) }
+            if bundleID == "*" {
+                report("what any app uses is gateway.apple.shared_secret, and server_api outside of apps", at: node)
+            }
             if !bundleIDs.insert(bundleID).inserted {
                 report("the app \(bundleID.printable()) appears twice", at: fields["bundle_id"])
             }
             sharedSecrets[bundleID] = secret
+            serverAPIKeys.ofApps[bundleID] = key
+            serverAPIKeys.appAppleIDs[bundleID] = appAppleID
         }
     }
 
@@ -242,13 +257,16 @@ extension ClientsFile {
     }
 
     /// Reads the file that a field names.
-    mutating func readSecretFile(_ node: Node, named name: String, readFile: FileReader) -> Secret? {
+    mutating func readSecretFile(
+        _ node: Node, named name: String, showsPath: (String) -> Bool = { _ in false }, readFile: FileReader
+    ) -> Secret? {
         guard let path = text(node, named: name, of: node) else { return nil }
         do throws(FileFault) {
             return Secret(try readFile(path).withoutLineEnds)
         } catch {
-            // Without the path: it may be the secret, set in the wrong field.
-            report("the file of \(name) \(error.description)", at: node)
+            // Usually without the path: it may be the secret, set in the wrong field.
+            let file = showsPath(path) ? "the file \(path.printable()) of \(name)" : "the file of \(name)"
+            report("\(file) \(error.description)", at: node)
             return nil
         }
     }

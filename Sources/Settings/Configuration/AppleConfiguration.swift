@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import AppStore
+package import Gateway
 internal import HTTPTransport
 package import Receipts
 package import Resilience
@@ -22,6 +24,34 @@ package struct AppleConfiguration: Hashable, Sendable {
     package var deprecation: Timestamp?
     package var sunset: Timestamp?
     package var cacheSize = ByteCount.mebibytes(128)
+    package var serverAPI = ServerAPIConfiguration()
+}
+
+extension AppleConfiguration {
+    /// The URLs that the gateway sends requests to.
+    fileprivate var urls: [UpstreamURL] { UpstreamEndpoint.allCases.map { url(of: $0) } }
+
+    private func url(of endpoint: UpstreamEndpoint) -> UpstreamURL {
+        switch (endpoint.api, endpoint.environment) {
+        case (.verifyReceipt, .production): productionURL
+        case (.verifyReceipt, .sandbox): sandboxURL
+        case (.serverAPI, .production): serverAPI.productionURL.url
+        case (.serverAPI, .sandbox): serverAPI.sandboxURL.url
+        }
+    }
+
+    /// Returns the host of an endpoint, for traces.
+    package func host(of endpoint: UpstreamEndpoint) -> String { url(of: endpoint).host }
+}
+
+/// The App Store Server API.
+package struct ServerAPIConfiguration: Hashable, Sendable {
+    package var productionURL = UpstreamBaseURL("https://api.storekit.apple.com")
+    package var sandboxURL = UpstreamBaseURL("https://api.storekit-sandbox.apple.com")
+    /// The share of Apple's limits that the gateway uses.
+    package var budgetShare = 0.9
+    /// The share of that for transaction IDs without evidence.
+    package var lookupShare = 0.3
 }
 
 /// The URL of an endpoint: `https`, or `http` on this machine.
@@ -50,12 +80,41 @@ extension UpstreamURL: ConfigurationValue {
     package static var accepted: String { "an https URL, or an http URL on this machine" }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
+        try self.init(text, carrying: "receipts and secrets")
+    }
+
+    /// - Parameter contents: the sensitive part of requests to the URL, for the message.
+    fileprivate init(_ text: String, carrying contents: String) throws(ConfigurationValueFault) {
         self.init(text)
         guard text.hasPrefix("https://") || isPlain, !host.isEmpty, !text.contains("@"),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw ConfigurationValueFault(description: "this is not the URL of an endpoint") }
         if isPlain, !isLoopback {
-            throw ConfigurationValueFault(description: "receipts and secrets must not leave this machine without TLS")
+            throw ConfigurationValueFault(description: "\(contents) must not leave this machine without TLS")
+        }
+    }
+
+    package var configurationText: String { text }
+}
+
+/// The beginning of an endpoint's URL: scheme, host and port, and a path if a proxy needs one.
+package struct UpstreamBaseURL: Hashable, Sendable {
+    package let url: UpstreamURL
+
+    package var text: String { url.text }
+    package var host: String { url.host }
+
+    /// Creates a URL that is constant or was checked.
+    init(_ text: String) { url = UpstreamURL(text) }
+}
+
+extension UpstreamBaseURL: ConfigurationValue {
+    package static var accepted: String { "\(UpstreamURL.accepted), without a slash or a query at its end" }
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        url = try UpstreamURL(text, carrying: "tokens")
+        if text.hasSuffix("/") || text.contains("?") || text.contains("#") {
+            throw ConfigurationValueFault(description: "paths are appended to this URL, which does not allow its end")
         }
     }
 
@@ -77,14 +136,20 @@ extension Timestamp: ConfigurationValue {
     package var configurationText: String { description }
 }
 
+extension ServerAPIHosts {
+    package init(_ configuration: ServerAPIConfiguration) {
+        self.init(production: configuration.productionURL.text, sandbox: configuration.sandboxURL.text)
+    }
+}
+
 extension TransportConfiguration {
     package init(_ configuration: AppleConfiguration) {
         self.init()
-        let urls = [configuration.productionURL, configuration.sandboxURL]
+        let urls = configuration.urls
         totalTimeout = configuration.deadline
         maximumConnectionsPerHost = configuration.concurrency
-        // Both endpoints at their maximum concurrency.
-        maximumRequests = 2 * configuration.concurrency
+        // Each endpoint at its maximum concurrency.
+        maximumRequests = urls.count * configuration.concurrency
         caFile = configuration.caFile
         proxy = configuration.proxy?.exposed
         allowsPlainHTTP = urls.contains(where: \.isPlain)

@@ -69,6 +69,7 @@ package enum ConfigurationKeys {
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
+    private static let shares = 0.01...1.0
     private static let headerSizes: ClosedRange<ByteCount> = .bytes(256)...(.mebibytes(1))
 
     private static let http = [
@@ -219,6 +220,18 @@ package enum ConfigurationKeys {
         ),
         ConfigurationKey(
             "apple.sunset", \.apple.sunset, "End date of verifyReceipt, if known before Apple announces it."),
+        ConfigurationKey(
+            "apple.server_api.production_url", \.apple.serverAPI.productionURL,
+            "Base URL of the App Store Server API for production."),
+        ConfigurationKey(
+            "apple.server_api.sandbox_url", \.apple.serverAPI.sandboxURL,
+            "Base URL of the App Store Server API for the sandbox."),
+        ConfigurationKey(
+            "apple.server_api.budget_share", \.apple.serverAPI.budgetShare, in: shares,
+            "Share of Apple's hourly limits per app that the gateway uses."),
+        ConfigurationKey(
+            "apple.server_api.lookup_share", \.apple.serverAPI.lookupShare, in: shares,
+            "Share of that budget for transaction IDs without signed evidence."),
         ConfigurationKey(
             "cache.apple.size", \.apple.cacheSize, in: .bytes(0)...(.mebibytes(65_536)),
             "Maximum memory for cached results of requests to Apple; 0 keeps none in this process."),

@@ -35,6 +35,19 @@ extension Int: ConfigurationValue {
     package var configurationText: String { String(self) }
 }
 
+extension Double: ConfigurationValue {
+    package static var accepted: String { "a number" }
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        guard let value = Double(text) else {
+            throw ConfigurationValueFault(description: "\"\(text)\" is not a number")
+        }
+        self = value
+    }
+
+    package var configurationText: String { String(self) }
+}
+
 extension Bool: ConfigurationValue {
     package static var accepted: String { "true or false" }
 

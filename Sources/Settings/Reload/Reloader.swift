@@ -83,6 +83,7 @@ extension AccessRules {
         var names: [String] = []
         let isFileNew =
             clients != old.clients || formAccounts != old.formAccounts || secrets.ofApps != old.secrets.ofApps
+            || serverAPIKeys != old.serverAPIKeys
         if isFileNew { names.append("gateway.clients_file") }
         if pepper != old.pepper { names.append("gateway.api_key_pepper") }
         if secrets.primary != old.secrets.primary { names.append("gateway.apple.shared_secret") }

@@ -82,7 +82,7 @@ extension JSONWriter {
     fileprivate mutating func value(_ value: Logger.MetadataValue) {
         switch value {
         case .string(let text): string(text)
-        case .stringConvertible(let value as Int): integer(value)
+        case .stringConvertible(let value as any FixedWidthInteger): integer(value)
         case .stringConvertible(let value as Double): number(value)
         case .stringConvertible(let value as Bool): bool(value)
         case .stringConvertible(let value): string(value.description)

@@ -12,7 +12,7 @@ internal import Settings
 /// A target declares the metrics about itself in an extension; the program joins all families.
 package enum MetricCatalogue {
     package static let telemetry =
-        limits + verification + upstream + lifecycleOfUpstream + gateway + configuration + process
+        limits + verification + upstream + serverAPI + lifecycleOfUpstream + gateway + configuration + process
 
     // MARK: - Limits of clients
 
@@ -40,8 +40,8 @@ package enum MetricCatalogue {
     package static let degraded = MetricFamily(
         "receipt_gateway_degraded_total", .counter, "Answers that lack the preferred source.", by: DegradedReason.self)
     static let evidence = MetricFamily(
-        "receipt_gateway_evidence_total", .counter, "Answers by the kind of evidence in the request.",
-        by: EvidenceKind.self)
+        "receipt_gateway_evidence_total", .counter, "Answers by the kind of evidence in the request, or its ID.",
+        by: RequestSubject.Kind.self)
     static let signedItems = MetricFamily(
         "receipt_gateway_signed_items_total", .counter,
         "Items of signed_transactions, by the cache of items verified lately.", by: SignedItemLookup.self)
@@ -98,7 +98,7 @@ package enum MetricCatalogue {
         "receipt_gateway_cache_early_refreshes_total", .counter, "Cached results refreshed before they expired.")
     static let cachePurges = MetricFamily(
         "receipt_gateway_cache_purges_total", .counter,
-        "Original transactions whose cached results this node purged for a client.")
+        "Transactions whose cached results this node purged for a client.")
     package static let flightLeases = MetricFamily(
         "receipt_gateway_flight_leases_total", .counter, "Requests to Apple, by their lease across the fleet.",
         by: LeaseOutcome.self)
@@ -107,6 +107,26 @@ package enum MetricCatalogue {
         upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
         unprovenAnswers, coalescedRequests, cacheLookups, earlyRefreshes, cachePurges, flightLeases,
     ]
+
+    // MARK: - The App Store Server API
+
+    package static let serverAPICalls = MetricFamily(
+        "receipt_gateway_server_api_calls_total", .counter,
+        "Calls of the App Store Server API, by operation and outcome, also those that were not sent.",
+        by: ServerAPICallLabels.self)
+    /// The one family with apps in its labels: an operator must learn which key of which app to replace. Its series
+    /// exist only while Apple rejects a key, and their labels stand in the clients file.
+    package static let serverAPIKeyPaused = MetricFamily(
+        readAtScrape: "receipt_gateway_server_api_key_paused",
+        "1 for a key of the App Store Server API that Apple rejects for an app; no series otherwise.",
+        labelNames: ["key_id", "bundle_id"])
+    package static let serverAPIClockSkew = MetricFamily(
+        "receipt_gateway_server_api_clock_skew_seconds", .gauge,
+        "Apple's clock minus this node's, as far as Apple's answers prove a difference.", by: UpstreamEnvironment.self)
+    package static let unknownTransactionIDs = MetricFamily(
+        "receipt_gateway_unknown_transaction_ids_total", .counter,
+        "Transaction IDs without evidence that Apple does not know.")
+    private static let serverAPI = [serverAPICalls, serverAPIKeyPaused, serverAPIClockSkew, unknownTransactionIDs]
 
     // MARK: - The end of Apple's endpoints
 

@@ -68,8 +68,9 @@ package struct LocalRejection: SeriesLabels {
     package static let labelNames = DegradedReason.labelNames
     package var labelValues: [String] { reason.labelValues }
 
-    package static let allCases = [DegradedReason.circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated]
-        .map { LocalRejection(reason: $0) }
+    package static let allCases = [
+        DegradedReason.circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated, .serverAPIKeyRejected,
+    ].map { LocalRejection(reason: $0) }
 }
 
 package struct CacheLookupLabel: SeriesLabels {
@@ -85,6 +86,23 @@ extension UpstreamEndpoint: SeriesLabels {
     package static var labelNames: [String] { ["api", "environment"] }
     package var labelValues: [String] { [api.rawValue, environment.rawValue] }
 }
+
+extension UpstreamEnvironment: SeriesLabels {
+    package static var labelNames: [String] { ["environment"] }
+}
+
+extension ServerAPIOperation: SeriesLabels {
+    package static var labelNames: [String] { ["operation"] }
+}
+
+extension ServerAPICallOutcome: SeriesLabels {
+    package static var labelNames: [String] { ["outcome"] }
+}
+
+/// The labels of a call of the App Store Server API.
+package typealias ServerAPICallLabels = LabelPair<
+    LabelPair<ServerAPIOperation, UpstreamEnvironment>, ServerAPICallOutcome
+>
 
 extension Contradiction: SeriesLabels {
     package static var labelNames: [String] { ["contradiction"] }

@@ -34,18 +34,15 @@ package struct UpstreamMetrics: UpstreamObserver {
             count(MetricCatalogue.breakerTransitions, EndpointLabels(endpoint, transition))
             logger.warning(
                 "Circuit breaker changed state",
-                metadata: [
-                    "upstream": "\(endpoint.environment.rawValue)", "from": "\(transition.from.rawValue)",
-                    "to": "\(transition.to.rawValue)",
-                ])
+                metadata: endpoint.metadata([
+                    "from": "\(transition.from.rawValue)", "to": "\(transition.to.rawValue)",
+                ]))
         case .disagreed(let endpoint, _): count(MetricCatalogue.disagreements, endpoint)
         case .contradicted(let endpoint, let contradiction):
             count(MetricCatalogue.contradictions, contradiction)
             logger.error(
                 "An answer in Apple's name contradicts what Apple signed and was rejected",
-                metadata: [
-                    "upstream": "\(endpoint.environment.rawValue)", "contradiction": "\(contradiction.rawValue)",
-                ])
+                metadata: endpoint.metadata(["contradiction": "\(contradiction.rawValue)"]))
         case .unproven(let endpoint): count(MetricCatalogue.unprovenAnswers, endpoint)
         case .joinedFlight: registry.counter(MetricCatalogue.coalescedRequests).increment()
         case .lookedUp(let result): lookups[CacheLookupLabel(cache: result)]?.increment()
@@ -53,11 +50,21 @@ package struct UpstreamMetrics: UpstreamObserver {
         case .purged: registry.counter(MetricCatalogue.cachePurges).increment()
         case .leased(let outcome): count(MetricCatalogue.flightLeases, outcome)
         case .degraded(let reason): degraded[reason]?.increment()
+        case .called(let operation, let environment, let outcome):
+            count(MetricCatalogue.serverAPICalls, ServerAPICallLabels(LabelPair(operation, environment), outcome))
+        case .unknownTransaction: registry.counter(MetricCatalogue.unknownTransactionIDs).increment()
         }
     }
 
     private func count(_ family: MetricFamily, _ labels: some SeriesLabels) {
         registry.counter(family, labels.labelValues).increment()
+    }
+}
+
+extension UpstreamEndpoint {
+    /// Returns the metadata of a log line about this endpoint.
+    fileprivate func metadata(_ others: Logger.Metadata) -> Logger.Metadata {
+        others.merging(["api": "\(api.rawValue)", "upstream": "\(environment.rawValue)"]) { own, _ in own }
     }
 }
 

@@ -9,7 +9,7 @@ package final class VerificationMetrics: Sendable {
     private let verifications: [VerificationLabels: PrometheusCounter]
     private let rejections: [Rejection: PrometheusCounter]
     private let undecided: [UndecidedReason: PrometheusCounter]
-    private let evidence: [EvidenceKind: PrometheusCounter]
+    private let evidence: [RequestSubject.Kind: PrometheusCounter]
     private let signedItems: [SignedItemLookup: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
@@ -21,7 +21,7 @@ package final class VerificationMetrics: Sendable {
     }
 
     /// Returns the counters for an answer, incremented each time a client gets it.
-    package func counters(for answer: Answer, to kind: EvidenceKind) -> VerdictCounters {
+    package func counters(for answer: Answer, to kind: RequestSubject.Kind) -> VerdictCounters {
         let reason: PrometheusCounter? =
             switch answer.verdict {
             case .genuine: nil
@@ -102,7 +102,7 @@ package enum SignedItemLookup: String, CaseIterable, SeriesLabels {
     package var labelValues: [String] { [rawValue] }
 }
 
-extension EvidenceKind: SeriesLabels {
+extension RequestSubject.Kind: SeriesLabels {
     package static var labelNames: [String] { ["kind"] }
 }
 

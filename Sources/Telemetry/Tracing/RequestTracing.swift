@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Caching
 package import Gateway
 package import Receipts
 package import Tracing
@@ -37,23 +38,24 @@ package struct RequestTracing: Sendable {
 
     /// Traces a request to Apple; its response gives the attributes.
     package func sending(
-        _ endpoint: UpstreamEndpoint, at host: String?, _ work: () async -> UpstreamResponse
-    ) async -> UpstreamResponse {
+        _ endpoint: UpstreamEndpoint, at host: String?, method: String, _ work: () async -> RequestSummary
+    ) async -> RequestSummary {
         guard let tracer else { return await work() }
-        return await tracer.withSpan("POST", ofKind: .client) { span in
-            let response = await work()
+        return await tracer.withSpan(method, ofKind: .client) { span in
+            let summary = await work()
             span.updateAttributes { attributes in
-                attributes["http.request.method"] = "POST"
+                attributes["http.request.method"] = method
                 if let host { attributes["server.address"] = host }
+                attributes["receipt_gateway.api"] = endpoint.api.rawValue
                 attributes["receipt_gateway.upstream"] = endpoint.environment.rawValue
-                attributes["receipt_gateway.upstream_outcome"] = UpstreamOutcome(response.reply).name
-                if let status = response.httpStatus { attributes["http.response.status_code"] = status }
+                attributes["receipt_gateway.upstream_outcome"] = summary.outcome.name
+                if let status = summary.httpStatus { attributes["http.response.status_code"] = status }
             }
-            if case .failure(let failure) = response.reply {
+            if case .failed(let failure) = summary.outcome {
                 span.attributes["error.type"] = failure.rawValue
                 span.setStatus(SpanStatus(code: .error))
             }
-            return response
+            return summary
         }
     }
 }
@@ -76,9 +78,9 @@ private struct TracedUpstreamCache: UpstreamCache {
     let cache: any UpstreamCache
     let tracer: any Tracer
 
-    func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> CacheLookup {
+    func lookUp(_ key: CacheKey, naming ids: [String]) async -> CacheLookup {
         await tracer.withSpan("GET", ofKind: .client) { span in
-            let found = await cache.lookUp(key, naming: originalTransactionIDs)
+            let found = await cache.lookUp(key, naming: ids)
             span.updateAttributes { attributes in
                 attributes["db.system.name"] = "redis"
                 attributes["db.operation.name"] = "GET"
@@ -98,14 +100,14 @@ private struct TracedUpstreamCache: UpstreamCache {
         }
     }
 
-    func purge(originalTransactionID: String) async throws(StoreUnreachable) {
-        try await cache.purge(originalTransactionID: originalTransactionID)
+    func purge(transactionID: String) async throws(StoreUnreachable) {
+        try await cache.purge(transactionID: transactionID)
     }
 
     var purgePosition: PurgePosition { cache.purgePosition }
 
-    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        cache.purgeDecision(for: result, naming: originalTransactionIDs)
+    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
+        cache.purgeDecision(for: result, naming: ids)
     }
 
     func version(for key: CacheKey) -> InvalidationVersion { cache.version(for: key) }

@@ -14,10 +14,11 @@ struct TestStore {
     let store: SimulatedStore
     let clock = ManualClock()
 
-    init(_ yaml: String = "") throws {
+    init(_ yaml: String = "", limits: SimulatorLimits = SimulatorLimits()) throws {
         let clock = clock
         store = try SimulatedStore(
-            pki: Samples.pki, scenario: Scenario(yaml: yaml), limits: SimulatorLimits(), now: { clock.now })
+            pki: Samples.pki, transactionPKI: Samples.transactionPKI, keys: [ServerAPIKey(Samples.apiKey)],
+            scenario: Scenario(yaml: yaml), limits: limits, now: { clock.now })
     }
 
     func response(to body: String, isPost: Bool = true, at endpoint: Endpoint = .production) -> PlannedResponse {

@@ -11,6 +11,8 @@ import Synchronization
 enum Samples {
     static let pki = ForgedPKI(seed: 7)
     static let stranger = ForgedPKI(seed: 8)
+    static let transactionPKI = TransactionPKI(seed: 7)
+    static let apiKey = ForgedAPIKey(seed: 7)
 
     /// The time at which every test begins: summer time in Los Angeles.
     static let start = UTCDate(2026, 7, 1, 12)

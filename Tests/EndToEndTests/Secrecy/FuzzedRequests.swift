@@ -55,7 +55,10 @@ struct FuzzedRequests {
         let word = canary(upTo: 1500)
         return pick([
             "/\(word)", "/v1/verify?receipt=\(word)", "/v1/verify#\(word)", "/v1/cache/transactions/\(word)",
-            "/v1/status?\(word)", "//v1/verify/\(word)", "http://\(word)/v1/verify", word, "/v1/verify/%00\(word)",
+            "/v1/apple/\(word)/sandbox/inApps/v1/transactions/1",
+            "/v1/apple/com.example.app/production/inApps/v1/transactions/\(word.prefix(60))?\(word)",
+            "/v1/apple/com.example.app/sandbox/inApps/v2/history/1?revision=\(word)", "/v1/status?\(word)",
+            "//v1/verify/\(word)", "http://\(word)/v1/verify", word, "/v1/verify/%00\(word)",
         ])
     }
 

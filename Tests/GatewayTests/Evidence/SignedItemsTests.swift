@@ -237,8 +237,8 @@ struct SignedItemsTests {
     @Test func `a request's items are counted together`() {
         let item: [UInt8] = [1, 2]
         let all = VerificationRequest([item, item], renewalInfos: [item], appTransaction: item)
-        #expect(all.evidence.itemCount == 4 && all.evidence.byteCount == 8)
-        #expect(VerificationRequest([item]).evidence.itemCount == 1 && Evidence.jws(item).itemCount == 1)
+        #expect(all.subject.itemCount == 4 && all.subject.byteCount == 8)
+        #expect(VerificationRequest([item]).subject.itemCount == 1 && Evidence.jws(item).itemCount == 1)
     }
 
     // MARK: - Permissions

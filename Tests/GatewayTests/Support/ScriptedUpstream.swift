@@ -133,6 +133,8 @@ extension UpstreamEvent {
         case .purged: "purged"
         case .leased(let outcome): "leased \(outcome)"
         case .degraded(let reason): "degraded \(reason)"
+        case .called(let operation, let environment, let outcome): "called \(operation) \(environment) \(outcome)"
+        case .unknownTransaction: "unknown transaction"
         }
     }
 }

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import AppleSimulator
+import ArgumentParser
 import Foundation
 import NIOCore
 import ReceiptForge
@@ -123,6 +125,76 @@ struct TrafficTests {
         let distinct = ["repeat=1": 1...4, "near-expiry=1": 2...2][mix] ?? 6...6
         #expect(distinct.contains(seen.count))
     }
+
+    // MARK: - Customers
+
+    /// The body of the next request.
+    private static func body(_ traffic: inout ReceiptTraffic) throws -> [String: Any] {
+        let body = try #require(String(buffer: traffic.next()).split(separator: "\r\n\r\n").last)
+        return try #require(try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])
+    }
+
+    private static func customerTraffic(_ mix: String, zipf: Double = 0) throws -> ReceiptTraffic {
+        let target = try LoadTarget("http://h:1/v1/verify"), customers = SimulatedCustomers(5, at: UTCDate(2026, 1, 1))
+        var pools = ReceiptPools(repeated: [])
+        pools.customers = CustomerPools(customers, .ofFleets, zipf: zipf) { content in
+            RequestForm(target: target, mode: .apple, fields: [], content: content)
+        }
+        return ReceiptTraffic(
+            pools, try #require(RequestMix(argument: mix)), KeyPopularity(keys: 0, exponent: 0), worker: 0, of: 1,
+            seed: 4)
+    }
+
+    @Test func `requests about customers have a signed transaction, a known ID, or an unknown ID`() throws {
+        let customers = SimulatedCustomers(5, at: UTCDate(2026, 1, 1))
+        let known = Set((0..<5).map(customers.transactionID))
+        #expect(known.count == 5)
+        var identified = try Self.customerTraffic("known-id=1"), signed = try Self.customerTraffic("signed=1")
+        var unknown = try Self.customerTraffic("unknown-id=1"), unknownIDs: Set<String> = []
+        for _ in 0..<20 {
+            let body = try Self.body(&identified)
+            #expect(known.contains(try #require(body["transaction_id"] as? String)))
+            #expect(body["bundle_id"] as? String == SimulatedCustomers.bundleID && body["mode"] as? String == "apple")
+            let items = try #require(try Self.body(&signed)["signed_transactions"] as? [String])
+            let transactionID = try Self.transactionID(items[0])
+            #expect(items.count == 1 && known.contains(transactionID))
+            unknownIDs.insert(try #require(try Self.body(&unknown)["transaction_id"] as? String))
+        }
+        #expect(unknownIDs.count == 20 && unknownIDs.isDisjoint(with: known))
+        #expect(unknownIDs.allSatisfy { $0.count == 16 && $0.hasPrefix("9") })
+    }
+
+    /// The transaction ID in a JWS.
+    private static func transactionID(_ jws: String) throws -> String {
+        var payload = String(try #require(jws.split(separator: ".").dropFirst().first))
+        payload = payload.replacing("-", with: "+").replacing("_", with: "/")
+        payload += String(repeating: "=", count: (4 - payload.count % 4) % 4)
+        let claims = try JSONSerialization.jsonObject(with: try #require(Data(base64Encoded: payload)))
+        return try #require((claims as? [String: Any])?["transactionId"] as? String)
+    }
+
+    @Test func `popular customers are asked about more often`() throws {
+        var traffic = try Self.customerTraffic("known-id=1", zipf: 3), counts: [String: Int] = [:]
+        for _ in 0..<200 { counts[try #require(try Self.body(&traffic)["transaction_id"] as? String), default: 0] += 1 }
+        let first = SimulatedCustomers(5, at: UTCDate(2026, 1, 1)).transactionID(0)
+        #expect(try #require(counts[first]) > 120)
+    }
+
+    @Test func `of a mix without receipts none are made`() throws {
+        #expect(RequestMix(argument: "signed=0.5,unknown-id=0.5")?.sendsRepeated == false)
+        #expect(RequestMix(argument: "signed=0.5,forged=0.5")?.sendsRepeated == true)
+        #expect(RequestMix(argument: "signed=1")?.sendsCustomers == true && !RequestMix.repeated.sendsCustomers)
+    }
+
+    @Test(arguments: [("signed=1", false), ("known-id=1", true), ("repeat=1", true)])
+    func `signed transactions for a server elsewhere are those of a corpus`(mix: String, isEnough: Bool) throws {
+        let command = try HTTPCommand.parse(["http://h", "--mix", mix])
+        #expect(((try? command.traffic.checkAuthority()) != nil) == isEnough)
+        let some = try HTTPCommand.parse(["http://h", "--mix", mix, "--corpus", "receipts"])
+        try some.traffic.checkAuthority()
+    }
+
+    // MARK: - Verdicts
 
     private static func judge(_ text: String, _ verifier: ReceiptVerifier) -> String {
         guard let receipt = Data(base64Encoded: text) else { return "malformed" }

@@ -15,7 +15,10 @@ struct LoadScenarioTests {
 
     static let files =
         ["apple-outage", "cache-stampede", "forged-flood", "outage-2020-01-24", "ramp-to-saturation"]
-        + ["redis-outage", "rolling-restart", "steady"]
+        + [
+            "redis-outage", "rolling-restart", "server-api-fleet", "server-api-outage", "server-api-random-ids",
+            "steady",
+        ]
 
     @Test func `the folder holds what this test knows of`() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
@@ -51,6 +54,8 @@ struct LoadScenarioTests {
         #expect(scenario.events.prefix(3).map(\.action) == [.killRedis, .startRedis, .restartGateway(3)])
         #expect(scenario.thresholds.last == Threshold(argument: "questions<=10"))
         #expect(try Self.read("fleet: {apple: none}", "load: {}").fleet.apple == nil)
+        let customers = try Self.read("fleet: {server_api: true}", "load: {customers: 7, mix: known-id=1}")
+        #expect(customers.fleet.hasServerAPI && customers.load.traffic.customers == 7)
     }
 
     @Test(arguments: [
@@ -60,6 +65,8 @@ struct LoadScenarioTests {
         (["load: {}", "fleet: {gateways: 11, balancer: true}"], 3, "'gateways' takes"),
         (["load: {}", "fleet: {settings: {PATH: /}}"], 3, "GATEWAY_APPLE_DEADLINE"),
         (["load: {}", "fleet: {apple: {fault: []}}"], 3, "'fault' is unknown here"),
+        (["load: {}", "fleet: {apple: none, server_api: true}"], 3, "cannot be combined"),
+        (["load: {customers: 0}"], 2, "'load' takes"),
         (["load:", "  rate: 5", "  speed: 7"], 4, "'speed' is unknown here"),
         (["load: {rate: fast}"], 2, "'load' takes"),
         (["load: {}", "events: [{at: 1s, kill: redis}]"], 3, "a fleet with redis"),

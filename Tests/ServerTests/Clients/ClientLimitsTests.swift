@@ -177,7 +177,7 @@ struct ClientLimitsTests {
 
     /// 1 + ⌈(n−1)/10⌉, and never more than the burst, which no bucket holds more of.
     @Test(arguments: [
-        (0, 10, 100, 1), (1, 10, 100, 1), (2, 10, 100, 2), (11, 10, 100, 2), (12, 10, 100, 3), (200, 10, 100, 21),
+        (1, 10, 100, 1), (2, 10, 100, 2), (11, 10, 100, 2), (12, 10, 100, 3), (200, 10, 100, 21),
         (401, 10, 100, 41), (200, 1, 100, 100), (200, 1, 1000, 200), (200, 200, 100, 2), (200, 10, 5, 5), (2, 10, 1, 1),
     ])
     func `a request with many items takes more tokens`(items: Int, divisor: Int, burst: Int, cost: Int) throws {
@@ -189,14 +189,34 @@ struct ClientLimitsTests {
         #expect(try Self.cost(of: items, mode: .apple, divisor: 10, burst: burst) == cost)
     }
 
-    private static func cost(of items: Int, mode: Mode, divisor: Int, burst: Int) throws -> Int {
+    @Test(arguments: [(Mode.auto, 7), (.apple, 7), (.local, 1)])
+    func `a request without evidence costs as much as a call to Apple, unless only the cache is asked`(
+        mode: Mode, cost: Int
+    ) throws {
+        #expect(try Self.cost(of: 0, mode: mode, divisor: 10, burst: 100, isLookup: true) == cost)
+        // Not the number of items decides.
+        #expect(try Self.cost(of: 0, mode: .auto, divisor: 10, burst: 100) == 1)
+    }
+
+    @Test func `unknown IDs of a client have a bucket of their own, never taken in advance`() {
+        let charge = Client(name: "shop", apps: .all, keys: [], limits: ClientLimits(unknownIDsPerMinute: 3))
+            .chargeForUnknownID
+        #expect(charge.bucket.client == "shop" && charge.bucket.subject == "" && charge.cost == 1)
+        let policy = RatePolicy(name: "unknown_ids", quota: 3, window: .seconds(60), isLeased: false)
+        #expect(charge.bucket.policy == policy)
+        #expect(ClientLimits().unknownIDsPerMinute == 20)
+    }
+
+    private static func cost(
+        of items: Int, mode: Mode, divisor: Int, burst: Int, isLookup: Bool = false
+    ) throws -> Int {
         let policy = ClientPolicy(
             subject: .client, rate: RatePolicy(name: "a", quota: 10, window: .seconds(1), burst: burst),
             costs: [.apple: 7])
         let limits = ClientLimits(policies: [policy], itemsPerToken: divisor)
         let client = Client(name: "shop", apps: .all, keys: [], limits: limits)
         var options = VerificationOptions()
-        (options.mode, options.itemCount) = (mode, items)
+        (options.mode, options.itemCount, options.isLookup) = (mode, items, isLookup)
         return try #require(client.charges(for: options, from: nil).first).cost
     }
 

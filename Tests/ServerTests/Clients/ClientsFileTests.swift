@@ -61,11 +61,14 @@ struct ClientsFileTests {
     private static let faults = [
         ("", "clients.yaml: is empty"),
         ("clients: {", "clients.yaml: is not valid YAML: did not find expected node content on line 2"),
-        ("client: []", "clients.yaml:1: client is not a field here (clients, apps, defaults; did you mean clients?)"),
+        (
+            "client: []",
+            "clients.yaml:1: client is not a field here (clients, apps, defaults, server_api; did you mean clients?)"
+        ),
         ("clients: &a []", "clients.yaml: has an anchor on line 1; anchors and aliases are not read"),
         (
             "\"cli\\ents\": []",
-            "clients.yaml:1: cli\\u{1B}nts is not a field here (clients, apps, defaults; did you mean clients?)"
+            "clients.yaml:1: cli\\u{1B}nts is not a field here (clients, apps, defaults, server_api; did you mean clients?)"
         ),
         ("clients: yes", "clients.yaml:1: clients must be a list"),
         ("clients:\n- apps: '*'\n  keys: []", "clients.yaml:2: name is missing"),

@@ -38,7 +38,10 @@ struct SharedSecretTests {
     private static let range = "must hold 16 to 64 visible ASCII characters"
     private static let faults = [
         ("- {shared_secret: \(secret)}", "clients.yaml:3: bundle_id is missing"),
-        ("- {bundle_id: a}", "clients.yaml:3: an app needs shared_secret_file, or shared_secret"),
+        (
+            "- {bundle_id: a}",
+            "clients.yaml:3: an app needs shared_secret_file, shared_secret, server_api or app_apple_id"
+        ),
         (
             "- {bundle_id: a, shared_secret: \(secret), shared_secret_file: short}",
             "clients.yaml:3: shared_secret and shared_secret_file are both set; set only one"
@@ -58,7 +61,7 @@ struct SharedSecretTests {
         ),
         (
             "- {bundle_id: '*', shared_secret: \(secret)}",
-            "clients.yaml:3: the secret for any app is gateway.apple.shared_secret"
+            "clients.yaml:3: what any app uses is gateway.apple.shared_secret, and server_api outside of apps"
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret)}\n- {bundle_id: a, shared_secret: \(secret)}",
@@ -66,14 +69,17 @@ struct SharedSecretTests {
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret), shared_secrt \(secret)}",
-            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file)"
+            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id)"
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret), bundle_idd: b}",
-            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file; did you mean bundle_id?)"
+            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id; did you mean bundle_id?)"
         ),
         ("  a: \(secret)", "clients.yaml:3: apps must be a list"),
-        ("- \(secret)", "clients.yaml:3: must have the fields bundle_id, shared_secret, shared_secret_file"),
+        (
+            "- \(secret)",
+            "clients.yaml:3: must have the fields bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id"
+        ),
     ]
 
     @Test(arguments: [(15, false), (16, true), (64, true), (65, false)])

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTransport
 import ReceiptForge
 import Receipts
 import Secrets
@@ -80,6 +81,39 @@ struct ConfigurationLoaderTests {
         #expect(
             problems(environment, files: ["clients.yaml": clients])
                 == ["clients.yaml:3: the file of shared_secret_file does not exist"])
+    }
+
+    @Test func `the hosts and shares of the App Store Server API are read`() throws {
+        let configuration = try load(
+            ["GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE": "1"],
+            file: """
+                gateway:
+                  apple:
+                    server_api:
+                      production_url: https://proxy.internal:8443/storekit
+                      sandbox_url: http://127.0.0.1:8081
+                      budget_share: 0.25
+                """)
+        let api = configuration.apple.serverAPI
+        #expect(api.productionURL.text == "https://proxy.internal:8443/storekit")
+        #expect(api.productionURL.host == "proxy.internal" && api.sandboxURL.host == "127.0.0.1")
+        #expect(api.budgetShare == 0.25 && api.lookupShare == 1)
+        let defaults = GatewayConfiguration().apple.serverAPI
+        #expect(defaults.productionURL.text == "https://api.storekit.apple.com")
+        #expect(defaults.sandboxURL.text == "https://api.storekit-sandbox.apple.com")
+        #expect(defaults.budgetShare == 0.9 && defaults.lookupShare == 0.3)
+    }
+
+    @Test(arguments: ["production", "sandbox"])
+    func `a host of the App Store Server API on this machine allows plain HTTP and private addresses`(
+        environment: String
+    ) throws {
+        let name = "GATEWAY_APPLE_SERVER_API_\(environment.uppercased())_URL"
+        let transport = TransportConfiguration(try load([name: "http://127.0.0.1:8081"]).apple)
+        #expect(transport.allowsPlainHTTP && transport.allowsPrivateAddresses)
+        let ordinary = TransportConfiguration(GatewayConfiguration().apple)
+        #expect(!ordinary.allowsPlainHTTP && !ordinary.allowsPrivateAddresses)
+        #expect(ordinary.maximumRequests == 4 * GatewayConfiguration().apple.concurrency)
     }
 
     @Test func `variables that Kubernetes sets for a service are ignored`() throws {
@@ -217,6 +251,29 @@ struct ConfigurationLoaderTests {
         ("GATEWAY_LOG_LEVEL", "loud", "GATEWAY_LOG_LEVEL: \"loud\" is not a log level; accepted: trace, debug, info"),
         ("GATEWAY_TRUST_ROOTS", "a.pem=Prod", "GATEWAY_TRUST_ROOTS: \"Prod\" in \"a.pem=Prod\" is not an environment"),
         ("GATEWAY_TRUST_ROOTS", "missing.pem", "missing.pem: does not exist"),
+        (
+            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL", "https://api.storekit.apple.com/",
+            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL: paths are appended to this URL, which does not allow its end"
+        ),
+        (
+            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL", "https://api.storekit.apple.com?a=b",
+            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL: paths are appended"
+        ),
+        (
+            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL", "http://10.0.0.1",
+            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL: tokens must not leave this machine without TLS"
+        ),
+        (
+            "GATEWAY_APPLE_SERVER_API_BUDGET_SHARE", "0",
+            "GATEWAY_APPLE_SERVER_API_BUDGET_SHARE: \"0\" is out of range; accepted: a number, from 0.01 to 1.0"
+        ),
+        ("GATEWAY_APPLE_SERVER_API_BUDGET_SHARE", "1.01", "GATEWAY_APPLE_SERVER_API_BUDGET_SHARE: \"1.01\" is out"),
+        ("GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "-0.3", "GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE: \"-0.3\" is out"),
+        ("GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "nan", "GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE: \"nan\" is out of"),
+        (
+            "GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "30%",
+            "GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE: \"30%\" is not a number"
+        ),
         (
             "GATEWAY_HTPT_PORT", "1",
             "GATEWAY_HTPT_PORT: is not a setting of the gateway; did you mean GATEWAY_HTTP_PORT?"

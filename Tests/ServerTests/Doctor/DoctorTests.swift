@@ -7,6 +7,8 @@ import Receipts
 import Secrets
 import Testing
 
+@testable import AppStore
+@testable import Cryptography
 @testable import Operations
 @testable import Settings
 
@@ -59,6 +61,63 @@ struct DoctorTests {
         #expect(secrets.level == .warning && secrets.seen.contains("secret for com.example.free:"), "\(secrets)")
         let served = try Self.observations(ofClients: yaml, secret: Secret("of-the-whole-account"))
         #expect(served.first { $0.subject == "secrets" }?.level == .ok)
+    }
+
+    @Test func `an account with a key and without a shared secret is named so`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).p8")
+        let ofApple = ForgedAPIKey(seed: Forged.pki.seed)
+        try Data(ofApple.privateKeyPEM.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let key = "{issuer_id: \(ofApple.issuerID), key_id: \(ofApple.keyID), private_key_file: \(file.path)}"
+        let observations = try Self.observations(
+            ofClients: "clients:\n\(Self.client("shop", keys: [nil]))server_api: \(key)\n")
+        let secrets = try #require(observations.first { $0.subject == "secrets" })
+        #expect(
+            secrets.level == .ok && secrets.seen.hasPrefix("no shared secret of the account; its key"), "\(secrets)")
+    }
+
+    // MARK: - Keys of the App Store Server API
+
+    /// Returns the lines about the keys of apps whose replies from production and the sandbox are given.
+    private static func observations(
+        ofReplies replies: [String: KeyReplies], keys ofApps: [String: ServerAPIKey] = [:]
+    ) throws -> [CheckResult] {
+        let report = CheckReport(.apple)
+        let keys = ServerAPIKeys(account: try key("ACCOUNT123"), ofApps: ofApps)
+        AreaCheck(configuration: GatewayConfiguration(), report: report).record(
+            TriedKeys(keys: keys, bundleIDs: replies.keys.sorted(), replies: replies))
+        return report.close()
+    }
+
+    private static func key(_ keyID: String) throws -> ServerAPIKey {
+        let forged = ForgedAPIKey(seed: Forged.pki.seed)
+        let privateKey = try #require(ECSigningKey(pem: Array(forged.privateKeyPEM.utf8)))
+        return ServerAPIKey(issuerID: forged.issuerID, keyID: keyID, privateKey: privateKey)
+    }
+
+    @Test func `apps with the same key and the same replies share one line`() throws {
+        let rejected = KeyReplies(production: .rejected, sandbox: .rejected)
+        let lines = try Self.observations(
+            ofReplies: [
+                "com.example.a": rejected, "com.example.b": rejected,
+                "com.example.c": KeyReplies(production: .accepted, sandbox: .accepted), "com.example.d": rejected,
+            ], keys: ["com.example.d": Self.key("OTHER12345")]
+        ).filter { $0.subject.hasPrefix("server_api:") }
+        #expect(lines.map(\.subject) == ["a", "c", "d"].map { "server_api:com.example.\($0)" })
+        #expect(lines.map(\.level) == [.failed, .ok, .failed])
+        #expect(
+            lines.map(\.seen) == [
+                "Apple rejects the key ACCOUNT123 for com.example.a, com.example.b: 401 in production and in the sandbox",
+                "Apple accepts the key ACCOUNT123 for com.example.c in production and in the sandbox",
+                "Apple rejects the key OTHER12345 for com.example.d: 401 in production and in the sandbox",
+            ])
+    }
+
+    @Test func `what is ok comes without advice`() throws {
+        let lines = try Self.observations(
+            ofReplies: ["com.example.a": KeyReplies(production: .rejected, sandbox: .accepted)])
+        #expect(lines.contains { $0.subject == "app_apple_id" })
+        #expect(lines.allSatisfy { $0.level == .ok && $0.advice == nil }, "\(lines)")
     }
 
     // MARK: - This machine

@@ -76,7 +76,7 @@ struct SignedItemsRouteTests {
         (#"{"signed_transactions":"x"}"#, "wrong_type", "signed_transactions"),
         (#"{"signed_transactions":[1]}"#, "wrong_type", "signed_transactions"),
         (#"{"signed_transactions":["x"],"signed_transactions":["x"]}"#, "duplicate_field", "signed_transactions"),
-        (#"{"signed_transactions":["x"],"transaction_id":"1"}"#, "unknown_field", "transaction_id"),
+        (#"{"signed_transactions":["x"],"transaction_id":"1"}"#, "value_not_accepted", "signed_transactions"),
         (tooMany, "too_many_values", "signed_transactions"),
     ])
     func `a faulty request is a problem with its field`(body: String, fault: String, field: String) async throws {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import JSON
+import NIOCore
 import Receipts
 import Resilience
 import Testing
@@ -32,6 +33,19 @@ struct StatusRouteTests {
                     """)
             #expect(answer?.headers["cache-control"] == "no-store")
         }
+    }
+
+    @Test(arguments: [true, false]) func `the Server API has a member if an app has a key`(hasKey: Bool) async throws {
+        let sample = try StatusSample { $0.apple.sunset = Self.sunset }
+        let route = Route.status(
+            sample.sources.health, sample.upstreams, isAppleEnabled: true, hasServerAPIKey: { hasKey },
+            clock: { StatusSample.now })
+        let reply = try await route.handler(try .forTests(), ReservedBody(nil, nil)).value()
+        let body = String(buffer: reply.body)
+        let upstream = #""requests_waiting":0,"lifecycle":{"stage":"current","sunset_ramp_ratio":0.0,"links":[]}}"#
+        #expect(body.contains(#""server_api":{"production":{"enabled":true,"#) == hasKey, "\(body)")
+        #expect(body.contains(upstream) == hasKey, "the end of the settings is that of verifyReceipt: \(body)")
+        #expect(body.contains(#""upstreams":{"production":{"enabled":true,"#))
     }
 
     @Test func `the status shows the configuration of Apple's endpoints`() async throws {

@@ -44,8 +44,17 @@ struct VerdictEndpointTests {
             Issue.record("no request")
             return
         }
-        #expect(request.evidence == evidence)
-        #expect(request.options.itemCount == evidence.itemCount)
+        #expect(request.subject == .evidence(evidence))
+        #expect(request.options.itemCount == evidence.itemCount && !request.options.isLookup)
+    }
+
+    @Test(arguments: [(#"{"transaction_id":"1"}"#, true), (#"{"signed_transactions":["a"]}"#, false)])
+    func `a request without evidence is a look-up`(body: String, isLookup: Bool) throws {
+        guard case .request(let request) = try VerdictEndpoint().read(ByteBuffer(string: body)) else {
+            Issue.record("no request")
+            return
+        }
+        #expect(request.options.isLookup == isLookup)
     }
 
     // MARK: - Answers

@@ -128,6 +128,53 @@ struct VerifyRequestBodyTests {
         ),
     ]
 
+    // MARK: - Transaction IDs
+
+    @Test(arguments: ["0", "2000000123456789", "12345678901234567890123456789012", "704aBz", "aBz7"])
+    func `an ID has letters and digits`(id: String) throws {
+        let body = try VerifyRequestBody(#"{"transaction_id":"\#(id)","mode":"apple","max_age":1,"bundle_id":"a"}"#)
+        guard case .transactionID(id) = body.subject else {
+            Issue.record("\(body.subject)")
+            return
+        }
+        #expect(body.options.mode == .apple && body.options.maximumAge == .seconds(1))
+    }
+
+    @Test(arguments: [
+        "123456789012345678901234567890123", "1-2", "1 2", "é", "١", " 1", "1\\u0000", "../1", "1%32", "abc",
+    ])
+    func `another text is not an ID`(id: String) {
+        let fault = #expect(throws: JSONFault.self) { try VerifyRequestBody(#"{"transaction_id":"\#(id)"}"#) }
+        let rule = JSONFault.Rule.notAccepted("1 to 32 letters and digits, with at least one digit")
+        #expect(fault == JSONFault(rule, field: "transaction_id", at: 18))
+    }
+
+    @Test(arguments: [
+        (#"{"transaction_id":""}"#, JSONFault(.notAccepted("a non-empty text"), field: "transaction_id", at: 18)),
+        (#"{"transaction_id":12}"#, wrongType(.string, .number, "transaction_id", 18)),
+        (#"{"transaction_id":["1"]}"#, wrongType(.string, .array, "transaction_id", 18)),
+        (
+            #"{"transaction_id":"1","transaction_id":"1"}"#,
+            JSONFault(.duplicateField, field: "transaction_id", at: 23)
+        ),
+    ])
+    func `an ID is one text`(json: String, fault: JSONFault) {
+        #expect(throws: fault) { try VerifyRequestBody(json) }
+    }
+
+    @Test(arguments: [
+        (#""receipt":"""#, "receipt"), (#""signed_transactions":[""]"#, "signed_transactions"),
+        (#""signed_renewal_infos":[]"#, "signed_renewal_infos"), (#""app_transaction":"""#, "app_transaction"),
+        (#""partial":false"#, "partial"), (#""latest_receipt":false"#, "latest_receipt"),
+        (#""app_version":"1""#, "app_version"), (#""device_identifier":"""#, "device_identifier"),
+    ])
+    func `an ID is sent without evidence and its expectations`(member: String, field: String) {
+        for json in [#"{"transaction_id":"1",\#(member)}"#, #"{\#(member),"transaction_id":"1"}"#] {
+            let rule = JSONFault.Rule.notAccepted(#"absent beside "transaction_id""#)
+            #expect(throws: JSONFault(rule, field: field, at: json.utf8.count)) { try VerifyRequestBody(json) }
+        }
+    }
+
     private static let together = JSONFault.Rule.notAccepted(#"sent together with "signed_transactions""#)
 
     @Test(arguments: ["signed_transactions", "signed_renewal_infos"])
@@ -252,13 +299,13 @@ extension VerifyRequestBody {
 extension VerifyRequestBody {
     fileprivate var receipt: JSONText {
         get throws {
-            guard case .receipt(let text) = evidence else { throw JSONFault(.missingField, at: 0) }
+            guard case .receipt(let text) = subject else { throw JSONFault(.missingField, at: 0) }
             return text
         }
     }
 
     fileprivate var signedTexts: SignedTexts? {
-        if case .signedTransactions(let texts) = evidence { texts } else { nil }
+        if case .signedTransactions(let texts) = subject { texts } else { nil }
     }
 }
 

@@ -19,8 +19,9 @@ final class RedisFleet: Sendable {
     let buckets: RedisTokenBuckets
     private let node: RedisNode
 
-    init(nodes: Int) async throws {
-        server = try await RealServer.redis()
+    /// - Parameter environment: variables of Redis's process.
+    init(nodes: Int, environment: [String: String] = [:]) async throws {
+        server = try await RealServer.redis(environment: environment)
         var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
         configuration.scripts = [RedisTokenBuckets.script]
         // The deadline is not under test, and this machine may be busy.

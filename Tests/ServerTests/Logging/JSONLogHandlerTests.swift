@@ -24,6 +24,15 @@ struct JSONLogHandlerTests {
             ])
     }
 
+    @Test func `an integer of any type is a number`() {
+        let (least, most): (Logger.MetadataValue, Logger.MetadataValue) = (
+            .stringConvertible(Int64.min), .stringConvertible(UInt64.max)
+        )
+        logger().info("x", metadata: ["least": least, "most": most, "status": .stringConvertible(UInt16(404))])
+        let line = #""least":-9223372036854775808,"most":18446744073709551615,"status":404}"#
+        #expect(lines.containing(line).count == 1)
+    }
+
     @Test func `nested metadata becomes nested JSON`() {
         logger().warning("x", metadata: ["list": ["a", "b"], "map": ["k": ["n": .stringConvertible(1)]]])
         #expect(lines.containing(#""list":["a","b"],"map":{"k":{"n":1}}}"#).count == 1)

@@ -143,7 +143,8 @@ struct RequestLogTests {
         }
         if has(11) {
             line.details.upstream = UpstreamDetails(
-                environment: text(), outcome: has(12) ? text() : nil, took: has(12) ? .microseconds(abs(number)) : nil)
+                api: text(), environment: text(), outcome: has(12) ? text() : nil,
+                took: has(12) ? .microseconds(abs(number)) : nil)
         }
         if has(13) { line.details.problem = Problem.Code.allCases[abs(number) % Problem.Code.allCases.count] }
         if has(14) { line.details.limitedBy = [text(), text()] }

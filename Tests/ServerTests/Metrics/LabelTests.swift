@@ -12,7 +12,7 @@ import Testing
 struct LabelTests {
     @Test func `unexpected methods and codes share one label`() {
         #expect(MethodLabel(.post).rawValue == "POST")
-        #expect(MethodLabel(.put) == .other && MethodLabel(HTTPRequest.Method("BREW")) == .other)
+        #expect(MethodLabel(.patch) == .other && MethodLabel(HTTPRequest.Method("BREW")) == .other)
         #expect(CodeLabel(.ok).rawValue == "200")
         #expect(CodeLabel(HTTPResponse.Status(code: 418)).rawValue == "other")
     }

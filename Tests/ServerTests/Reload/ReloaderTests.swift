@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import AppStore
 import Foundation
 import HTTPTypes
 import ReceiptForge
@@ -82,6 +83,27 @@ struct ReloaderTests {
             clients: [("shop", [APIKey.random()])], apps: "apps:\n- {bundle_id: a, shared_secret: \(Self.secret)}\n")
         #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 2)
         #expect(fixture.access.now.rules.secrets.secret(forApp: "a") == Secret(Self.secret))
+    }
+
+    @Test func `a key of the App Store Server API is replaced with its file, and no part of it is shown`() throws {
+        let clients = [("shop", [APIKey.random()])]
+        let fixture = try Fixture(clients: clients)
+        try fixture.write(ServerAPIKeyFixture.pem(1), to: "key.p8")
+        let key = "{issuer_id: \(ServerAPIKeyFixture.issuerID), key_id: \(ServerAPIKeyFixture.keyID), "
+        try fixture.write(
+            clients: clients, apps: "server_api: \(key)private_key_file: \(fixture.folder.path("key.p8"))}\n")
+        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 1)
+        let first = try #require(fixture.access.now.rules.serverAPIKeys.account)
+        try fixture.write(ServerAPIKeyFixture.pem(2), to: "key.p8")
+        #expect(fixture.checks(2) == [false, true])
+        let reload = fixture.reload()
+        #expect(reload.changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 2)
+        #expect(fixture.access.now.rules.serverAPIKeys.account?.privateKey != first.privateKey)
+        try fixture.write(ServerAPIKeyFixture.withPassphrase, to: "key.p8")
+        let refused = fixture.reload()
+        #expect(refused.result == .refused && fixture.access.now.secretsVersion == 2)
+        #expect(refused.problems.first?.contains("without a passphrase") == true, "\(refused.problems)")
+        #expect(!refused.problems.joined().contains("BEGIN") && !refused.problems.joined().contains("key.p8"))
     }
 
     @Test func `a new pepper with old hashes is rejected, and with new hashes accepted`() throws {

@@ -14,6 +14,7 @@ struct RouteTableTests {
         Route(.get, "/v1/status") { _ in Reply(body: ByteBuffer()) },
         Route(.post, "/v1/status", authentication: .none) { _ in Reply(body: ByteBuffer()) },
         Route(.delete, RouteLabel.purge.rawValue) { _ in Reply(body: ByteBuffer()) },
+        Route(.post, RouteLabel.appleProxy.rawValue) { _ in Reply(body: ByteBuffer()) },
     ])
 
     @Test(
@@ -23,7 +24,8 @@ struct RouteTableTests {
             ("/v1/cache/transactions/", .other), ("/v1/cache/transactions", .other),
             ("/v1/cache/transactions/1/2", .other), ("/v1/status", .status), ("/v1/verify2", .other),
             ("/V1/verify", .other), ("/v1/v%65rify", .other), ("/other", .other), ("/", .other), ("", .other),
-            ("*", .other),
+            ("*", .other), ("/v1/apple", .other), ("/v1/apple/", .other), ("/v1/apples/a", .other),
+            ("/v1/apple/a", .appleProxy), ("/v1/apple/a/b/c/d//e/", .appleProxy), ("/v1/apple//", .appleProxy),
         ] as [(String, RouteLabel)])
     func `a path matches byte by byte, and {id} matches one segment`(path: String, label: RouteLabel) {
         let match = Self.table.match(.post, path)
@@ -34,6 +36,11 @@ struct RouteTableTests {
     @Test func `the handler gets the segment undecoded`() {
         let match = Self.table.match(.delete, "/v1/cache/transactions/%31;x")
         #expect(match.route != nil && match.parameter == "%31;x")
+    }
+
+    @Test func `of several parameters the handler gets the whole rest of the path, undecoded`() {
+        let match = Self.table.match(.post, "/v1/apple/com.example/sandbox/inApps/v1/%2e%2e//x")
+        #expect(match.route != nil && match.parameter == "com.example/sandbox/inApps/v1/%2e%2e//x")
     }
 
     @Test(
@@ -59,7 +66,9 @@ struct RouteTableTests {
     }
 
     @Test func `each path is listed once`() {
-        #expect(Self.table.templates == ["/v1/verify", "/v1/status", RouteLabel.purge.rawValue])
+        #expect(
+            Self.table.templates
+                == ["/v1/verify", "/v1/status", RouteLabel.purge.rawValue, RouteLabel.appleProxy.rawValue])
     }
 
     @Test func `slow and fast requests are answered in order`() async throws {

@@ -65,6 +65,52 @@ struct StatusIssueTests {
         #expect(sample.issues().first?.text.contains("sandbox") == true)
     }
 
+    @Test func `an interface is named if it has an issue`() throws {
+        let sample = try StatusSample(hasServerAPIKey: true)
+        sample.upstreams.guards.pause(Self.serverAPI, for: .seconds(60))
+        let issue = try #require(sample.issues().first)
+        #expect(issue.text.contains("Server API (production)") && issue.runbook == .appleThrottling)
+        #expect(issue.advice.contains("gateway.apple.server_api.budget_share"))
+    }
+
+    @Test func `an interface without a key or requests has no issue`() throws {
+        let sample = try StatusSample()
+        sample.upstreams.guards.pause(Self.serverAPI, for: .seconds(60))
+        #expect(sample.issues() == [])
+        let labels = EndpointLabels(Self.serverAPI, UpstreamOutcome.answered).labelValues
+        let results = sample.issues { sample.registry.counter(MetricCatalogue.upstreamRequests, labels).increment() }
+        #expect(results.map(\.runbook) == [.appleThrottling], "a reload may have removed the key")
+    }
+
+    @Test func `failures of one interface do not count for the other`() throws {
+        let sample = try StatusSample(hasServerAPIKey: true)
+        func count(_ api: UpstreamAPI, _ outcome: UpstreamOutcome, times: Int64) {
+            let labels = EndpointLabels(UpstreamEndpoint(api, .production), outcome).labelValues
+            sample.registry.counter(MetricCatalogue.upstreamRequests, labels).increment(by: times)
+        }
+        let results = sample.issues {
+            count(.verifyReceipt, .answered, times: 1000)
+            count(.serverAPI, .answered, times: 20)
+            count(.serverAPI, .failed(.serverError), times: 5)
+            count(.serverAPI, .throttled, times: 5)
+        }
+        #expect(
+            results.map(\.text) == ["10 of 30 requests to Apple's Server API (production) failed in the last minute."])
+    }
+
+    @Test func `a rejected key and a budget that is used up have their runbooks`() throws {
+        let sample = try StatusSample(hasServerAPIKey: true)
+        let results = sample.issues {
+            let reason = DegradedReason.serverAPIKeyRejected.labelValues
+            sample.registry.counter(MetricCatalogue.degraded, reason).increment()
+            let call = ServerAPICallLabels(LabelPair(.transactionHistory, .production), .budget).labelValues
+            sample.registry.counter(MetricCatalogue.serverAPICalls, call).increment()
+        }
+        #expect(results.map(\.runbook) == [.serverAPIKeyRejected, .serverAPIBudgetExhausted])
+    }
+
+    private static let serverAPI = UpstreamEndpoint(.serverAPI, .production)
+
     @Test(arguments: [(19, 19, []), (100, 5, []), (100, 6, [StatusIssue.Runbook.degradedAnswers])])
     func `degraded answers count above a minimum number and share`(
         _ verdicts: Int, _ degraded: Int, _ expected: [StatusIssue.Runbook]

@@ -70,6 +70,25 @@ struct StatusPageTests {
         #expect(html.contains("<button type=\"button\" id=\"pause\" aria-pressed=\"false\" hidden>"))
     }
 
+    @Test(arguments: [(false, 2), (true, 4)])
+    func `the Server API has columns and a table if there is a key`(hasKey: Bool, columns: Int) throws {
+        let page = StatusBoard(try StatusSample(hasServerAPIKey: hasKey).sources).page
+        let tables = Dictionary(uniqueKeysWithValues: page.report.tables.map { ($0.heading.name, $0) })
+        let names = try #require(tables["apple"]).columns.map(\.name)
+        #expect(names.prefix(2) == ["production", "sandbox"] && names.count == columns)
+        #expect(tables["apple"]?.rows.allSatisfy { $0.cells.count == columns } == true)
+        #expect((tables["server_api"] != nil) == hasKey)
+        #expect(tables["sunset"]?.columns.count == 2, "only verifyReceipt ends")
+        let identifiers = page.report.tables.flatMap(\.cells).map(\.identifier)
+        #expect(Set(identifiers).count == identifiers.count)
+        #expect(identifiers.contains("apple.server_api_sandbox.breaker") == hasKey)
+    }
+
+    @Test func `each count and timing has a position of its own`() {
+        #expect(StatusCount.allCases.map(\.position) == Array(StatusCount.allCases.indices))
+        #expect(StatusTiming.allCases.map(\.position) == Array(StatusTiming.allCases.indices))
+    }
+
     @Test func `status.json has a member for each table`() throws {
         let sample = try StatusSample()
         let json = try #require(

@@ -26,7 +26,10 @@ struct StatusSample {
     /// 2026-11-21T12:00:00Z
     static let now = Timestamp(millisecondsSince1970: 1_795_262_400_000)
 
-    init(isEmbedded: Bool = true, _ change: (inout GatewayConfiguration) -> Void = { _ in }) throws {
+    init(
+        isEmbedded: Bool = true, hasServerAPIKey: Bool = false,
+        _ change: (inout GatewayConfiguration) -> Void = { _ in }
+    ) throws {
         var configuration = GatewayConfiguration()
         change(&configuration)
         registry = try PrometheusRegistry(MetricCatalogue.all)
@@ -35,7 +38,8 @@ struct StatusSample {
         lifecycle.advance(to: .ready)
         sources = StatusSources(
             configuration, health: NodeHealth(lifecycle: lifecycle, store: store), upstreams: upstreams,
-            reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), registry: registry, clock: { Self.now })
+            reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), registry: registry,
+            hasServerAPIKey: { hasServerAPIKey }, clock: { Self.now })
     }
 
     func count(_ verdict: VerificationLabels.VerdictLabel, _ cache: Provenance.Cache = .near, times: Int = 1) {
@@ -56,7 +60,7 @@ extension StatusReading {
     /// Creates a reading so many intervals after the first; counts that are not named are 0.
     init(tick: Int, _ counts: [StatusCount: UInt64] = [:], answers: [UInt64] = []) {
         var distributions = StatusTiming.allCases.map { $0.bounds.map { _ in UInt64(0) } + [0] }
-        if !answers.isEmpty { distributions[StatusTiming.answers.rawValue] = answers }
+        if !answers.isEmpty { distributions[StatusTiming.answers.position] = answers }
         self.init(
             time: StatusSample.now.advanced(by: StatusHistory.Limits.tick * tick),
             instant: Self.start + StatusHistory.Limits.tick * tick,

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Caching
 import Redis
 import Testing
 
@@ -33,11 +34,11 @@ import Testing
             let cache = redis.cache(), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
             // Another transaction, so that the log is not empty.
-            try await cache.purge(originalTransactionID: "5")
+            try await cache.purge(transactionID: "5")
             #expect(await cache.result(for: key) != nil)
             let result = RedisWord.result(StoreSamples.name(of: key))
             let before = try await redis.copies(of: [RedisPurges.head, RedisPurges.log, result])
-            try await cache.purge(originalTransactionID: Self.id)
+            try await cache.purge(transactionID: Self.id)
             try await redis.apply(loss, before, by: cache)
             try await redis.restore([before[2]])
             #expect(await cache.result(for: key) == nil)
@@ -46,7 +47,7 @@ import Testing
             // Later results are usable.
             await cache.keep(try StoreSamples.known(), for: key)
             #expect(await cache.result(for: key) != nil)
-            try await cache.purge(originalTransactionID: Self.id)
+            try await cache.purge(transactionID: Self.id)
             #expect(await cache.result(for: key) == nil)
         }
     }
@@ -55,7 +56,7 @@ import Testing
         try await StoreRedis.with { redis in
             let cache = redis.cache(), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
-            try await cache.purge(originalTransactionID: Self.id)
+            try await cache.purge(transactionID: Self.id)
             let sealed = StoreSeal(keys: StoreSamples.keys()).seal([0x31], for: RedisPurges.Limits.sealedName)
             let others = RedisPurges.Limits.page * 2 + 5
             for _ in 0..<others / 100 + 1 {
@@ -85,7 +86,7 @@ import Testing
             let faults = FaultLog(), cache = redis.cache(faults: faults), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
             let strange = redis.cache(StoreSamples.secondKey)
-            try await strange.purge(originalTransactionID: "5")
+            try await strange.purge(transactionID: "5")
             #expect(await cache.result(for: key) == nil)
             #expect(Set(faults.all) == [.sealUnknownKey, .purgesUnknown])
             await cache.keep(try StoreSamples.known(), for: key)
@@ -101,7 +102,7 @@ import Testing
             await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
             cache.flushed()
             store.fail(.timeout)
-            try await other.purge(originalTransactionID: Self.id)
+            try await other.purge(transactionID: Self.id)
             let lookUp = await cache.lookUp(key, naming: [])
             #expect(lookUp.result != nil && lookUp.isDetached)
             store.fail(nil)
@@ -116,7 +117,7 @@ import Testing
         try await StoreRedis.with { redis in
             let store = TestRedis(redis.node), cache = redis.cache(through: store)
             store.fail(.connectionLost)
-            await #expect(throws: StoreUnreachable.self) { try await cache.purge(originalTransactionID: Self.id) }
+            await #expect(throws: StoreUnreachable.self) { try await cache.purge(transactionID: Self.id) }
         }
     }
 
@@ -126,7 +127,7 @@ import Testing
             try await withThrowingTaskGroup { group in
                 for (number, cache) in caches.enumerated() {
                     group.addTask {
-                        for turn in 0..<50 { try await cache.purge(originalTransactionID: "\(number)\(turn)") }
+                        for turn in 0..<50 { try await cache.purge(transactionID: "\(number)\(turn)") }
                     }
                 }
                 try await group.waitForAll()
@@ -145,7 +146,7 @@ import Testing
             let store = TestRedis(redis.node), cache = redis.cache(through: store), key = try StoreSamples.key()
             await cache.keep(StoreSamples.known(naming: (0..<187).map { "\($0)" }), for: key)
             // A purge of another transaction is read once, for all 187.
-            try await cache.purge(originalTransactionID: "other")
+            try await cache.purge(transactionID: "other")
             let before = store.sent
             #expect(await cache.result(for: key) != nil)
             #expect(Array(store.sent.dropFirst(before.count)) == ["GET", "PTTL", "GET"])

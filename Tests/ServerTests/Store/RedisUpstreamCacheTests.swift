@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Caching
 import Receipts
 import Redis
 import Secrets
@@ -38,7 +39,7 @@ import Testing
                     continue
                 }
             }
-            try await steps[2].purge(originalTransactionID: Self.ids[0])
+            try await steps[2].purge(transactionID: Self.ids[0])
             for cache in steps { #expect(await cache.result(for: key, naming: Self.ids) == nil) }
         }
     }
@@ -54,7 +55,7 @@ import Testing
             await cache.keep(
                 StoreSamples.gone(at: 100, until: 3700),
                 for: try StoreSamples.key { $0.options.excludesOldTransactions = true })
-            try await cache.purge(originalTransactionID: Self.ids[0])
+            try await cache.purge(transactionID: Self.ids[0])
             let entries = try await redis.dump()
             #expect(Set(entries.map(\.key)).count == 5 && entries.count >= 8)
             let traces = Self.traces(secret: secret)
@@ -139,6 +140,27 @@ import Testing
         }
     }
 
+    @Test func `an alias is read for a month, and no longer`() async throws {
+        try await StoreRedis.with { redis in
+            let clock = StoreClock(0), faults = FaultLog(), cache = redis.cache(clock: clock, faults: faults)
+            let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
+            await cache.keep(StoreSamples.alias(at: 0), for: key)
+            // Redis's and the node's time pass together: a day is left.
+            _ = try await redis.node.send(RedisCommand("PEXPIRE", key: name, 86_400_000))
+            clock.set(29 * 86_400)
+            let seen = try #require(await cache.result(for: key))
+            guard case .alias(let alias) = seen.result else {
+                Issue.record("\(seen.result)")
+                return
+            }
+            #expect(alias.originalTransactionID == StoreSamples.originalTransactionID && alias.environment == .sandbox)
+            #expect(seen.isFresh(at: clock.time, maximumAge: nil))
+            // An old alias is restored, as if it had a month left.
+            _ = try await redis.node.send(RedisCommand("PEXPIRE", key: name, RedisWord(30 * 86_400_000)))
+            #expect(await cache.result(for: key) == nil && faults.all == [.implausibleTimes])
+        }
+    }
+
     @Test func `Redis drops a result when it is no longer useful`() async throws {
         try await StoreRedis.with { redis in
             let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
@@ -146,6 +168,7 @@ import Testing
                 .unanswered(.upstreamDisagrees), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(300))
             for (known, seconds) in [
                 (try StoreSamples.known(), 86_430), (StoreSamples.gone(at: 0, until: 3600), 3660), (disagreement, 300),
+                (StoreSamples.alias(at: 0), 30 * 86_400),
             ] as [(CachedResult, Int64)] {
                 await redis.cache().keep(known, for: key)
                 guard case .integer(let left) = try await redis.node.send(RedisCommand("PTTL", key: name)) else {
@@ -202,7 +225,7 @@ import Testing
             await cache.keep(try StoreSamples.known(), for: kept)
             #expect(await cache.result(for: kept) != nil)
             await #expect(throws: StoreUnreachable.self) {
-                try await cache.purge(originalTransactionID: Self.ids[0])
+                try await cache.purge(transactionID: Self.ids[0])
             }
             #expect(Set(faults.all) == [.lookupFailed, .insertFailed] && faults.all.count == 4)
             #expect(await cache.lookUp(kept, naming: []).isDetached)
@@ -222,7 +245,7 @@ import Testing
             store.fail(.timeout)
             #expect(await cache.result(for: key) != nil)
             store.fail(nil)
-            try await cache.purge(originalTransactionID: Self.ids[0])
+            try await cache.purge(transactionID: Self.ids[0])
             store.fail(.timeout)
             #expect(await cache.result(for: key) == nil)
         }
@@ -236,7 +259,7 @@ import Testing
             #expect(faults.all == [.tooLarge])
             #expect(await cache.result(for: key) != nil)
             #expect(await neighbour.result(for: key) == nil)
-            try await neighbour.purge(originalTransactionID: Self.ids[0])
+            try await neighbour.purge(transactionID: Self.ids[0])
             #expect(await cache.result(for: key) == nil)
         }
     }
@@ -249,7 +272,7 @@ import Testing
             await one.keep(try StoreSamples.known(), for: key)
             #expect(await other.result(for: key) != nil)
             let version = other.version(for: key).watching(Self.ids)
-            try await one.purge(originalTransactionID: Self.ids[0])
+            try await one.purge(transactionID: Self.ids[0])
             try await eventually { !version.isCurrent }
             // Once the purge is known, later results may be served from the near cache again.
             try await eventually { other.version(for: key).isCurrent }
@@ -302,7 +325,7 @@ import Testing
                 return bytes
             }
             let result = try await bytes(.result(StoreSamples.name(of: key)))
-            try await cache.purge(originalTransactionID: Self.ids[0])
+            try await cache.purge(transactionID: Self.ids[0])
             let log = try await bytes(RedisPurges.log)
             // Besides Apple's answer and its fields, as the allocator rounds them: the name, the header, the nonce and
             // the tag.

@@ -153,7 +153,7 @@ struct SharedStoreTests {
             let receipt = Forged.receipts(1)[0]
             _ = try await nodes[0].ask(receipt)
             #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
-            try await nodes[0].fleet.ports.cache.purge(originalTransactionID: "1000")
+            try await nodes[0].fleet.ports.cache.purge(transactionID: "1000")
             nodes[0].upstreams.guards.pause(.production, for: .seconds(600))
             nodes[0].fleet.ports.fleetState.publish(.pause(.seconds(600)), of: .production)
             try await eventually { nodes[1].upstreams.guards.health(of: .production).pausedFor != nil }

@@ -26,11 +26,13 @@ struct StoreNode: Sendable {
     let fleet: FleetStore
     let verification: VerificationService
 
-    init(_ redis: RedisConfiguration, apple: ScriptedApple = ScriptedApple()) throws {
+    init(
+        _ redis: RedisConfiguration, apple: ScriptedApple = ScriptedApple(), cacheKeys: String = Self.cacheKey
+    ) throws {
         self.apple = apple
         var configuration = GatewayConfiguration()
         configuration.redis = redis
-        configuration.cacheKeys = Secret("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        configuration.cacheKeys = Secret(cacheKeys)
         let dependencies = Dependencies(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             shutdownRequests: AsyncStream { $0.finish() })
@@ -49,6 +51,8 @@ struct StoreNode: Sendable {
             connection, fleet: fleet.ports, policy: CachePolicy { 0 }, observer: metrics.upstream, clock: { .now() })
         verification = VerificationService(verifier: Forged.verifier, apple: upstream)
     }
+
+    static let cacheKey = "test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
     /// Verifies a receipt in mode `apple`.
     func ask(_ receipt: [UInt8], maximumAge: Duration? = nil) async throws -> Answer {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Caching
 import NIOCore
 import NIOPosix
 import RealServers
@@ -102,6 +103,7 @@ enum StoreSamples {
         transaction.appAccountToken = "a62bbeda-9147-4f0c-a8b0-6e0e0e0e0e0e"
         transaction.quantity = .max
         transaction.webOrderLineItemID = "3000000000000001"
+        transaction.productType = .nonRenewingSubscription
         transaction.signedFields = .value(signedTransactionFields)
         var renewal = Renewal(originalTransactionID: originalTransactionID)
         renewal.productID = "monthly"
@@ -116,10 +118,10 @@ enum StoreSamples {
         renewal.signedFields = .value(signedRenewalFields)
         return UpstreamAnswer(
             environment: .sandbox, bundleID: bundleID, transactions: [transaction, transaction], renewals: [renewal],
-            latestReceipt: nil, body: body())
+            latestReceipt: nil, body: body(), revision: "1700000000000_für Dich")
     }
 
-    /// The fields of a signed transaction that are stored, without nil values.
+    /// The fields of a signed transaction, without nil values.
     private static var signedTransactionFields: SignedTransactionFields {
         var fields = SignedTransactionFields()
         fields.signedDate = time(1)
@@ -129,7 +131,7 @@ enum StoreSamples {
         (fields.offerDiscountType, fields.offerPeriod) = ("FREE_TRIAL", "P1M")
         (fields.revocationType, fields.revocationPercentage) = ("REFUND_PRORATED", 50_000)
         (fields.appTransactionID, fields.previousOriginalTransactionID) = ("700", "800")
-        fields.billingPlanType = "MONTHLY"
+        (fields.transactionReason, fields.billingPlanType) = ("PURCHASE", "MONTHLY")
         (fields.commitmentBillingPeriodNumber, fields.commitmentTotalBillingPeriods) = (1, 12)
         (fields.commitmentExpiresDate, fields.commitmentPrice) = (time(2), 59_880)
         return fields
@@ -172,6 +174,13 @@ enum StoreSamples {
         return CachedResult(.answered(answer), fetchedAt: time(100), freshUntil: time(130))
     }
 
+    /// Returns that a transaction belongs to another one, remembered for a month.
+    static func alias(at seconds: Int64) -> CachedResult {
+        CachedResult(
+            .alias(TransactionAlias(originalTransactionID: originalTransactionID, environment: .sandbox)),
+            fetchedAt: time(seconds), freshUntil: time(seconds + 30 * 86_400))
+    }
+
     /// Returns the result that an account is gone, fresh until `end`.
     static func gone(at seconds: Int64, until end: Int64) -> CachedResult {
         CachedResult(.accountNotFound, fetchedAt: time(seconds), freshUntil: time(end))
@@ -185,9 +194,9 @@ extension UpstreamCache {
         await insert(known.since(purgePosition), for: key)
     }
 
-    /// Looks up the result of a receipt with these original transactions.
-    func result(for key: CacheKey, naming originalTransactionIDs: [String] = []) async -> CachedResult? {
-        await lookUp(key, naming: originalTransactionIDs).result
+    /// Looks up the result of a receipt with these transactions.
+    func result(for key: CacheKey, naming ids: [String] = []) async -> CachedResult? {
+        await lookUp(key, naming: ids).result
     }
 }
 

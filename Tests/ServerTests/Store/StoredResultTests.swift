@@ -44,16 +44,17 @@ struct StoredResultTests {
             }
             #expect(read.environment == answer.environment && read.bundleID == answer.bundleID)
             #expect(read.transactions == answer.transactions && read.renewals == answer.renewals)
-            #expect(read.body == answer.body)
+            #expect(read.body == answer.body && read.revision == answer.revision)
         }
     }
 
     @Test func `the full sample answer has every field`() throws {
-        let transaction = try #require(StoreSamples.fullAnswer.transactions.first)
-        for (name, value) in Mirror(reflecting: transaction).children {
-            // Only receipts have it.
-            if name != "productType" { #expect("\(value)" != "nil", "\(name ?? "")") }
+        for (name, value) in Mirror(reflecting: StoreSamples.fullAnswer).children {
+            // Not stored: it was compared with the answer on arrival.
+            if name != "latestReceipt" { #expect("\(value)" != "nil", "\(name ?? "")") }
         }
+        let transaction = try #require(StoreSamples.fullAnswer.transactions.first)
+        for (name, value) in Mirror(reflecting: transaction).children { #expect("\(value)" != "nil", "\(name ?? "")") }
         for (name, value) in Mirror(reflecting: try #require(StoreSamples.fullAnswer.renewals.first)).children {
             #expect("\(value)" != "nil", "\(name ?? "")")
         }
@@ -61,10 +62,7 @@ struct StoredResultTests {
 
     @Test func `the full sample answer has every field of signed items`() throws {
         let transaction = try #require(StoreSamples.fullAnswer.transactions.first?.signedFields?.value)
-        for (name, value) in Mirror(reflecting: transaction).children {
-            // Not stored: the API derives its own reason of a transaction.
-            if name != "transactionReason" { #expect("\(value)" != "nil", "\(name ?? "")") }
-        }
+        for (name, value) in Mirror(reflecting: transaction).children { #expect("\(value)" != "nil", "\(name ?? "")") }
         let renewal = try #require(StoreSamples.fullAnswer.renewals.first?.signedFields?.value)
         for (name, value) in Mirror(reflecting: renewal).children { #expect("\(value)" != "nil", "\(name ?? "")") }
     }
@@ -108,6 +106,92 @@ struct StoredResultTests {
         #expect(stored.retention == .seconds(300))
     }
 
+    @Test(arguments: UnknownTransaction.allCases)
+    func `an unknown transaction survives storage`(reason: UnknownTransaction) throws {
+        let known = CachedResult(
+            .unknownTransaction(reason), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(5))
+        let stored = try StoredResult(Self.bytes(known), policy: Self.policy)
+        guard case .unknownTransaction(reason) = stored.known.result else {
+            Issue.record("\(stored.known.result)")
+            return
+        }
+        #expect(stored.retention == .seconds(5))
+    }
+
+    @Test(arguments: [Environment.production, .sandbox])
+    func `an alias survives storage`(environment: Environment) throws {
+        for id in ["1", String(repeating: "9", count: 32)] {
+            let alias = TransactionAlias(originalTransactionID: id, environment: environment)
+            let known = CachedResult(
+                .alias(alias), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(30 * 86_400))
+            let stored = try StoredResult(Self.bytes(known), policy: Self.policy)
+            guard case .alias(alias) = stored.known.result else {
+                Issue.record("\(stored.known.result)")
+                return
+            }
+            #expect(stored.retention == .seconds(30 * 86_400))
+        }
+    }
+
+    @Test(arguments: [
+        ("", Environment.production), (String(repeating: "9", count: 33), .production), ("abc", .sandbox),
+        ("1", .xcode), ("1", .localTesting),
+    ])
+    func `an alias that names no transaction of Apple's is neither stored nor read`(
+        id: String, environment: Environment
+    ) throws {
+        let alias = TransactionAlias(originalTransactionID: id, environment: environment)
+        let known = CachedResult(
+            .alias(alias), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(100))
+        #expect(StoredResult(known: known, retention: .seconds(100)).bytes == nil)
+        // The environment byte and the text follow 66 bytes of header.
+        let header = try Self.bytes(StoreSamples.alias(at: 0)).prefix(66)
+        let text = [0, 0, 0, UInt8(id.utf8.count + 1)] + Array(id.utf8)
+        let environmentByte: UInt8 = environment.isApples ? 0 : 2
+        #expect(throws: SharedCacheFault.unreadable) {
+            try StoredResult(header + [environmentByte] + text, policy: Self.policy)
+        }
+    }
+
+    @Test func `bytes behind a result without an answer are rejected`() throws {
+        let unknown = CachedResult(
+            .unknownTransaction(.notFound), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(5))
+        for known in [unknown, StoreSamples.alias(at: 0), StoreSamples.gone(at: 0, until: 60)] {
+            let bytes = try Self.bytes(known)
+            #expect(throws: SharedCacheFault.unreadable) { try StoredResult(bytes + [0], policy: Self.policy) }
+            #expect(throws: SharedCacheFault.unreadable) {
+                try StoredResult(Array(bytes.dropLast()), policy: Self.policy)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.answered(StoreSamples.fullAnswer), 86_400), (.accountNotFound, 3600),
+            (.unknownTransaction(.notFound), 5), (.unknownTransaction(.idInvalid), 3600),
+            (.alias(TransactionAlias(originalTransactionID: "1", environment: .production)), 30 * 86_400),
+            (.unanswered(.upstreamDisagrees), 300),
+        ] as [(UpstreamResult, Int64)])
+    func `each kind of result has its own longest freshness and retention`(
+        result: UpstreamResult, seconds: Int64
+    ) throws {
+        func read(_ end: Timestamp, retention: Duration) throws -> StoredResult {
+            let known = CachedResult(result, fetchedAt: StoreSamples.time(0), freshUntil: end)
+            let bytes = try #require(StoredResult(known: known, retention: retention).bytes)
+            return try StoredResult(bytes, policy: Self.policy)
+        }
+        let end = StoreSamples.time(seconds)
+        let longest = Self.policy.retention(
+            of: CachedResult(result, fetchedAt: StoreSamples.time(0), freshUntil: end))
+        #expect(try read(end, retention: longest).retention == longest)
+        #expect(throws: SharedCacheFault.implausibleTimes) {
+            try read(end, retention: longest + .milliseconds(1))
+        }
+        #expect(throws: SharedCacheFault.implausibleTimes) {
+            try read(end.advanced(by: .milliseconds(1)), retention: longest)
+        }
+    }
+
     @Test func `a failure of one node is not stored for others`() {
         for reason in DegradedReason.allCases where reason != .upstreamDisagrees {
             let known = CachedResult(
@@ -128,7 +212,8 @@ struct StoredResultTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 4, .unreadable), (0, 6, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable),
+            (0, 5, .unreadable), (0, 7, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
+            (1, 4, .unreadable), (1, 5, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),
             // The environment, the length of the first text, and its first character.
@@ -142,8 +227,8 @@ struct StoredResultTests {
 
     @Test func `an announced length beyond the end is rejected`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
-        // The number of transactions follows the environment and the bundle ID.
-        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count
+        // The number of transactions follows the environment, the bundle ID and the missing revision.
+        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4
         #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
         for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
             var changed = bytes

@@ -6,6 +6,7 @@ import Receipts
 import Secrets
 import Testing
 
+@testable import Caching
 @testable import Gateway
 
 /// The behaviour of every cache of upstream results, embedded and in Redis.
@@ -90,7 +91,7 @@ import Testing
             let key = try StoreSamples.key(), named = StoreSamples.originalTransactionID
             for (purged, isFound) in [("4", true), (named, false), ("4", true), ("7", false)] {
                 await cache.keep(try StoreSamples.known(), for: key)
-                try await cache.purge(originalTransactionID: purged)
+                try await cache.purge(transactionID: purged)
                 #expect((await cache.result(for: key, naming: ["6", "7"]) != nil) == isFound, "\(purged)")
             }
         }
@@ -107,7 +108,7 @@ import Testing
             let ids = (0..<originals.count).map { "20000001234\(10_000 + $0)" }
             await cache.keep(StoreSamples.known(naming: ids), for: key)
             #expect(await cache.result(for: key) != nil)
-            try await cache.purge(originalTransactionID: ids[originals.purged])
+            try await cache.purge(transactionID: ids[originals.purged])
             #expect(await cache.result(for: key) == nil)
         }
     }
@@ -121,7 +122,7 @@ import Testing
             }
             for key in keys { await cache.keep(try StoreSamples.known(), for: key) }
             for key in [keys[0], keys[499]] { #expect(await cache.result(for: key) != nil) }
-            try await cache.purge(originalTransactionID: StoreSamples.originalTransactionID)
+            try await cache.purge(transactionID: StoreSamples.originalTransactionID)
             for key in keys { #expect(await cache.result(for: key) == nil) }
         }
     }
@@ -133,7 +134,7 @@ import Testing
             let key = try StoreSamples.key()
             _ = await cache.result(for: key)
             let before = try StoreSamples.known().since(cache.purgePosition)
-            try await cache.purge(originalTransactionID: StoreSamples.originalTransactionID)
+            try await cache.purge(transactionID: StoreSamples.originalTransactionID)
             #expect(cache.purgeDecision(for: before, naming: []) == .purged)
             await cache.insert(before, for: key)
             #expect(await cache.result(for: key) == nil)
@@ -150,7 +151,7 @@ import Testing
             let many = (0...InvalidationCounters.watchedTransactions).map { "\($0)" }
             _ = await cache.result(for: key)
             let versions = [[id], many].map { cache.version(for: key).watching($0) }
-            try await cache.purge(originalTransactionID: id)
+            try await cache.purge(transactionID: id)
             for version in versions { #expect(!version.isCurrent) }
             #expect(cache.version(for: key).watching([id]).isCurrent)
         }

@@ -93,7 +93,7 @@ struct RequestTracingTests {
             let lines = gateway.log.containing(#""span_id":"\#(request.spanID)""#)
             #expect(lines.filter { $0.contains(#""message":"request""#) }.count == 1)
             let said = lines.filter { $0.contains(#""message":"Apple answered""#) && $0.contains(Self.traceID) }
-            #expect(said.count == 2)
+            #expect(said.count == 2 && said.allSatisfy { $0.contains(#""api":"verify_receipt""#) })
             #expect(lines.contains { $0.contains(#""upstream":"sandbox","upstream_ms":"#) })
             // The fields that the tracer was given.
             let carrier = tracer.memory.performedContextExtractions.first?.carrier as? [String: String]
@@ -107,7 +107,9 @@ struct RequestTracingTests {
         #expect(attributes.get("http.response.status_code") == 200)
         #expect(attributes.get("receipt_gateway.verdict") == "genuine")
         #expect(attributes.get("receipt_gateway.upstream_outcome") == "answered")
+        #expect(attributes.get("receipt_gateway.api") == "verify_receipt")
         let asked = spans.last { $0.operationName == "POST" }?.attributes
+        #expect(asked?.get("receipt_gateway.api") == "verify_receipt")
         #expect(asked?.get("server.address") == "127.0.0.1" && asked?.get("http.response.status_code") == 200)
         #expect(spans.first { $0.operationName == "GET" }?.attributes.get("db.system.name") == "redis")
         let receipt = Data(Forged.receipts(1)[0]).base64EncodedString()

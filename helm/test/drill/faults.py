@@ -289,6 +289,12 @@ def fake_target(text: Callable[[int], str]) -> Callable:
     return happen
 
 
+def server_api_calls(outcome: str) -> Callable:
+    """Adds a target whose calls of the App Store Server API end so. No key of Apple's is needed."""
+    series = f'operation="transaction_history",environment="production",outcome="{outcome}"'
+    return fake_target(lambda scrapes: f"receipt_gateway_server_api_calls_total{{{series}}} {scrapes}\n")
+
+
 def _connected(fleet: Fleet) -> None:
     wait_until(
         "both gateways are connected to Redis again",
@@ -391,6 +397,32 @@ SCENES = [
                 "an unknown intermediate certificate (made up: only Apple can sign one)",
                 ["UnknownIntermediateCertificate"],
                 fake_target(lambda scrapes: f"receipt_gateway_unknown_intermediates_total {min(scrapes, 1)}\n"),
+            ),
+        ],
+    ),
+    Scene(
+        "the App Store Server API",
+        [
+            Fault(
+                "Apple rejects a key (made up)",
+                ["ServerAPIKeyRejected"],
+                fake_target(
+                    lambda _: (
+                        'receipt_gateway_server_api_key_paused{key_id="2X9R4HXF34",bundle_id="com.example.shop"} 1\n'
+                    )
+                ),
+            ),
+            Fault("an app's budget is used up (made up)", ["ServerAPIBudgetExhausted"], server_api_calls("budget")),
+            Fault("Apple answers 429 (made up)", ["ServerAPIThrottled"], server_api_calls("throttled")),
+            Fault(
+                "a clock is 45 seconds fast (made up)",
+                ["ServerAPIClockSkew"],
+                fake_target(lambda _: 'receipt_gateway_server_api_clock_skew_seconds{environment="production"} -45\n'),
+            ),
+            Fault(
+                "clients try transaction IDs (made up)",
+                ["UnknownTransactionIDs"],
+                fake_target(lambda scrapes: f"receipt_gateway_unknown_transaction_ids_total {5 * scrapes}\n"),
             ),
         ],
     ),

@@ -12,30 +12,46 @@ struct Account: Hashable, Sendable {
     let isVolumePurchase: Bool
     /// True if answers have the form of answers to iOS 6 style receipts.
     let isIOS6Style: Bool
+    /// True if the customer deleted the account.
+    let isDeleted: Bool
     private let receipt: ReceiptContents
 
-    /// - Parameter start: the beginning of the scenario.
-    init(_ receipt: ReceiptContents, stories: Stories, start: UTCDate, now: UTCDate) {
+    /// - Parameters:
+    ///   - changes: the effects of the Server API's writes.
+    ///   - start: the beginning of the scenario.
+    init(
+        _ receipt: ReceiptContents, changes: CustomerChanges = CustomerChanges(), stories: Stories, start: UTCDate,
+        now: UTCDate
+    ) {
         let chains = Dictionary(grouping: receipt.purchases.filter(\.isSubscription), by: \.originalTransactionID)
         let told = chains.sorted { $0.key < $1.key }.map { original, periods in
             let newest = periods.max { $0.purchaseDate < $1.purchaseDate }?.productID ?? ""
             let story = stories.story(ofOriginalTransactionID: original, productID: newest)
-            return (story: story, subscription: Subscription(periods, story: story, start: start, now: now))
+            var subscription = Subscription(
+                periods, story: story, extensions: changes.extensions, start: start, now: now)
+            subscription.mark(changes)
+            return (story: story, subscription: subscription)
         }
-        subscriptions = told.map(\.subscription)
-        items = receipt.purchases.filter { !$0.isSubscription }.map { purchase in
+        let items = receipt.purchases.filter { !$0.isSubscription }.map { purchase in
             let story = stories.story(
                 ofOriginalTransactionID: purchase.originalTransactionID, productID: purchase.productID)
-            return Transaction(purchase, story: story, start: start)
+            return (story: story, item: Transaction(purchase, story: story, start: start).marked(by: changes))
         }
+        let heard = told.map(\.story) + items.map(\.story)
+        subscriptions = told.map(\.subscription)
+        self.items = items.map(\.item)
         isVolumePurchase = told.contains { $0.story == .volumePurchase }
         isIOS6Style = told.contains { $0.story == .ios6Style }
+        isDeleted = heard.contains(.accountDeleted)
         self.receipt = receipt
     }
 
-    /// Returns all transactions; with `excludingOld`, only the newest of each subscription.
+    /// All transactions, finished consumables included.
+    var history: [Transaction] { subscriptions.flatMap(\.periods) + items }
+
+    /// Returns all transactions but finished consumables; with `excludingOld`, only the newest of each subscription.
     func transactions(excludingOld: Bool) -> [Transaction] {
-        subscriptions.flatMap { excludingOld ? [$0.newest] : $0.periods } + items
+        subscriptions.flatMap { excludingOld ? [$0.newest] : $0.periods } + items.filter { !$0.isFinished }
     }
 
     func purchase(_ transactionID: String) -> PurchaseContents? {
@@ -81,9 +97,25 @@ struct Transaction: Hashable, Sendable {
     /// True if another family member bought it.
     var isFamilyShared = false
     var offerCode: String?
+    /// The UUID by which the app knows the customer.
+    var appAccountToken: String?
+    /// True for a consumable that the app delivered and finished.
+    var isFinished = false
 
     init(_ purchase: PurchaseContents) {
         self.purchase = purchase
+    }
+
+    /// The group of the product; nil for single items. Every app has one group.
+    var subscriptionGroup: String? { purchase.isSubscription ? "20000001" : nil }
+
+    /// Returns the transaction with the effects of the Server API's writes, except for extensions.
+    func marked(by changes: CustomerChanges) -> Transaction {
+        var transaction = self
+        transaction.appAccountToken = changes.appAccountTokens[purchase.originalTransactionID]
+        transaction.isFinished = changes.finished.contains(purchase.transactionID)
+        if changes.familyShared.contains(purchase.originalTransactionID) { transaction.isFamilyShared = true }
+        return transaction
     }
 
     /// Marks it as refunded at a date, or at its purchase if that was later.

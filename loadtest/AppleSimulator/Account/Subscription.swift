@@ -11,13 +11,21 @@ struct Subscription: Hashable, Sendable {
     /// The renewals of former products: further elements with the same original transaction.
     private var formerRenewals: [Renewal] = []
     private let now: UTCDate
+    /// Added seconds, by transaction ID.
+    private let extensions: [String: Int64]
 
     /// - Parameters:
     ///   - periods: those in the receipt; at least one, each with an end.
+    ///   - extensions: the seconds that were added to periods, by transaction ID.
     ///   - story: the later events.
     ///   - start: the beginning of the scenario. Stories are relative to it, so that they stay the same at each call.
-    init(_ periods: [PurchaseContents], story: Story, start: UTCDate, now: UTCDate) {
-        self.periods = periods.sorted { $0.purchaseDate < $1.purchaseDate }.map(Transaction.init)
+    init(
+        _ periods: [PurchaseContents], story: Story, extensions: [String: Int64] = [:], start: UTCDate, now: UTCDate
+    ) {
+        self.periods = periods.sorted { $0.purchaseDate < $1.purchaseDate }.map {
+            Transaction($0).extended(by: extensions)
+        }
+        self.extensions = extensions
         self.now = now
         // The story decides about its products.
         renewal = Renewal(productID: "", nextProductID: "")
@@ -35,7 +43,7 @@ struct Subscription: Hashable, Sendable {
 
     private mutating func apply(_ story: Story, _ start: UTCDate) {
         switch story {
-        case .asInReceipt, .volumePurchase, .ios6Style: break
+        case .asInReceipt, .volumePurchase, .ios6Style, .accountDeleted: break
         case .renewed: end > now ? add(periods: 1) : goOn(until: now)
         case .willNotRenew:
             goOn(until: now)
@@ -84,7 +92,8 @@ struct Subscription: Hashable, Sendable {
 
 extension Subscription {
     private var length: Int64 {
-        max(60, end.secondsSince1970 - newest.purchase.purchaseDate.secondsSince1970)
+        let extra = extensions[newest.purchase.transactionID] ?? 0
+        return max(60, end.secondsSince1970 - newest.purchase.purchaseDate.secondsSince1970 - extra)
     }
 
     /// Adds periods until one ends after `date`; of many, only the newest.
@@ -95,9 +104,14 @@ extension Subscription {
 
     private mutating func add(periods count: Int64) {
         let (last, end, length) = (newest, end, length)
+        var extra: Int64 = 0
         for number in max(1, count - SimulatorLimits().maximumAddedPeriods + 1)...count {
-            let start = end.advanced(bySeconds: (number - 1) * length)
-            periods.append(last.followed(by: start, lasting: length, number: number))
+            let start = end.advanced(bySeconds: (number - 1) * length + extra)
+            // An extension of an earlier period moved this one beyond the present.
+            guard extra == 0 || start <= now else { return }
+            let period = last.followed(by: start, lasting: length, number: number)
+            extra += extensions[period.purchase.transactionID] ?? 0
+            periods.append(period.extended(by: extensions))
         }
     }
 
@@ -107,7 +121,7 @@ extension Subscription {
         guard gap > 0 else { return }
         let length = min(gap, length)
         let start = date.advanced(bySeconds: -length)
-        periods.append(newest.followed(by: start, lasting: length, number: 1))
+        periods.append(newest.followed(by: start, lasting: length, number: 1).extended(by: extensions))
     }
 
     private mutating func upgrade(to productID: String?, at date: UTCDate) {
@@ -119,7 +133,7 @@ extension Subscription {
             period.isUpgraded = true
             period.purchase.cancellationDate = moment
         }
-        periods.append(better)
+        periods.append(better.extended(by: extensions))
     }
 
     /// Ends the product of the last period, and adds a period of another product whose payment failed.
@@ -140,7 +154,22 @@ extension Subscription {
     }
 }
 
+extension Subscription {
+    /// Adds the effects of the Server API's writes, except for extensions.
+    mutating func mark(_ changes: CustomerChanges) {
+        periods = periods.map { $0.marked(by: changes) }
+    }
+}
+
 extension Transaction {
+    /// Returns the period with its extension, if it has one.
+    fileprivate func extended(by extensions: [String: Int64]) -> Transaction {
+        guard let extra = extensions[purchase.transactionID] else { return self }
+        var period = self
+        period.purchase.expiresDate = purchase.expiresDate?.advanced(bySeconds: extra)
+        return period
+    }
+
     /// Creates a renewal. Its identifiers follow from its number, so that they are the same at each call.
     fileprivate func followed(by start: UTCDate, lasting length: Int64, number: Int64) -> Transaction {
         var next = self

@@ -49,7 +49,8 @@ extension JSONWriter {
         member("in_app_ownership_type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
         member("is_upgraded", transaction.isUpgraded ? "true" : nil)
         member("offer_code_ref_name", transaction.offerCode)
-        member("subscription_group_identifier", transaction.purchase.isSubscription ? "20000001" : nil)
+        member("subscription_group_identifier", transaction.subscriptionGroup)
+        member("app_account_token", transaction.appAccountToken)
     }
 
     /// Writes an element of `in_app`. All values are texts.

@@ -102,7 +102,8 @@ extension ConversationHandler {
     }
 
     private func writeHead(of answer: HTTPAnswer, _ context: ChannelHandlerContext) {
-        context.write(wrapOutboundOut(.head(answer.head(keepAlive: isKeptAlive))), promise: nil)
+        let head = answer.head(keepAlive: isKeptAlive, at: responder.store.serverNow)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
     }
 
     private func finish(_ context: ChannelHandlerContext) {

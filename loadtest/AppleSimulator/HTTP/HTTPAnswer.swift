@@ -3,6 +3,7 @@
 
 internal import NIOCore
 internal import NIOHTTP1
+internal import Receipts
 
 struct HTTPAnswer: Sendable {
     var status = HTTPResponseStatus.ok
@@ -20,15 +21,18 @@ struct HTTPAnswer: Sendable {
         return HTTPAnswer(status: status, contentType: "text/html", headers: headers, body: ByteBuffer(string: text))
     }
 
-    func head(keepAlive: Bool) -> HTTPResponseHead {
+    /// - Parameter date: the time on the servers' clock.
+    func head(keepAlive: Bool, at date: Timestamp) -> HTTPResponseHead {
         var fields = HTTPHeaders()
-        fields.reserveCapacity(6 + headers.count)
+        fields.reserveCapacity(7 + headers.count)
         fields.add(name: "Content-Type", value: contentType)
         fields.add(name: "Content-Length", value: String(body.readableBytes))
         fields.add(
             name: "Cache-Control", value: "private, no-cache, no-store, no-transform, must-revalidate, max-age=0")
         fields.add(name: CorrelationKey.fieldName, value: CorrelationKey.next())
         for field in headers { fields.add(name: field.name, value: field.value) }
+        // A scenario may set another time.
+        if !fields.contains(name: "Date") { fields.add(name: "Date", value: HTTPDate.text(date)) }
         if !keepAlive { fields.add(name: "Connection", value: "close") }
         return HTTPResponseHead(version: .http1_1, status: status, headers: fields)
     }

@@ -4,6 +4,7 @@
 internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
+internal import ReceiptForge
 
 /// The dispatch of requests, without the network.
 struct RequestResponder: Sendable {
@@ -25,21 +26,27 @@ struct RequestResponder: Sendable {
             return .planned(
                 store.response(to: Array(buffer: body), isPost: head.method == .POST, at: endpoint))
         }
+        if let request = APIRequest(head, body: Array(buffer: body)) {
+            return .planned(store.response(to: request, at: endpoint))
+        }
         return .control(control(head.method, path, body))
     }
 
     private func control(_ method: HTTPMethod, _ path: Substring, _ body: ByteBuffer) -> HTTPAnswer {
         switch (method, path) {
-        case (.GET, "/stats"): return Self.json(store.stats.stats)
+        case (.GET, "/stats"): return Self.json(store.statsWithServerAPI)
         case (.GET, "/stats/details"): return Self.json(store.stats.details)
         case (.DELETE, "/stats"):
-            store.stats.reset()
+            store.resetStats()
             return HTTPAnswer(status: .noContent)
         case (.PUT, "/scenario"): return play(String(buffer: body))
+        case (.PUT, "/accounts"): return register(Array(buffer: body))
+        case (.PUT, "/customers"): return addCustomers(Array(buffer: body))
         default:
             return Self.refusal(
                 .notFound,
-                "Supported: POST /verifyReceipt, GET and DELETE /stats, GET /stats/details, PUT /scenario.")
+                "Supported: POST /verifyReceipt, /inApps/…, GET and DELETE /stats, GET /stats/details, PUT /scenario, "
+                    + "PUT /accounts, PUT /customers.")
         }
     }
 
@@ -47,6 +54,27 @@ struct RequestResponder: Sendable {
         do throws(ScenarioError) {
             store.play(try Scenario(yaml: yaml, limits: store.limits))
             return HTTPAnswer(status: .noContent)
+        } catch {
+            return Self.refusal(.unprocessableEntity, error.description)
+        }
+    }
+
+    private func register(_ body: [UInt8]) -> HTTPAnswer {
+        do throws(ControlError) {
+            let evidence = try AccountEvidence(body, limits: store.limits)
+            let count = try evidence.register(in: store, store.controlContext(at: endpoint))
+            return HTTPAnswer(body: ByteBuffer(string: "{\"registered\":\(count)}"))
+        } catch {
+            return Self.refusal(.unprocessableEntity, error.description)
+        }
+    }
+
+    private func addCustomers(_ body: [UInt8]) -> HTTPAnswer {
+        do throws(ControlError) {
+            let now = UTCDate(store.controlContext(at: endpoint).now)
+            let population = try Population(body, limits: store.limits, createdAt: now)
+            try store.customers.add(population)
+            return HTTPAnswer(body: ByteBuffer(bytes: population.json))
         } catch {
             return Self.refusal(.unprocessableEntity, error.description)
         }

@@ -7,6 +7,8 @@ internal import Yams
 struct Phase: Hashable, Sendable {
     /// The endpoint it applies to; nil for both.
     var endpoint: Endpoint?
+    /// The interface it applies to; nil for both.
+    var api: AppleAPI?
     /// Seconds since the scenario's start, the end excluded.
     var seconds: Range<Double> = 0..<Double.infinity
     /// The fraction of requests it applies to.
@@ -30,7 +32,7 @@ extension Phase {
     init(_ value: YAMLValue, limits: SimulatorLimits) throws(ScenarioError) {
         let fields = try YAMLFields(
             value,
-            known: ["endpoint", "from", "to", "for", "share", "requests", "fault", "latency", "headers"])
+            known: ["endpoint", "api", "from", "to", "for", "share", "requests", "fault", "latency", "headers"])
         endpoint = try fields["endpoint"]?.word(as: Endpoint.self)
         seconds = try Self.seconds(fields)
         share = try fields["share"]?.number(in: 0...1) ?? 1
@@ -38,9 +40,20 @@ extension Phase {
         if let value = fields["fault"] { fault = try ServerFault(value) }
         if let value = fields["latency"] { latency = try Latency(value, limits: limits) }
         if let value = fields["headers"] { headers = try HeaderField.all(value) }
+        api = try Self.api(fields, fault)
         guard !fields.present(of: ["fault", "latency", "headers"]).isEmpty else {
             throw ScenarioError(line: value.line, fault: .missing("fault, latency or headers"))
         }
+    }
+
+    /// Reads `api`. A phase with a fault of one interface applies to that one.
+    private static func api(_ fields: YAMLFields, _ fault: ServerFault?) throws(ScenarioError) -> AppleAPI? {
+        guard let value = fields["api"] else { return fault?.api }
+        let api = try value.word(as: AppleAPI.self)
+        guard fault?.api == nil || fault?.api == api else {
+            throw ScenarioError(line: value.line, fault: .contradiction("api: \(api.rawValue)", "fault"))
+        }
+        return api
     }
 
     /// Reads `from` and either `to` or `for`, all in seconds.

@@ -9,6 +9,14 @@ package struct Scenario: Hashable, Sendable {
     /// The number of seconds for which a `latest_receipt` is reused before it is issued and signed again. Dates in
     /// receipts have whole seconds, so 1 signs each time.
     var reissueSeconds: Int64 = 1
+    /// The seconds by which the servers' clock is ahead of the simulator's; it dates answers and checks tokens.
+    var clockSkewSeconds: Double = 0
+    /// The share of Apple's hourly limits of the Server API that is enforced; nil for none.
+    var serverAPILimitShare: Double?
+    /// The apps that were never released: the Server API answers 401 about them in production.
+    var unreleasedApps: Set<String> = []
+    /// The apps that the App Store does not know: error 4040003.
+    var unknownApps: Set<String> = []
     var stories = Stories()
     var phases: [Phase] = []
 
@@ -38,15 +46,35 @@ extension Scenario {
 
     private init(_ root: YAMLValue, limits: SimulatorLimits) throws(ScenarioError) {
         let fields = try YAMLFields(
-            root, known: ["seed", "shared_secret", "reissue_seconds", "stories", "faults"])
+            root,
+            known: [
+                "seed", "shared_secret", "reissue_seconds", "clock_skew_seconds", "server_api_limits",
+                "unreleased_apps", "unknown_apps", "stories", "faults",
+            ])
         seed = UInt64(try fields["seed"]?.integer(in: 0...Int.max) ?? 1)
         sharedSecret = try fields["shared_secret"]?.text()
         reissueSeconds = Int64(try fields["reissue_seconds"]?.integer(in: 1...86_400) ?? 1)
+        clockSkewSeconds = try fields["clock_skew_seconds"]?.number(in: -86_400...86_400) ?? 0
+        serverAPILimitShare = try fields["server_api_limits"].flatMap { value throws(ScenarioError) in
+            try Self.limitShare(value)
+        }
+        unreleasedApps = try Self.texts(fields["unreleased_apps"])
+        unknownApps = try Self.texts(fields["unknown_apps"])
         if let stories = fields["stories"] { self.stories = try Stories(stories) }
         let phases = try fields["faults"]?.list() ?? []
         guard phases.count <= limits.maximumPhases else {
             throw ScenarioError(line: fields["faults"]?.line, fault: .tooManyPhases(maximum: limits.maximumPhases))
         }
         self.phases = try phases.map { value throws(ScenarioError) in try Phase(value, limits: limits) }
+    }
+
+    /// Reads `true` for Apple's limits, `false` for none, or `{share: 0.5}`.
+    private static func limitShare(_ value: YAMLValue) throws(ScenarioError) -> Double? {
+        if value.scalar != nil { return try value.flag() ? 1 : nil }
+        return try YAMLFields(value, known: ["share"]).required("share").number(in: 0...1)
+    }
+
+    private static func texts(_ value: YAMLValue?) throws(ScenarioError) -> Set<String> {
+        Set(try (value?.list() ?? []).map { value throws(ScenarioError) in try value.text() })
     }
 }

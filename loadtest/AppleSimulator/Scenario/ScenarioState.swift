@@ -21,10 +21,14 @@ struct ScenarioState: Sendable {
 
     /// Returns the effects of the next request: each active phase adds its effects, and the earlier phase wins. A
     /// phase that adds nothing does not count the request.
-    mutating func effects(at endpoint: Endpoint, _ now: Timestamp) -> Effects {
+    mutating func effects(
+        at endpoint: Endpoint, of api: AppleAPI = .verifyReceipt, _ now: Timestamp
+    ) -> Effects {
         var effects = Effects()
         for (index, phase) in scenario.phases.enumerated()
-        where isOn(index, at: endpoint, now) && effects.lacksSomething(of: phase) && chance(phase.share) {
+        where (phase.api ?? api) == api && isOn(index, at: endpoint, now) && effects.lacksSomething(of: phase)
+            && chance(phase.share)
+        {
             remaining[index] = remaining[index].map { $0 - 1 }
             effects.add(phase, using: &generator)
         }

@@ -33,6 +33,9 @@ enum ServerFault: Hashable, Sendable {
     /// The correct answer in a content coding (RFC 9110 §8.4.1), even if the client does not accept it.
     case compressed(ContentCoding)
 
+    /// An error of the Server API by its code.
+    case serverAPIError(Int)
+
     /// A `status` from 21000 to 21199, and its additional members.
     struct ReceiptStatus: Hashable, Sendable {
         let status: Int
@@ -90,6 +93,7 @@ extension ServerFault {
             // A time in the past is allowed, because servers send it.
             self = .throttled(
                 retryAfter: .milliseconds(try value.integer(in: -86_400_000...86_400_000)))
+        case "server_api_error": self = .serverAPIError(try value.integer(in: 4_000_000...5_999_999))
         case "compressed": self = .compressed(try value.word(as: ContentCoding.self))
         case "latest_receipt":
             self = .latestReceipt(try value.word(as: LatestReceipt.self))
@@ -104,7 +108,8 @@ extension ServerFault {
     ]
 
     private static let withValue = [
-        "compressed", "http_status", "latest_receipt", "receipt_status", "slow_body", "tampered", "throttled",
+        "compressed", "http_status", "latest_receipt", "receipt_status", "server_api_error", "slow_body",
+        "tampered", "throttled",
     ]
 }
 

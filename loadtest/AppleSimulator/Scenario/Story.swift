@@ -38,6 +38,8 @@ enum Story: Hashable, Sendable {
     case volumePurchase
     /// The answer has the form of answers to iOS 6 style receipts.
     case ios6Style
+    /// The customer deleted the account: status 21010, and error 4040001 of the Server API.
+    case accountDeleted
 }
 
 struct Stories: Hashable, Sendable {
@@ -112,6 +114,6 @@ extension Story {
         "in_grace_period": .inGracePeriod, "in_billing_retry": .inBillingRetry, "expired": .expired(intent: 1),
         "refunded": .refunded(.other), "upgraded": .upgraded(to: nil), "switched": .switched(to: nil),
         "family_shared": .familyShared, "price_increase": .priceIncrease, "vpp": .volumePurchase,
-        "ios6_style": .ios6Style,
+        "ios6_style": .ios6Style, "account_deleted": .accountDeleted,
     ]
 }

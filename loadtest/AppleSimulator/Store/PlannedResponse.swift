@@ -25,16 +25,16 @@ struct PlannedResponse: Sendable {
     let outcome: String
 
     /// - Parameter answer: makes the answer, with the fault's deviation if any; called only if needed.
-    init(_ effects: Effects, now: Timestamp, answer: () -> StoreAnswer) {
+    init(_ effects: Effects, of api: AppleAPI, now: Timestamp, answer: () -> PlannedAnswer) {
         let (fault, headers) = (effects.fault ?? .none, effects.headers ?? [])
         latency = effects.latency ?? .zero
         (reply, outcome) =
-            Self.withoutReceipt(fault, headers, now) ?? Self.withReceipt(fault, headers, answer())
+            Self.withoutAnswer(fault, of: api, headers, now) ?? Self.withAnswer(fault, headers, answer())
     }
 
-    /// Returns the reply for faults that ignore the receipt.
-    private static func withoutReceipt(
-        _ fault: ServerFault, _ headers: [Phase.HeaderField], _ now: Timestamp
+    /// Returns the reply for faults that ignore the request.
+    private static func withoutAnswer(
+        _ fault: ServerFault, of api: AppleAPI, _ headers: [Phase.HeaderField], _ now: Timestamp
     ) -> (Reply, String)? {
         switch fault {
         case .reset: return (.reset, "reset")
@@ -43,7 +43,8 @@ struct PlannedResponse: Sendable {
         case .httpStatus(let code): return (.answer(.page(code, headers)), "http_\(code)")
         case .html: return (.answer(.page(200, headers)), "html")
         case .empty: return (.answer(HTTPAnswer(headers: headers)), "empty")
-        case .throttled(let delay):
+        // The Server API says so with an error.
+        case .throttled(let delay) where api == .verifyReceipt:
             let moment = String(now.advanced(by: delay).millisecondsSince1970)
             return (.answer(.page(429, headers + [.init(name: "Retry-After", value: moment)])), "throttled")
         case .receiptStatus(let status) where !status.hasReceipt:
@@ -53,10 +54,11 @@ struct PlannedResponse: Sendable {
         }
     }
 
-    private static func withReceipt(
-        _ fault: ServerFault, _ headers: [Phase.HeaderField], _ answer: StoreAnswer
+    private static func withAnswer(
+        _ fault: ServerFault, _ headers: [Phase.HeaderField], _ answer: PlannedAnswer
     ) -> (Reply, String) {
-        var full = HTTPAnswer(headers: headers, body: answer.body)
+        var full = answer.http
+        full.headers += headers
         switch fault {
         case .truncated:
             full.body = full.body.getSlice(at: full.body.readerIndex, length: full.body.readableBytes / 2) ?? full.body
@@ -70,9 +72,15 @@ struct PlannedResponse: Sendable {
             full.headers.append(.init(name: "Content-Encoding", value: coding.rawValue))
             full.body = ByteBuffer(bytes: coding.encode(full.body.readableBytesView))
             return (.answer(full), coding.rawValue)
-        default: return (.answer(full), "status_\(answer.status)")
+        default: return (.answer(full), answer.outcome)
         }
     }
+}
+
+/// The correct answer, and the name of its outcome for the statistics.
+struct PlannedAnswer: Sendable {
+    let http: HTTPAnswer
+    let outcome: String
 }
 
 /// A `status`, and its JSON.
@@ -97,6 +105,8 @@ struct StoreAnswer: Sendable {
         self.status = status
         body = ByteBuffer(bytes: json.bytes)
     }
+
+    var planned: PlannedAnswer { PlannedAnswer(http: HTTPAnswer(body: body), outcome: "status_\(status)") }
 
     init(status: Int, environment: Environment) {
         self.init(status: status) { $0.member("environment", environment.rawValue) }

@@ -33,7 +33,7 @@ final class ReceiptRequest: Sendable {
         let fields = try? JSONDecoder().decode(Fields.self, from: Data(body))
         password = fields?.password
         excludesOldTransactions = fields?.excludesOldTransactions ?? false
-        (subject, identity) = Self.subject(of: fields, body, verifier, now)
+        (subject, identity) = Self.subject(ofReceipt: fields?.receipt, verifier, now)
     }
 
     private struct Fields: Decodable {
@@ -48,15 +48,17 @@ final class ReceiptRequest: Sendable {
         }
     }
 
-    private static func subject(
-        of fields: Fields?, _ body: [UInt8], _ verifier: ReceiptVerifier, _ now: Timestamp
+    /// Verifies a receipt.
+    /// - Parameter text: the receipt in base64; nil if the request had none.
+    static func subject(
+        ofReceipt text: String?, _ verifier: ReceiptVerifier, _ now: Timestamp
     ) -> (Subject, Fingerprint) {
-        let receipt = fields.flatMap { try? Base64.decode($0.receipt) }
+        let receipt = text.flatMap { try? Base64.decode($0) }
         if let receipt, receipt.first == UInt8(ascii: "{") {
             return subject(ofTransactionReceipt: receipt, verifier, now)
         }
         guard let der = receipt, let form = try? UnverifiedReceipt(der) else {
-            return (.malformed, Fingerprint(of: Array(fields?.receipt.utf8 ?? "".utf8).span))
+            return (.malformed, Fingerprint(of: Array((text ?? "").utf8).span))
         }
         guard let receipt = try? verifier.verify(form, at: now) else {
             return (.notAuthentic, Fingerprint(of: der.span))
@@ -84,14 +86,6 @@ final class ReceiptRequest: Sendable {
             return answer
         }
     }
-}
-
-/// The period in which an answer stays the same, except for the dates of the request.
-struct Edition: Hashable, Sendable {
-    /// The number of the scenario, counted from 1.
-    let scenario: Int
-    /// The number of the latest receipts issued in it.
-    let issue: Int64
 }
 
 extension Rule {

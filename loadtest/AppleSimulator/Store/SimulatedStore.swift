@@ -6,14 +6,16 @@ internal import ReceiptForge
 internal import Receipts
 internal import Synchronization
 
-/// Apple's side of verifyReceipt without the network: requests, accounts and faults.
+/// Apple's side of both interfaces without the network: requests, accounts and faults.
 final class SimulatedStore: Sendable {
     let stats: StatsCounter
     let limits: SimulatorLimits
     private let pki: ForgedPKI
-    private let verifier: ReceiptVerifier
+    let verifier: ReceiptVerifier
     private let now: @Sendable () -> Timestamp
-    private let requests: Mutex<RequestCache>
+    let customers: CustomerRegistry
+    let serverAPI: ServerAPI
+    private let requests: Mutex<RecentCache<Fingerprint, ReceiptRequest>>
     private let running: Mutex<RunningScenario>
 
     /// The running scenario, and the number of scenarios so far.
@@ -23,11 +25,16 @@ final class SimulatedStore: Sendable {
     }
 
     init(
-        pki: ForgedPKI, scenario: Scenario, limits: SimulatorLimits, now: @escaping @Sendable () -> Timestamp
+        pki: ForgedPKI, transactionPKI: TransactionPKI, keys: [ServerAPIKey] = [], scenario: Scenario,
+        limits: SimulatorLimits, now: @escaping @Sendable () -> Timestamp
     ) throws(SimulatorError) {
         // Apple's own receipts are genuine here too.
         var trustStore = TrustStore.apple
         guard let root = try? TrustAnchor(der: pki.root.der, environments: [.production, .sandbox]) else {
+            throw .rootUnusable
+        }
+        trustStore.add(root)
+        guard let root = try? TrustAnchor(der: transactionPKI.root.der, environments: [.production, .sandbox]) else {
             throw .rootUnusable
         }
         trustStore.add(root)
@@ -39,7 +46,9 @@ final class SimulatedStore: Sendable {
         self.now = now
         verifier = ReceiptVerifier(trustStore: trustStore, policy: policy)
         stats = StatsCounter(maximumDistinctReceipts: limits.maximumDistinctReceipts)
-        requests = Mutex(RequestCache(maximumBytes: limits.maximumCachedBytes))
+        requests = Mutex(RecentCache(maximumBytes: limits.maximumCachedBytes))
+        customers = CustomerRegistry(limits: limits)
+        serverAPI = ServerAPI(pki: transactionPKI, keys: keys, customers: customers, limits: limits)
         running = Mutex(RunningScenario(state: ScenarioState(scenario, startingAt: now())))
     }
 
@@ -59,42 +68,71 @@ final class SimulatedStore: Sendable {
 
     /// Decides the outcome of a call, and counts it.
     func response(to body: [UInt8], isPost: Bool, at endpoint: Endpoint) -> PlannedResponse {
-        let now = now()
-        let (effects, call) = running.withLock { running in
-            (
-                running.state.effects(at: endpoint, now),
-                CallContext(running.state, number: running.number, endpoint, now)
-            )
-        }
-        let request = isPost ? request(body, now) : nil
-        let answer = { self.answer(to: request, effects.fault, call) }
-        let response = PlannedResponse(effects, now: now, answer: answer)
+        let (effects, call) = begin(.verifyReceipt, at: endpoint)
+        let request = isPost ? request(body, call.now) : nil
+        let answer = { self.answer(to: request, effects.fault, call).planned }
+        let response = PlannedResponse(effects, of: .verifyReceipt, now: call.serverNow, answer: answer)
         stats.begin(at: endpoint, request?.identity, outcome: response.outcome)
         return response
     }
 
+    /// Decides the outcome of a call of the Server API, and counts it.
+    func response(to request: APIRequest, at endpoint: Endpoint) -> PlannedResponse {
+        let (effects, call) = begin(.serverAPI, at: endpoint)
+        let admission = serverAPI.admit(request, call)
+        let response = PlannedResponse(effects, of: .serverAPI, now: call.serverNow) { () -> PlannedAnswer in
+            switch admission {
+            case .refused(_, let answer): return answer.planned
+            case .admitted(var admitted):
+                admitted.fault = effects.fault
+                return serverAPI.answer(to: admitted).planned
+            }
+        }
+        stats.begin(admission.operation, at: endpoint, outcome: response.outcome)
+        return response
+    }
+
+    /// Returns the effects of the scenario on the next call, and the call's context.
+    private func begin(_ api: AppleAPI, at endpoint: Endpoint) -> (Effects, CallContext) {
+        let (now, changes) = (now(), customers.changes)
+        return running.withLock { running in
+            let effects = running.state.effects(at: endpoint, of: api, now)
+            return (effects, CallContext(running.state, number: running.number, changes: changes, endpoint, now))
+        }
+    }
+
+    /// Returns the context of a request that controls the simulator.
+    func controlContext(at endpoint: Endpoint) -> CallContext {
+        let (now, changes) = (now(), customers.changes)
+        return running.withLock { CallContext($0.state, number: $0.number, changes: changes, endpoint, now) }
+    }
+
+    /// The time on the clock of the servers' HTTP.
+    var serverNow: Timestamp {
+        let now = now()
+        return now.advanced(by: .seconds(running.withLock { $0.state.scenario.clockSkewSeconds }))
+    }
+
+    /// The counts of both interfaces.
+    var statsWithServerAPI: Stats {
+        var counts = stats.stats
+        counts.serverApi = ServerAPIStats(calls: stats.serverAPICalls, quotas: serverAPI.quotaCounts)
+        return counts
+    }
+
+    func resetStats() {
+        stats.reset()
+        serverAPI.resetQuotas()
+    }
+
     private func request(_ body: [UInt8], _ now: Timestamp) -> ReceiptRequest {
         let fingerprint = Fingerprint(of: body.span)
-        if let known = requests.withLock({ $0.request(fingerprint, byteCount: body.count) }) { return known }
+        // Its fields and its last answer take a few times the size of its body.
+        let byteCount = 4 * body.count + 1024
+        if let known = requests.withLock({ $0.value(fingerprint, byteCount: byteCount) }) { return known }
         let request = ReceiptRequest(body, verifier: verifier, now: now)
-        requests.withLock { $0.insert(request, fingerprint, byteCount: body.count) }
+        requests.withLock { $0.insert(request, fingerprint, byteCount: byteCount) }
         return request
-    }
-}
-
-private struct CallContext {
-    let scenario: Scenario
-    let start: UTCDate
-    let endpoint: Endpoint
-    let now: Timestamp
-    let edition: Edition
-
-    init(_ state: ScenarioState, number: Int, _ endpoint: Endpoint, _ now: Timestamp) {
-        scenario = state.scenario
-        start = UTCDate(state.start)
-        self.endpoint = endpoint
-        self.now = now
-        edition = Edition(scenario: number, issue: UTCDate(now).secondsSince1970 / state.scenario.reissueSeconds)
     }
 }
 
@@ -112,6 +150,7 @@ extension SimulatedStore {
             return StoreAnswer(status: 21004, environment: call.endpoint.environment)
         }
         var answer = request.answer(for: call.edition) { genuineAnswer(to: request, receipt, call) }
+        guard !answer.account.isDeleted else { return StoreAnswer(status: 21010) }
         answer.fault = fault
         if case .latestReceipt(let replacement) = fault, receipt.hasSubscriptions {
             answer.latestReceipt = answer.latestReceipt(replacement, signedBy: pki)
@@ -123,7 +162,7 @@ extension SimulatedStore {
         to request: ReceiptRequest, _ receipt: GenuineReceipt, _ call: CallContext
     ) -> GenuineAnswer {
         let now = UTCDate(call.now)
-        let account = Account(receipt.contents, stories: call.scenario.stories, start: call.start, now: now)
+        let account = customers.register(receipt, at: call.endpoint, call).account
         let latest = receipt.hasSubscriptions ? IssuedReceipt(account, for: receipt, at: now) : nil
         return GenuineAnswer(
             receipt: receipt, account: account, latestReceipt: latest?.base64(signedBy: pki),

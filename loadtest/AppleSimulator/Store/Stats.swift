@@ -11,6 +11,7 @@ package struct Stats: Hashable, Sendable, Codable {
     package var sandbox = 0
     /// Distinct receipts in requests, in any encoding.
     package var distinctReceipts = 0
+    package var serverApi = ServerAPIStats()
 }
 
 /// The additional counts of `GET /stats/details`.
@@ -27,12 +28,20 @@ package struct StatsDetails: Hashable, Sendable, Codable {
     package var wrongCertificates = 0
 }
 
+extension StatsDetails {
+    fileprivate mutating func begin() {
+        inFlight += 1
+        maximumInFlight = max(maximumInFlight, inFlight)
+    }
+}
+
 /// The counter behind `Stats` and `StatsDetails`.
 final class StatsCounter: Sendable {
     private struct Counts {
         var stats = Stats()
         var details = StatsDetails()
         var receipts: Set<Fingerprint> = []
+        var serverAPICalls: [String: [String: [String: Int]]] = [:]
     }
 
     private let counts = Mutex(Counts())
@@ -50,11 +59,23 @@ final class StatsCounter: Sendable {
         counts.withLock { counts in
             endpoint == .production ? (counts.stats.production += 1) : (counts.stats.sandbox += 1)
             counts.details.outcomes[endpoint.rawValue, default: [:]][outcome, default: 0] += 1
-            counts.details.inFlight += 1
-            counts.details.maximumInFlight = max(counts.details.maximumInFlight, counts.details.inFlight)
+            counts.details.begin()
             guard let receipt, counts.receipts.count < maximumDistinctReceipts else { return }
             counts.receipts.insert(receipt)
             counts.stats.distinctReceipts = counts.receipts.count
+        }
+    }
+
+    /// Calls of the Server API by endpoint, operation and outcome.
+    var serverAPICalls: [String: [String: [String: Int]]] { counts.withLock { $0.serverAPICalls } }
+
+    /// Counts a call of the Server API, whose outcome is decided.
+    /// - Parameter operation: nil for an unknown path.
+    func begin(_ operation: APIOperation?, at endpoint: Endpoint, outcome: String) {
+        let name = operation?.rawValue ?? "unknown"
+        counts.withLock { counts in
+            counts.serverAPICalls[endpoint.rawValue, default: [:]][name, default: [:]][outcome, default: 0] += 1
+            counts.details.begin()
         }
     }
 

@@ -9,7 +9,7 @@ internal import UnixSignals
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
-        abstract: "Simulate Apple's verifyReceipt servers on this machine, with faults from a scenario.",
+        abstract: "Simulate Apple's servers (verifyReceipt, App Store Server API) on this machine, with faults.",
         discussion: """
             Two servers listen on the loopback interface, one for each environment. When they do, a line for each says \
             where; 0 is any free port:
@@ -19,10 +19,23 @@ struct AppleCommand: AsyncParsableCommand {
 
             They answer as Apple does to receipts of the corpus in --pki, and to Apple's own; `latest_receipt` is \
             signed by that corpus's authority. A scenario (loadtest/scenarios has examples, with every name explained \
-            in all.yaml) says what Apple knows beyond the receipts, and what goes wrong when. On both ports, for tests:
+            in all.yaml) says what Apple knows beyond the receipts, and what goes wrong when.
+
+            The same ports serve the App Store Server API below /inApps/, about the same customers. Its signed data is \
+            below jws-root.pem of the corpus. Its key is written there as AuthKey_ID.p8, and its lines for a gateway's \
+            clients file are printed. A customer is known once a receipt of theirs was verified here, or by:
+
+              PUT /accounts        {"receipts": [base64], "signed_transactions": [JWS]}
+              PUT /customers       {"bundle_id": text, "environment": "production",
+                                   "count": n, "first_transaction_id": n}
+              --customers n        the same; customer i, counted from 0, has the original
+                                   transaction ID 2000001000000000 + 1000000 * i
+
+            On both ports, for tests:
 
               PUT /scenario        plays another scenario from its beginning
-              GET /stats           {"distinct_receipts": n, "production": n, "sandbox": n}
+              GET /stats           {"distinct_receipts": n, "production": n, "sandbox": n,
+                                   "server_api": calls by operation, the most in an hour}
               GET /stats/details   what became of the calls, and how many at once
               DELETE /stats        counts from zero
 
@@ -32,9 +45,12 @@ struct AppleCommand: AsyncParsableCommand {
               receipt-loadtest apple --pki receipts \\
                 --production-port 9001 --sandbox-port 9002 \\
                 --scenario loadtest/scenarios/outage-2020-01-24.yaml &
-              export GATEWAY_TRUST_ROOTS=receipts/root.pem
+              roots=receipts/root.pem,receipts/jws-root.pem=Sandbox+Production
+              export GATEWAY_TRUST_ROOTS=$roots
               export GATEWAY_APPLE_PRODUCTION_URL=http://127.0.0.1:9001/verifyReceipt
               export GATEWAY_APPLE_SANDBOX_URL=http://127.0.0.1:9002/verifyReceipt
+              export GATEWAY_APPLE_SERVER_API_PRODUCTION_URL=http://127.0.0.1:9001
+              export GATEWAY_APPLE_SERVER_API_SANDBOX_URL=http://127.0.0.1:9002
               receipt-gateway serve
 
             It ends on SIGINT (^C) and SIGTERM.
@@ -61,7 +77,19 @@ struct AppleCommand: AsyncParsableCommand {
             "folder", "Folder that 'receipt-loadtest corpus' wrote; without it, the authority of its default seed."))
     var pki: String?
 
+    @Option(help: .value("number", "Customers of the Server API whose transaction IDs are known in advance."))
+    var customers = 0
+
+    @Option(help: .value("bundle ID", "The app of those customers."))
+    var customersApp = "com.example.shop"
+
+    @Option(help: .value("environment", "Where those customers are: production or sandbox."))
+    var customersEnvironment = Endpoint.production
+
     func validate() throws {
+        try check(
+            (0...Self.maximumCustomers).contains(customers),
+            "--customers takes a number from 0 to \(Self.maximumCustomers.grouped), not \(customers).")
         for (name, port) in [("--production-port", productionPort), ("--sandbox-port", sandboxPort)] {
             try check((0...65_535).contains(port), "\(name) takes a number from 0 to 65535, not \(port).")
         }
@@ -71,7 +99,9 @@ struct AppleCommand: AsyncParsableCommand {
         // Trapped before anything listens, so that a reader of the lines can end the program.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let apple = try await start()
-        StandardOutput.write("production \(apple.productionURL)\nsandbox \(apple.sandboxURL)\n")
+        let key = try pki.map { try APIKeyFile(folder: $0) }
+        StandardOutput.write(
+            "production \(apple.productionURL)\nsandbox \(apple.sandboxURL)\n" + (key?.clientsFileLines ?? ""))
         for await _ in signals { break }
         await apple.stop()
     }
@@ -83,6 +113,13 @@ struct AppleCommand: AsyncParsableCommand {
         configuration.sandboxPort = sandboxPort
         configuration.scenario = try scenario.map(Scenario.read) ?? .healthy
         configuration.tls = try tls.map { try TLSFolder(path: $0).identity() }
-        return try await AppleSimulator.start(configuration)
+        if let pki { configuration.transactionPKI = try TransactionPKI(corpusDirectory: pki) }
+        let apple = try await AppleSimulator.start(configuration)
+        if customers > 0 { try apple.addCustomers(customers, ofApp: customersApp, at: customersEnvironment) }
+        return apple
     }
+
+    private static let maximumCustomers = 10_000_000
 }
+
+extension Endpoint: ExpressibleByArgument {}

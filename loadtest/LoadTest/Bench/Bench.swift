@@ -59,6 +59,7 @@ final class Bench {
         case .form: try await measureForm()
         case .shared: try await measureShared()
         case .fleet: try await measureFleet()
+        case .serverAPI: try await measureServerAPI()
         case .tail: try await measureTail()
         case .flood: try await measureFlood()
         case .connections: try await measureConnections()

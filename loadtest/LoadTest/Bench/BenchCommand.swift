@@ -25,6 +25,7 @@ struct BenchCommand: AsyncParsableCommand {
               fleet        CPU and Redis operations of a request: answered by
                            Apple, by the near cache, by the shared cache of one,
                            two and three gateways
+              server_api   CPU of a gateway for a call of the App Store Server API
               tail         p99 at half of saturation
               flood        genuine customers beside a flood of forged receipts
               connections, growth, churn
@@ -110,7 +111,9 @@ struct BenchCommand: AsyncParsableCommand {
 
 /// The parts of the bench, as `--only` names them and the help of `bench` describes them.
 enum BenchPart: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case near, local, verify, transactions, form, shared, fleet, tail, flood, connections, growth, churn, bodies, start
+    case near, local, verify, transactions, form, shared, fleet
+    case serverAPI = "server_api"
+    case tail, flood, connections, growth, churn, bodies, start
 }
 
 struct BenchPlan: Hashable, Sendable {
@@ -152,6 +155,7 @@ struct BenchPlan: Hashable, Sendable {
         case .form: 6 * (warmupSeconds + count * seconds)
         case .shared: count * (3 * seconds + 2)
         case .fleet: 10 + Double(Bench.mostGateways) * (seconds + 3)
+        case .serverAPI: 3 * count
         case .tail: warmupSeconds + seconds + 2 * count * (seconds + Self.refreshSeconds)
         case .flood: warmupSeconds + seconds + 2 * count * seconds
         case .connections: 12

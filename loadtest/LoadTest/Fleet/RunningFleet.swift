@@ -16,20 +16,26 @@ struct FleetShape: Hashable, Sendable {
     var settings: [String: String] = [:]
     /// The limits of the one client, as `FleetClients` takes them; nil if clients need no API key.
     var limits: String?
+    /// True if gateways call the App Store Server API and not verifyReceipt. Clients need an API key then.
+    var hasServerAPI = false
 
     /// Sealing and naming of what gateways keep in Redis; any 32 bytes in base64 will do.
     static let cacheKeys = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-    /// The settings of a gateway that trusts the root in this file and uses these servers.
-    static func settings(root: String, apple: AppleSimulator?, redisURL: String?) -> [String: String] {
-        var settings = ["GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production"]
+    /// The settings of a gateway that trusts the roots in these files and uses these servers.
+    static func settings(
+        root: String..., apple: AppleSimulator?, redisURL: String?, hasServerAPI: Bool = false
+    ) -> [String: String] {
+        var settings = ["GATEWAY_TRUST_ROOTS": root.map { $0 + "=Sandbox+Production" }.joined(separator: ",")]
         if let redisURL { settings += ["GATEWAY_REDIS_URL": redisURL, "GATEWAY_CACHE_KEYS": cacheKeys] }
         guard let apple else { return settings + ["GATEWAY_APPLE_ENABLED": "false"] }
-        return settings + [
+        settings += [
             "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
-            // The simulated Apple accepts any.
-            "GATEWAY_APPLE_SHARED_SECRET": "0123456789abcdef0123456789abcdef",
+            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
+            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL,
         ]
+        // The simulated Apple accepts any. Without one, gateways do not call verifyReceipt.
+        return hasServerAPI ? settings : settings + ["GATEWAY_APPLE_SHARED_SECRET": "0123456789abcdef0123456789abcdef"]
     }
 }
 
@@ -77,17 +83,25 @@ actor RunningFleet: RunningProgram {
         let pki = ForgedPKI(seed: CorpusCommand.defaultSeed)
         if let scenario = shape.apple {
             var configuration = AppleSimulator.Configuration(pki: pki)
+            configuration.transactionPKI = .ofFleets
             configuration.scenario = scenario
-            apple = try await AppleSimulator.start(configuration)
+            let apple = try await AppleSimulator.start(configuration)
+            self.apple = apple
+            if shape.hasServerAPI {
+                try apple.addCustomers(
+                    TrafficOptions.maximumCustomers, ofApp: SimulatedCustomers.bundleID, at: .production)
+            }
         }
         if shape.hasRedis { redis = try await RunningRedis.start() }
         settings = FleetShape.settings(
-            root: try folder.write(pki.rootPEM, to: "root.pem"), apple: apple,
-            redisURL: redis.map { "redis://127.0.0.1:\($0.port)" })
+            root: try folder.write(pki.rootPEM, to: "root.pem"),
+            try folder.write(TransactionPKI.ofFleets.root.pem, to: "jws-root.pem"), apple: apple,
+            redisURL: redis.map { "redis://127.0.0.1:\($0.port)" }, hasServerAPI: shape.hasServerAPI)
         if shape.hasBalancer { settings += Self.drain }
-        if let limits = shape.limits {
+        if let limits = shape.limits ?? (shape.hasServerAPI ? "" : nil) {
             let clients = try await FleetClients(
-                [("loadtest", limits)], gatewayPath: gatewayPath, file: folder.path("clients.yaml"))
+                [("loadtest", limits)], gatewayPath: gatewayPath, file: folder.path("clients.yaml"),
+                rest: shape.hasServerAPI ? try serverAPI.clientsFileLines : "")
             key = clients.keys["loadtest"]
             settings += clients.settings
         }
@@ -97,6 +111,11 @@ actor RunningFleet: RunningProgram {
         balancer = try await ListeningProgram.start("haproxy") { port in
             ["-db", "-f", try folder.write(balancerConfiguration(port: port), to: "haproxy.cfg")]
         }
+    }
+
+    /// The key of the simulated Apple, in the folder of the fleet.
+    private var serverAPI: APIKeyFile {
+        get throws { try APIKeyFile(ForgedAPIKey(seed: CorpusCommand.defaultSeed), folder: folder.path) }
     }
 
     func stop() async {
@@ -110,8 +129,8 @@ actor RunningFleet: RunningProgram {
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
     var adminPorts: [Int] { gateways.map(\.adminPort) }
     var servers: [BenchServer] { gateways.map { BenchServer($0) } }
-    /// The number of requests to both endpoints of Apple's until now.
-    var questions: Int { (apple?.stats).map { $0.production + $0.sandbox } ?? 0 }
+    /// The number of requests to both endpoints of Apple's until now, in either of its interfaces.
+    var questions: Int { (apple?.stats).map { $0.production + $0.sandbox + $0.serverApi.count } ?? 0 }
 
     func carryOut(_ action: LoadScenario.Action) async throws {
         switch action {
@@ -162,6 +181,11 @@ actor RunningFleet: RunningProgram {
 
 extension AppleSimulator: RunningProgram {}
 
+extension ServerAPIStats {
+    /// The number of calls of all operations at both endpoints, whatever became of them.
+    fileprivate var count: Int { calls.values.flatMap(\.values).flatMap(\.values).reduce(0, +) }
+}
+
 /// Clients of a fleet, each with an API key.
 struct FleetClients: Sendable {
     let keys: [String: String]
@@ -174,7 +198,10 @@ struct FleetClients: Sendable {
     /// - Parameters:
     ///   - policies: of each client by its name, as lines of YAML at the indentation of `keys:`; empty for no limits.
     ///   - file: the clients file that is written.
-    init(_ policies: [(name: String, policies: String)], gatewayPath: String, file: String) async throws {
+    ///   - rest: further lines of the file.
+    init(
+        _ policies: [(name: String, policies: String)], gatewayPath: String, file: String, rest: String = ""
+    ) async throws {
         var (keys, text) = ([String: String](), "clients:\n")
         for (name, policies) in policies {
             let (key, lines) = try await Self.key(madeBy: gatewayPath)
@@ -182,6 +209,7 @@ struct FleetClients: Sendable {
             text += "  - name: \(name)\n    apps: \"*\"\n\(policies)    keys:\n\(lines)\n"
         }
         self.keys = keys
+        text += rest
         try Data(text.utf8).write(to: URL(filePath: file))
         settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file]
     }

@@ -98,6 +98,7 @@ struct HTTPCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try traffic.checkAuthority()
         try traffic.writeRoot()
         guard traffic.url != nil else { return }
         StandardError.warnOfDebugging()

@@ -45,6 +45,9 @@ struct TrafficOptions: ParsableArguments {
     @Option(help: .value("count", "Distinct receipts that are sent again and again."))
     var keys = 1000
 
+    @Option(help: .value("count", "Customers of the simulated Apple ('apple') that requests are about; see --mix."))
+    var customers = 1000
+
     @Option(
         help: .value("exponent", "How much more popular the first of them are: 0 makes all alike, 1 is Zipf's law."))
     var zipf = 0.0
@@ -54,7 +57,9 @@ struct TrafficOptions: ParsableArguments {
             "kind=share,...",
             "Shares of receipts sent again (repeat), genuine and never sent before (fresh), "
                 + "damaged (malformed), with a false signature (forged), and with a subscription that ends during "
-                + "the run (near-expiry); together 1."))
+                + "the run (near-expiry); and of requests about customers of 'apple': with a signed transaction "
+                + "(signed), with a transaction ID alone (known-id), and with an ID that Apple does not know "
+                + "(unknown-id); together 1."))
     var mix = RequestMix.repeated
 
     @Option(
@@ -105,6 +110,9 @@ struct TrafficOptions: ParsableArguments {
         try check((1...256).contains(workers), "--workers takes from 1 to 256, not \(workers).")
         try check(workers <= connections, "Each worker needs a connection: --workers is more than --connections.")
         try check((1...10_000_000).contains(keys), "--keys takes from 1 to 10000000, not \(keys).")
+        try check(
+            (1...Self.maximumCustomers).contains(customers),
+            "--customers takes from 1 to \(Self.maximumCustomers), not \(customers).")
         try check((0...10).contains(zipf), "--zipf takes a number from 0 to 10, not \(zipf).")
         try check((1...1_000_000).contains(freshReceipts), "--fresh-receipts takes from 1 to 1000000.")
         try check((1...1_000_000).contains(receiptBytes), "--receipt-bytes takes from 1 to 1000000.")
@@ -114,6 +122,15 @@ struct TrafficOptions: ParsableArguments {
         try check(memory <= 8 << 30, "\(keys.grouped) receipts of \(receiptBytes.grouped) bytes take too much memory.")
         try check(caFile == nil || !insecure, "--insecure trusts any certificate; leave out --ca-file.")
         try checkMethod()
+    }
+
+    static let maximumCustomers = 1_000_000
+
+    /// Throws if a server elsewhere could not trust the signed transactions: another copy of the authority has another root.
+    func checkAuthority() throws {
+        try check(
+            mix[.signed] == 0 || corpus != nil,
+            "--mix signed needs the --corpus whose jws-root.pem the gateway trusts, and which 'apple --pki' uses.")
     }
 
     private func checkMethod() throws {

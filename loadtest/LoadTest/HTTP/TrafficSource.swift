@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppleSimulator
 internal import Foundation
 internal import ReceiptForge
 
@@ -42,15 +43,21 @@ extension TrafficOptions {
             return .same(
                 SameRequest(request: RequestForm.request(method ?? "POST", target, fields, body: content)))
         }
-        let form = RequestForm(target: target, mode: mode, maximumAge: maxAge, fields: fields)
-        let pools = try await pools(form, requests: requests, seconds: seconds)
+        func form(_ content: RequestForm.Content) -> RequestForm {
+            RequestForm(target: target, mode: mode, maximumAge: maxAge, fields: fields, content: content)
+        }
+        var pools = try await pools(form(.receipt), requests: requests, seconds: seconds)
+        if mix.sendsCustomers {
+            pools.customers = CustomerPools(
+                SimulatedCustomers(customers, at: .now), try TransactionPKI(corpus: corpus), zipf: zipf, form)
+        }
         return .receipts(pools, mix, KeyPopularity(keys: pools.repeated.count, exponent: zipf))
     }
 
     private func pools(_ form: RequestForm, requests: Double?, seconds: Double) async throws -> ReceiptPools {
         let factory = ReceiptFactory(try ForgedPKI(corpus: corpus), seed: seed, form: form, bodyBytes: receiptBytes)
         let freshCount = freshCount(of: requests), expiringCount = mix[.nearExpiry] > 0 ? Self.expiring : 0
-        let made = corpus == nil ? keys : 0
+        let made = corpus == nil && mix.sendsRepeated ? keys : 0
         let progress = ProgressLine(unit: "receipts", total: made + freshCount + expiringCount)
         defer { progress.finish() }
         var pools = ReceiptPools(repeated: [])

@@ -117,7 +117,7 @@ extension Outcome {
         case .hitNear, .hitShared, .ok: .green
         case .local: .cyan
         case .upstream, .collapsed: .blue
-        case .stale, .shed: .yellow
+        case .stale, .degraded, .shed: .yellow
         case .rejected, .undecided: .magenta
         case .refused: .grey
         case .error: .red

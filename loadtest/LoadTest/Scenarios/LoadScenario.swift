@@ -84,12 +84,17 @@ extension LoadScenario {
 
 extension FleetShape {
     fileprivate init(_ value: YAMLValue) throws(ScenarioError) {
-        let fields = try YAMLFields(value, known: ["gateways", "redis", "balancer", "apple", "settings"])
+        let fields = try YAMLFields(
+            value, known: ["gateways", "redis", "balancer", "apple", "server_api", "settings"])
         gateways = try fields["gateways"]?.integer(in: 1...10) ?? 1
         hasRedis = try fields["redis"]?.flag() ?? false
         hasBalancer = try fields["balancer"]?.flag() ?? false
         guard gateways == 1 || hasBalancer else { throw ScenarioError(line: value.line, fault: .missing("balancer")) }
         if let value = fields["apple"] { apple = value.scalar == "none" ? nil : try Scenario(value) }
+        hasServerAPI = try fields["server_api"]?.flag() ?? false
+        if hasServerAPI, apple == nil {
+            throw ScenarioError(line: value.line, fault: .contradiction("server_api", "apple"))
+        }
         if let value = fields["settings"] { settings = try Self.settings(value) }
     }
 
@@ -108,7 +113,7 @@ extension HTTPCommand {
     /// The options of `http` for the load, with `_` for `-`.
     private static let scenarioOptions = [
         "rate", "stages", "duration", "requests", "warmup", "connections", "pipeline", "workers", "arrival", "keys",
-        "zipf", "mix", "fresh_receipts", "receipt_bytes", "mode", "max_age", "seed", "timeout",
+        "customers", "zipf", "mix", "fresh_receipts", "receipt_bytes", "mode", "max_age", "seed", "timeout",
     ]
 
     /// The URL is not known before the fleet stands.

@@ -9,8 +9,12 @@ struct ScenarioRun: Sendable {
     let scale: ScenarioScale
     let source: TrafficSource
 
-    /// Makes the requests of the clients.
-    static func prepare(_ scenario: LoadScenario, _ scale: ScenarioScale) async throws -> ScenarioRun {
+    /// Makes the requests of the clients, with their API key if they need one.
+    static func prepare(
+        _ scenario: LoadScenario, _ scale: ScenarioScale, key: String? = nil
+    ) async throws -> ScenarioRun {
+        var scenario = scenario
+        scenario.load.traffic.apiKey = key
         let plan = scale.applied(to: try scenario.load.plan())
         let source = try await scenario.load.traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
         return ScenarioRun(scenario: scenario, scale: scale, source: source)

@@ -111,7 +111,8 @@ struct SeriesRule: Hashable, Sendable {
         SeriesRule(name: "receipt_gateway_degraded_total", kind: .counter, labels: ["reason"]),
         SeriesRule(name: "receipt_gateway_upstream_requests_total", kind: .counter, labels: ["outcome"]),
         SeriesRule(name: "receipt_gateway_upstream_requests_in_flight", kind: .gauge),
-        SeriesRule(name: "receipt_gateway_circuit_breaker_state", kind: .gauge, labels: ["environment", "state"]),
+        SeriesRule(
+            name: "receipt_gateway_circuit_breaker_state", kind: .gauge, labels: ["api", "environment", "state"]),
         SeriesRule(name: "receipt_gateway_store_circuit_breaker_state", kind: .gauge, labels: ["state"]),
         SeriesRule(name: "receipt_gateway_store_state", kind: .gauge, labels: ["state"]),
         SeriesRule(name: "receipt_gateway_fleet_live_nodes", kind: .gauge),

@@ -62,6 +62,7 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try traffic.checkAuthority()
         try traffic.writeRoot()
         StandardError.warnOfDebugging()
         let report = try await search()

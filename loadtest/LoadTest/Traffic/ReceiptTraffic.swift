@@ -9,6 +9,7 @@ struct ReceiptPools: Sendable {
     /// Requests that are sent once each, as long as there are some.
     var fresh: [PooledRequest] = []
     var nearExpiry: [PooledRequest] = []
+    var customers: CustomerPools?
 }
 
 /// A whole request, and the range of its receipt.
@@ -48,12 +49,14 @@ struct ReceiptTraffic: LoadTraffic {
     }
 
     mutating func next() -> ByteBuffer {
-        switch mix.kind(at: generator.fraction()) {
+        let kind = mix.kind(at: generator.fraction())
+        switch kind {
         case .repeated: return popular().bytes
         case .fresh: return Self.take(pools.fresh, &nextFresh, workers)
         case .nearExpiry: return Self.take(pools.nearExpiry, &nextNearExpiry, workers)
         case .malformed: return malformed(popular())
         case .forged: return forged(popular())
+        case .signed, .knownID, .unknownID: return pools.customers?.next(kind, using: &generator) ?? popular().bytes
         }
     }
 

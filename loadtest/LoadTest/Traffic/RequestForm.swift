@@ -4,20 +4,31 @@
 internal import ArgumentParser
 internal import NIOCore
 
-/// The constant parts of requests on the wire: everything but the receipt.
+/// The constant parts of requests on the wire: everything but the receipt, or what stands in its place.
 struct RequestForm: Sendable {
     private let head: String
     private let opening: String
     private let closing: String
 
-    /// A request that carries a receipt; without a mode and a maximum age (in seconds), the gateway's own apply.
-    init(target: LoadTarget, mode: VerifyMode?, maximumAge: Int? = nil, fields: [HeaderField]) {
+    /// The member of the body that is not constant.
+    enum Content: Hashable, Sendable {
+        case receipt
+        case signedTransaction
+        case transactionID(ofApp: String)
+    }
+
+    /// A request without a mode and a maximum age (in seconds) leaves them to the gateway.
+    init(
+        target: LoadTarget, mode: VerifyMode?, maximumAge: Int? = nil, fields: [HeaderField],
+        content: Content = .receipt
+    ) {
         head = Self.head("POST", target, fields, type: "application/json")
         // Apple's form has another name for the member, and no modes.
         let isApples = target.path.hasSuffix("/verifyReceipt")
-        opening = isApples ? #"{"receipt-data":""# : #"{"receipt":""#
+        opening = isApples ? #"{"receipt-data":""# : content.opening
         let modeMember = mode.map { #","mode":"\#($0.rawValue)""# } ?? ""
-        closing = "\"" + (isApples ? "" : modeMember + (maximumAge.map { #","max_age":\#($0)"# } ?? "")) + "}"
+        closing =
+            isApples ? "\"}" : content.closing + modeMember + (maximumAge.map { #","max_age":\#($0)"# } ?? "") + "}"
     }
 
     func request(_ receipt: String) -> ByteBuffer {
@@ -57,6 +68,18 @@ struct RequestForm: Sendable {
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
         return head
     }
+}
+
+extension RequestForm.Content {
+    fileprivate var opening: String {
+        switch self {
+        case .receipt: #"{"receipt":""#
+        case .signedTransaction: #"{"signed_transactions":[""#
+        case .transactionID(let bundleID): #"{"bundle_id":"\#(bundleID)","transaction_id":""#
+        }
+    }
+
+    fileprivate var closing: String { self == .signedTransaction ? "\"]" : "\"" }
 }
 
 struct HeaderField: Hashable, Sendable {

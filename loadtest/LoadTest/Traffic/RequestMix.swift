@@ -4,7 +4,7 @@
 internal import ArgumentParser
 internal import Glibc
 
-/// The kind of receipt that a request carries; the raw values are those of `--mix`.
+/// The content of a request; the raw values are those of `--mix`.
 enum RequestKind: String, CaseIterable, Sendable {
     case repeated = "repeat"
     /// Genuine, and never sent before.
@@ -15,6 +15,15 @@ enum RequestKind: String, CaseIterable, Sendable {
     case forged
     /// Genuine, with a subscription that ends during the run.
     case nearExpiry = "near-expiry"
+    /// A signed transaction of a customer of the simulated Apple.
+    case signed
+    /// The transaction ID of such a customer, without evidence.
+    case knownID = "known-id"
+    /// A transaction ID that Apple does not know. Each is another one.
+    case unknownID = "unknown-id"
+
+    /// False if requests of this kind carry a receipt.
+    var isOfCustomer: Bool { [.signed, .knownID, .unknownID].contains(self) }
 }
 
 /// The source that a request wants its answer from, as `POST /v1/verify` names it.
@@ -49,6 +58,12 @@ struct RequestMix: Hashable, Sendable {
         // Shares that were rounded may leave a gap at the end.
         return RequestKind.allCases.last { self[$0] > 0 } ?? .repeated
     }
+
+    /// True if some requests are made from the receipts that are sent again and again.
+    var sendsRepeated: Bool { [.repeated, .malformed, .forged].contains { self[$0] > 0 } }
+
+    /// True if some requests are about customers of the simulated Apple.
+    var sendsCustomers: Bool { RequestKind.allCases.contains { $0.isOfCustomer && self[$0] > 0 } }
 
     var byName: [String: Double] {
         Dictionary(

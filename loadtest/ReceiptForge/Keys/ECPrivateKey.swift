@@ -15,6 +15,7 @@ struct ECPrivateKey: PrivateKey {
     }
 
     private let curve: Curve
+    private let scalar: [UInt8]
     private let signer: SigningKey
 
     /// Derives the key for one purpose from the seed.
@@ -24,6 +25,7 @@ struct ECPrivateKey: PrivateKey {
         // Below the order of either curve, whose first byte is FF.
         scalar[0] &= 0x7F
         self.curve = curve
+        self.scalar = scalar
         signer = SigningKey(EVP_PKEY_EC, Self.ecPrivateKey(scalar, on: curve))
     }
 
@@ -61,6 +63,25 @@ struct ECPrivateKey: PrivateKey {
         guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL cannot read its own signature") }
         defer { unsafe ECDSA_SIG_free(decoded) }
         return unsafe bytes(of: ECDSA_SIG_get0_r(decoded)) + bytes(of: ECDSA_SIG_get0_s(decoded))
+    }
+
+    /// Checks r ‖ s over a message.
+    func isValid(_ signature: [UInt8], over message: [UInt8], digest: DigestAlgorithm) -> Bool {
+        guard signature.count == 2 * curve.byteCount else { return false }
+        // ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 §2.2.3)
+        let encoding = DERElement.sequence(
+            .integer(magnitude: Array(signature.prefix(curve.byteCount))),
+            .integer(magnitude: Array(signature.suffix(curve.byteCount))))
+        return signer.isValid(encoding.encoded, over: message, digest: digest)
+    }
+
+    /// `PrivateKeyInfo ::= SEQUENCE { version, privateKeyAlgorithm, privateKey OCTET STRING }` (RFC 5958 §2), in PEM. The
+    /// public key is part of it, as in the files of App Store Connect.
+    var pem: String {
+        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.objectIdentifier.element)
+        let key = DERElement.sequence(.integer(1), .octetString(scalar), .explicit(1, .bitString(point)))
+        let info = DERElement.sequence(.integer(0), algorithm.element, .octetString(wrapping: key))
+        return PEM.text(info.encoded, label: "PRIVATE KEY")
     }
 
     private func bytes(of number: OpaquePointer?) -> [UInt8] {

@@ -50,6 +50,17 @@ protocol PrivateKey: Sendable {
         return Array(signature.prefix(count))
     }
 
+    /// Checks a signature in the form of `signature(over:digest:)`.
+    func isValid(_ signature: [UInt8], over message: [UInt8], digest: DigestAlgorithm) -> Bool {
+        guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
+        defer {
+            unsafe EVP_MD_CTX_free(context)
+            ERR_clear_error()
+        }
+        guard unsafe EVP_DigestVerifyInit(context, nil, digest.evp, nil, pointer) == 1 else { return false }
+        return unsafe EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+
     /// Returns the public point of an elliptic key: the byte 4 and both coordinates (RFC 5480 §2.2).
     func point(coordinateBytes: Int) -> [UInt8] {
         var point = [UInt8](repeating: 0, count: 1 + 2 * coordinateBytes)

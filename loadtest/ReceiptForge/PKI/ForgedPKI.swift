@@ -8,11 +8,14 @@ package struct ForgedPKI: Sendable {
     package let digest: DigestAlgorithm
     /// Leaf, intermediate, root: the order in receipts.
     package let certificates: [Certificate]
+    /// The number that everything is derived from.
+    package let seed: UInt64
     let keys: KeyRing
 
     /// Creates three keys, about a tenth of a second each, and their certificates.
     package init(seed: UInt64, digest: DigestAlgorithm = .sha256) {
         let keys = KeyRing(seed: seed)
+        self.seed = seed
         self.digest = digest
         self.keys = keys
         certificates = Chain(keys: keys).certificates(signedWith: keys)

@@ -14,14 +14,17 @@ package struct TransactionPKI: Sendable {
     /// The first part of every JWS, encoded once: signing must be fast.
     private let header: [UInt8]
 
-    package init(seed: UInt64) {
+    /// - Parameter root: the root in an earlier copy of the same authority, in DER; nil for a new copy.
+    package init(seed: UInt64, root: [UInt8]? = nil) {
         rootKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction root")
         intermediateKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction intermediate")
         leafKey = ECPrivateKey(.p256, seed: seed, purpose: "transaction leaf")
+        var rootCertificate = CertificateTemplate.root(key: rootKey).signed(by: rootKey, .sha384)
+        if let root { rootCertificate.der = root }
         certificates = [
             CertificateTemplate.leaf(key: leafKey, authority: intermediateKey).signed(by: intermediateKey, .sha384),
             CertificateTemplate.intermediate(key: intermediateKey, authority: rootKey).signed(by: rootKey, .sha384),
-            CertificateTemplate.root(key: rootKey).signed(by: rootKey, .sha384),
+            rootCertificate,
         ]
         header = Base64URLText.encode(JOSEHeader(certificates: certificates.map(\.der)).json)
     }

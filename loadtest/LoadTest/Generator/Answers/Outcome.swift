@@ -8,6 +8,8 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
     case hitShared = "hit_shared"
     /// From the receipt alone.
     case local
+    /// From the evidence alone, labelled: the gateway needed Apple's answer and did not get it.
+    case degraded
     case upstream
     /// From another request to Apple about the same.
     case collapsed
@@ -30,15 +32,16 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
         case .hitNear: 0
         case .hitShared: 1
         case .local: 2
-        case .upstream: 3
-        case .collapsed: 4
-        case .stale: 5
-        case .rejected: 6
-        case .undecided: 7
-        case .ok: 8
-        case .shed: 9
-        case .refused: 10
-        case .error: 11
+        case .degraded: 3
+        case .upstream: 4
+        case .collapsed: 5
+        case .stale: 6
+        case .rejected: 7
+        case .undecided: 8
+        case .ok: 9
+        case .shed: 10
+        case .refused: 11
+        case .error: 12
         }
     }
 
@@ -68,8 +71,11 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
         case UInt8(ascii: "s"): return opening.containsText(#""cache":"stale""#) ? .stale : .hitShared
         default: break
         }
+        let isLocal = opening.letter(after: #""source":""#) == UInt8(ascii: "l")
+        // First: a request that waited for another one's call may get no answer of Apple's either.
+        if isLocal, opening.containsText(#""degraded":true"#) { return .degraded }
         if cache.contains(.collapsed) { return .collapsed }
-        return opening.letter(after: #""source":""#) == UInt8(ascii: "l") ? .local : .upstream
+        return isLocal ? .local : .upstream
     }
 }
 

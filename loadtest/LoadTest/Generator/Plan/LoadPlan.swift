@@ -85,7 +85,7 @@ struct AnswerLimits: Hashable, Sendable {
     var maximumBodyBytes = 64 << 20
     var maximumInterimAnswers = 8
     /// Kept bytes of the body's beginning, where a gateway names the source of its answer.
-    var openingBytes = 192
+    var openingBytes = 256
 }
 
 /// The server that receives the load: an http or https URL.

@@ -1,0 +1,26 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Receipts
+
+/// Records Apple's announcements about its endpoints, and publishes them to the other nodes.
+struct LifecycleRecorder: Sendable {
+    let lifecycle: UpstreamLifecycle
+    let fleetState: any FleetState
+
+    func record(_ head: ReplyHead, of endpoint: UpstreamEndpoint) {
+        let announcements = head.announcements
+        let dates = LifecycleDates(
+            // Deprecated already, without a date: an early date. Not the second 0, which means in the metrics that an
+            // endpoint is not deprecated.
+            deprecation: announcements.deprecation.map { deprecation in
+                switch deprecation {
+                case .dated(let date): date
+                case .undated: Timestamp(millisecondsSince1970: 1000)
+                }
+            }, sunset: announcements.sunset)
+        guard lifecycle.record(dates, links: announcements.links, of: endpoint) else { return }
+        fleetState.publish(.lifecycle(dates, links: announcements.links), of: endpoint)
+    }
+}

@@ -1,0 +1,112 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Caching
+internal import Gateway
+internal import Receipts
+internal import Secrets
+internal import SignedPayloads
+internal import Synchronization
+
+/// The purchases of one customer, collected from the pages of a history and from the statuses.
+struct CustomerHistory: Sendable {
+    private(set) var transactions: [Transaction] = []
+    private var indices: [String: Int] = [:]
+    /// The position up to which the history is known; nil before the first page.
+    private(set) var revision: String?
+
+    init() {}
+
+    /// Continues from an earlier answer; nil for one without a position.
+    init?(continuing known: UpstreamAnswer) {
+        guard let revision = known.revision else { return nil }
+        self.revision = revision
+        for transaction in known.transactions { merge(transaction) }
+    }
+
+    /// Adds a page.
+    /// - Returns: false if another page waits, but the answer names no new position to continue from.
+    mutating func add(_ page: ServerAPIAnswer) -> Bool {
+        add(page.transactions)
+        let isNew = page.revision != nil && page.revision != revision
+        revision = page.revision ?? revision
+        return isNew || !page.hasMore
+    }
+
+    mutating func add(_ signed: [VerifiedTransaction]) {
+        for transaction in signed { merge(Transaction(transaction)) }
+    }
+
+    /// Of several states of one transaction, the one signed last counts.
+    private mutating func merge(_ transaction: Transaction) {
+        guard let index = indices[transaction.transactionID] else {
+            indices[transaction.transactionID] = transactions.count
+            transactions.append(transaction)
+            return
+        }
+        if transactions[index].signedDate <= transaction.signedDate { transactions[index] = transaction }
+    }
+
+    /// True if a subscription that renews is among them: only those have a status.
+    var hasSubscription: Bool {
+        transactions.contains { $0.productType == .autoRenewableSubscription || $0.expiresDate != nil }
+    }
+
+    /// Returns true if an ID names one of the transactions, the first one of its chain, or the customer's download of
+    /// the app.
+    func names(_ id: String) -> Bool {
+        transactions.contains { transaction in
+            let signed = transaction.signedFields?.value
+            return [
+                transaction.transactionID, transaction.originalTransactionID, signed?.previousOriginalTransactionID,
+                signed?.appTransactionID,
+            ].contains(id)
+        }
+    }
+}
+
+extension CustomerHistory: Redacted {}
+
+/// The pages of histories that were interrupted, by the deadline or by a fault, limited in bytes. Without them a history
+/// that takes longer than a deadline would never be read to its end.
+final class InterruptedHistories: Sendable {
+    enum Limits {
+        static let bytes = 32 << 20
+        /// The time after which pages are read anew. A purge does not reach them before.
+        static let age: Duration = .seconds(600)
+        /// The bytes of a transaction in memory, estimated.
+        static let transactionBytes = 2 << 10
+    }
+
+    struct Customer: Hashable, Sendable {
+        let bundleID: String
+        let environment: UpstreamEnvironment
+        let transactionID: String
+    }
+
+    private struct Pages {
+        let history: CustomerHistory
+        let end: ContinuousClock.Instant
+    }
+
+    private let histories = Mutex(Generations<Customer, Pages>(maximumBytes: Limits.bytes))
+
+    func keep(_ history: CustomerHistory, of customer: Customer) {
+        let byteCount = Limits.transactionBytes * (1 + history.transactions.count)
+        let pages = Pages(history: history, end: .now + Limits.age)
+        histories.withLock { $0.insert(pages, for: customer, byteCount: byteCount) }
+    }
+
+    /// Returns the pages of an interrupted history, and removes them; nil if there is none.
+    func take(_ customer: Customer) -> CustomerHistory? {
+        histories.withLock { histories in
+            let pages = histories.find(customer)
+            _ = histories.remove(customer)
+            return pages.flatMap { .now < $0.end ? $0.history : nil }
+        }
+    }
+}
+
+extension Transaction {
+    fileprivate var signedDate: Timestamp { signedFields?.value.signedDate ?? Timestamp(millisecondsSince1970: .min) }
+}

@@ -1,0 +1,224 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import JSON
+internal import Receipts
+internal import SignedPayloads
+
+/// The reason why a body with status 2xx is not returned.
+enum ServerAPIAnswerFault: Error, Hashable, Sendable {
+    case unusable(AppStoreFault)
+    /// A JWS in it is not Apple's, or it is about another app, environment or transaction than was asked for.
+    case contradiction(Contradiction)
+}
+
+/// Verifies answers: each JWS, its app and its environment.
+struct ServerAPIAnswerVerifier: Sendable {
+    enum Limits {
+        /// A page has 20 items, each of some kilobytes; notifications have about 19 KB.
+        static let responseBytes = 4 << 20
+        static let json = JSONValue.Limits(bytes: responseBytes, depth: 16, values: 50_000)
+        /// The limit for JWS in one answer, each of which costs a signature's verification.
+        static let items = 1000
+    }
+
+    let verifier: ReceiptVerifier
+    let bundleID: String
+    /// Apple's number of the app; nil if it is not configured.
+    var appAppleID: Int64?
+    let environment: Environment
+    let now: Timestamp
+
+    func answer(
+        httpStatus: Int, body: [UInt8], to call: ServerAPICall
+    ) throws(ServerAPIAnswerFault) -> ServerAPIAnswer {
+        var answer = ServerAPIAnswer(httpStatus: httpStatus, body: body)
+        if body.isEmpty, call.operation.effect != .reads { return answer }
+        let json = try Self.object(in: body)
+        try checkNames(of: json)
+        try read(json, of: call, into: &answer)
+        return answer
+    }
+
+    private static func object(in body: [UInt8]) throws(ServerAPIAnswerFault) -> JSONValue {
+        let json: JSONValue
+        do throws(JSONFault) {
+            json = try JSONValue(parsing: body, limits: Limits.json)
+        } catch {
+            throw .unusable(AppStoreFault(error, in: body))
+        }
+        guard json.members != nil else { throw .unusable(.notAnObject) }
+        return json
+    }
+
+    /// Checks the app and the environment that the answer names outside its JWS.
+    private func checkNames(of json: JSONValue) throws(ServerAPIAnswerFault) {
+        if let named = try json.text("bundleId") { try check(app: named, nil) }
+        if let named = try json.integer("appAppleId") { try check(number: named) }
+        if let named = try json.text("environment"), named != environment.rawValue {
+            throw .contradiction(.otherEnvironment)
+        }
+    }
+
+    private func read(
+        _ json: JSONValue, of call: ServerAPICall, into answer: inout ServerAPIAnswer
+    ) throws(ServerAPIAnswerFault) {
+        switch call.operation {
+        case .transactionInfo:
+            let transaction = try transaction(json.required("signedTransactionInfo"))
+            guard call.transactionID.map(transaction.isNamed) ?? true else { throw .contradiction(.otherTransaction) }
+            answer.transactions = [transaction]
+        case .transactionHistory, .transactionHistoryV1, .refundHistory:
+            answer.transactions = try transactions(json.items("signedTransactions"))
+            (answer.revision, answer.hasMore) = (try json.text("revision"), try json.flag("hasMore") ?? false)
+        case .subscriptionStatuses: try readStatuses(json, into: &answer)
+        case .appTransactionInfo:
+            answer.appTransaction = try appTransaction(json.required("signedAppTransactionInfo"))
+        case .orderLookup:
+            // Absent for an order ID that is not valid (status 1).
+            guard json["signedTransactions"] != nil else { return }
+            answer.transactions = try transactions(json.items("signedTransactions"))
+        case .notificationHistory:
+            for item in try json.items("notificationHistory") { try checkNotification(item.required("signedPayload")) }
+        case .testNotificationStatus:
+            if let payload = try json.text("signedPayload") { try checkNotification(payload) }
+        case .testNotification, .extendRenewalDate, .massExtendRenewalDates, .massExtensionStatus,
+            .consumptionInformation, .setAppAccountToken, .finishTransaction:
+            break
+        }
+    }
+
+    private func readStatuses(
+        _ json: JSONValue, into answer: inout ServerAPIAnswer
+    ) throws(ServerAPIAnswerFault) {
+        for group in try json.items("data") {
+            for item in try group.items("lastTransactions") {
+                guard answer.transactions.count < Limits.items else { throw .unusable(.unreadable("data")) }
+                let transaction = try transaction(item.required("signedTransactionInfo"))
+                answer.transactions.append(transaction)
+                guard let text = try item.text("signedRenewalInfo") else { continue }
+                answer.renewalInfos.append(try renewalInfo(text, of: transaction))
+            }
+        }
+    }
+}
+
+// MARK: - JWS
+
+extension ServerAPIAnswerVerifier {
+    private func transactions(_ items: [JSONValue]) throws(ServerAPIAnswerFault) -> [VerifiedTransaction] {
+        var transactions: [VerifiedTransaction] = []
+        for item in items {
+            guard let text = item.string else { throw .unusable(.unreadable("signedTransactions")) }
+            transactions.append(try transaction(text))
+        }
+        return transactions
+    }
+
+    private func transaction(_ text: String) throws(ServerAPIAnswerFault) -> VerifiedTransaction {
+        let transaction = try verified { () throws(ReceiptError) in
+            try verifier.verifyTransaction(Array(text.utf8), at: now)
+        }
+        try check(app: transaction.bundleID, transaction.environment)
+        return transaction
+    }
+
+    private func renewalInfo(
+        _ text: String, of transaction: VerifiedTransaction
+    ) throws(ServerAPIAnswerFault) -> VerifiedRenewalInfo {
+        let renewalInfo = try verified { () throws(ReceiptError) in
+            try verifier.verifyRenewalInfo(Array(text.utf8), at: now)
+        }
+        try check(app: nil, renewalInfo.environment)
+        guard renewalInfo.belongs(to: transaction) else { throw .contradiction(.otherTransaction) }
+        return renewalInfo
+    }
+
+    private func appTransaction(_ text: String) throws(ServerAPIAnswerFault) -> VerifiedAppTransaction {
+        let appTransaction = try verified { () throws(ReceiptError) in
+            try verifier.verifyAppTransaction(Array(text.utf8), at: now)
+        }
+        try check(app: appTransaction.bundleID, appTransaction.environment)
+        try check(number: appTransaction.appAppleID)
+        return appTransaction
+    }
+
+    private func checkNotification(_ text: String) throws(ServerAPIAnswerFault) {
+        let notification = try verified { () throws(ReceiptError) in
+            try verifier.verifyNotification(Array(text.utf8), at: now)
+        }
+        try check(app: notification.bundleID, notification.environment)
+        try check(number: notification.appAppleID)
+        try check(app: notification.transaction?.bundleID, notification.transaction?.environment)
+        try check(app: notification.appTransaction?.bundleID, notification.appTransaction?.environment)
+        try check(app: nil, notification.renewalInfo?.environment)
+    }
+
+    private func verified<Payload>(
+        _ verify: () throws(ReceiptError) -> Payload
+    ) throws(ServerAPIAnswerFault) -> Payload {
+        do throws(ReceiptError) { return try verify() } catch { throw .contradiction(.itemNotSigned) }
+    }
+
+    /// Checks the signed app and environment. What a JWS of 2021 does not name goes with any.
+    private func check(app: String?, _ signed: Environment?) throws(ServerAPIAnswerFault) {
+        if let app, app != bundleID { throw .contradiction(.otherApp) }
+        if let signed, signed != environment { throw .contradiction(.otherEnvironment) }
+    }
+
+    /// Checks Apple's number of the app. Only production names one.
+    private func check(number named: Int64?) throws(ServerAPIAnswerFault) {
+        guard environment == .production, let appAppleID, let named else { return }
+        if named != appAppleID { throw .contradiction(.otherApp) }
+    }
+}
+
+extension VerifiedTransaction {
+    /// Returns true if an ID names this transaction, the first one of its chain, or the customer's download of the app.
+    func isNamed(_ id: String) -> Bool {
+        [transactionID, originalTransactionID, previousOriginalTransactionID, appTransactionID].contains(id)
+    }
+}
+
+extension Environment {
+    init(_ environment: UpstreamEnvironment) {
+        self = environment == .production ? .production : .sandbox
+    }
+}
+
+// MARK: - Members
+
+extension JSONValue {
+    fileprivate func text(_ name: String) throws(ServerAPIAnswerFault) -> String? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let text = value.string else { throw .unusable(.unreadable(name)) }
+        return text
+    }
+
+    fileprivate func integer(_ name: String) throws(ServerAPIAnswerFault) -> Int64? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let integer = value.number?.integer else { throw .unusable(.unreadable(name)) }
+        return integer
+    }
+
+    fileprivate func required(_ name: String) throws(ServerAPIAnswerFault) -> String {
+        guard let text = try text(name) else { throw .unusable(.missing(name)) }
+        return text
+    }
+
+    fileprivate func flag(_ name: String) throws(ServerAPIAnswerFault) -> Bool? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let flag = value.bool else { throw .unusable(.unreadable(name)) }
+        return flag
+    }
+
+    /// Returns the elements of a required list, at most `Limits.items`.
+    fileprivate func items(_ name: String) throws(ServerAPIAnswerFault) -> [JSONValue] {
+        guard let value = self[name] else { throw .unusable(.missing(name)) }
+        guard let items = value.elements, items.count <= ServerAPIAnswerVerifier.Limits.items else {
+            throw .unusable(.unreadable(name))
+        }
+        return items
+    }
+}

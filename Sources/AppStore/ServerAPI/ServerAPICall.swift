@@ -1,0 +1,134 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+internal import HTTPTransport
+package import JSON
+internal import Secrets
+
+/// One call of the App Store Server API, without host, app and token. Only valid calls can be created.
+package struct ServerAPICall: Hashable, Sendable {
+    package let operation: ServerAPIOperation
+    /// The path after the host, `/inApps/v1/…`.
+    package let path: String
+    /// The encoded query without `?`; nil for none.
+    package let query: String?
+    package let body: [UInt8]
+    /// The ID in the path: of a transaction, an original one, or an app transaction. Nil for a call about none.
+    package let transactionID: String?
+
+    package enum Limits {
+        package static let queryBytes = 4096
+        package static let queryItems = 64
+        package static let bodyBytes = 64 << 10
+        /// The limits of a body's contents. The longest list in one is that of storefronts, with some 175 values.
+        static let body = JSONValue.Limits(bytes: bodyBytes, depth: 8, values: 1000)
+    }
+
+    var method: TransportRequest.Method { ServerAPITemplate.template(of: operation).method }
+}
+
+extension ServerAPICall: Redacted {
+    package var description: String { "ServerAPICall(\(operation.rawValue))" }
+}
+
+/// A fault of a call: the broken rule. Holds no byte of the call.
+package enum ServerAPICallFault: Error, Hashable, Sendable {
+    /// No operation has this path.
+    case unknownPath
+    /// The operation with this path has another method.
+    case wrongMethod(allowed: String)
+    case invalidPathParameter(ServerAPIParameter)
+    case queryTooLong
+    case tooManyQueryItems
+    /// An item without `=`, a percent sign without two hexadecimal digits, or a plus sign.
+    case malformedQuery
+    /// A name that the operation does not have.
+    case unknownQueryName
+    case repeatedQueryName(ServerAPIParameter)
+    case invalidQueryValue(ServerAPIParameter)
+    /// An operation that the gateway offers for one value of a parameter only.
+    case queryValueRequired(ServerAPIParameter, String)
+    case missingBody
+    case unexpectedBody
+    case bodyTooLarge
+    /// The body is no JSON object.
+    case malformedBody(JSONFault)
+}
+
+extension ServerAPICallFault: CustomStringConvertible {
+    /// The fault and its remedy.
+    package var description: String {
+        switch self {
+        case .unknownPath: "No operation of the App Store Server API has this path."
+        case .wrongMethod(let allowed): "The operation with this path has the method \(allowed)."
+        case .invalidPathParameter(.transactionID):
+            "\(ServerAPIParameter.transactionID.rawValue) in the path must be \(TransactionIDForm.description)."
+        case .invalidPathParameter(let parameter): "\(parameter.rawValue) in the path is malformed."
+        case .queryTooLong: "The encoded query is longer than \(ServerAPICall.Limits.queryBytes) bytes."
+        case .tooManyQueryItems: "The query has more than \(ServerAPICall.Limits.queryItems) items."
+        case .malformedQuery: "The query must consist of name=value items; write a plus sign as %2B."
+        case .unknownQueryName: "The query has a name that this operation does not have."
+        case .repeatedQueryName(let parameter): "\(parameter.rawValue) may stand in the query only once."
+        case .invalidQueryValue(let parameter): "\(parameter.rawValue) in the query has no value that Apple documents."
+        case .queryValueRequired(let parameter, let value):
+            "The query of this operation must have \(parameter.rawValue)=\(value), and no other \(parameter.rawValue)."
+        case .missingBody: "This operation needs a JSON object as its body."
+        case .unexpectedBody: "This operation has no body."
+        case .bodyTooLarge: "The body is longer than \(ServerAPICall.Limits.bodyBytes) bytes."
+        case .malformedBody(let fault): "The body must be a JSON object: \(fault)."
+        }
+    }
+}
+
+// MARK: - By operation
+
+extension ServerAPICall {
+    /// Creates a call for a page of a customer's transaction history, version 2.
+    /// - Parameter revision: the position after which the page begins; nil for the first page.
+    package static func history(
+        of id: String, revision: String? = nil
+    ) throws(ServerAPICallFault) -> ServerAPICall {
+        try ServerAPICall(.transactionHistory, [id], query: revision.map { [(.revision, $0)] } ?? [])
+    }
+
+    package static func statuses(of id: String) throws(ServerAPICallFault) -> ServerAPICall {
+        try ServerAPICall(.subscriptionStatuses, [id])
+    }
+
+    package static func transactionInfo(of id: String) throws(ServerAPICallFault) -> ServerAPICall {
+        try ServerAPICall(.transactionInfo, [id])
+    }
+
+    package static func appTransactionInfo(of id: String) throws(ServerAPICallFault) -> ServerAPICall {
+        try ServerAPICall(.appTransactionInfo, [id])
+    }
+
+    /// Creates a call of an operation without a body.
+    private init(
+        _ operation: ServerAPIOperation, _ values: [String], query: [(ServerAPIParameter, String)] = []
+    ) throws(ServerAPICallFault) {
+        let template = ServerAPITemplate.template(of: operation)
+        let parameters = template.segments.compactMap { segment in
+            if case .parameter(let parameter) = segment { parameter } else { nil }
+        }
+        try self.init(template, Array(zip(parameters, values)), query: query, body: [])
+    }
+
+    /// Creates a call after its parameters, names and values were checked against the template.
+    init(
+        _ template: ServerAPITemplate, _ values: [(parameter: ServerAPIParameter, value: String)],
+        query items: [(ServerAPIParameter, String)], body: [UInt8]
+    ) throws(ServerAPICallFault) {
+        for (parameter, value) in values where !parameter.accepts(value) { throw .invalidPathParameter(parameter) }
+        try template.check(items)
+        try template.check(body: body)
+        operation = template.operation
+        path = template.path(values.map(\.value))
+        query = items.isEmpty ? nil : ServerAPIQuery.text(of: items)
+        // Encoding may triple what was received.
+        guard query?.utf8.count ?? 0 <= Limits.queryBytes else { throw .queryTooLong }
+        self.body = body
+        transactionID = values.first { $0.parameter == .transactionID }?.value
+    }
+}

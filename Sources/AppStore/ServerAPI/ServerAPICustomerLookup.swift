@@ -1,0 +1,187 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+internal import Receipts
+internal import SignedPayloads
+
+/// Looks up customers' purchases with the App Store Server API: their history, and the statuses of their subscriptions.
+package struct ServerAPICustomerLookup: CustomerLookup {
+    package enum Limits {
+        /// The limit for pages of one history, of twenty transactions each.
+        package static let pages = 500
+    }
+
+    private let client: ServerAPIClient
+    private let interrupted = InterruptedHistories()
+
+    package init(_ client: ServerAPIClient) { self.client = client }
+
+    package func hasKey(forApp bundleID: String) -> Bool { client.hasKey(forApp: bundleID) }
+
+    package func purchases(_ request: CustomerRequest, deadline: ContinuousClock.Instant) async -> UpstreamResult {
+        var refusals = HostRefusals()
+        for environment in request.environment.map({ [$0] }) ?? [.production, .sandbox] {
+            let lookup = HostLookup(
+                client: client, interrupted: interrupted, request: request, environment: environment, deadline: deadline
+            )
+            do throws(HostLookup.Interruption) {
+                return .answered(try await lookup.answer())
+            } catch {
+                switch error {
+                case .refused(let refusal): refusals.append(refusal, of: environment)
+                case .ended(let result): return result
+                }
+            }
+        }
+        for (key, environment) in refusals.rejections { client.pause(key, forApp: request.bundleID, in: environment) }
+        return refusals.result
+    }
+}
+
+/// The lookup of one customer at one host.
+private struct HostLookup: Sendable {
+    /// The reason why the host gives no purchases.
+    enum Interruption: Error {
+        /// Another host may know the customer.
+        case refused(HostRefusals.Refusal)
+        case ended(UpstreamResult)
+
+        /// True for an interruption after which the same call may succeed.
+        var mayPass: Bool {
+            guard case .ended(.unanswered(let reason)) = self else { return false }
+            return ![.upstreamRequestRefused, .upstreamUnusableAnswer, .upstreamContradiction].contains(reason)
+        }
+    }
+
+    let client: ServerAPIClient
+    let interrupted: InterruptedHistories
+    let request: CustomerRequest
+    let environment: UpstreamEnvironment
+    let deadline: ContinuousClock.Instant
+
+    func answer() async throws(Interruption) -> UpstreamAnswer {
+        var history = try await history()
+        if history.transactions.isEmpty {
+            try await checkAppTransaction()
+        } else if !history.names(request.transactionID) {
+            throw contradiction(.otherTransaction)
+        }
+        let statuses: ServerAPIAnswer?
+        do throws(Interruption) {
+            statuses = history.hasSubscription ? try await self.statuses() : nil
+        } catch {
+            if error.mayPass { interrupted.keep(history, of: customer) }
+            throw error
+        }
+        history.add(statuses?.transactions ?? [])
+        return UpstreamAnswer(
+            environment: Environment(environment), bundleID: request.bundleID, transactions: history.transactions,
+            renewals: statuses?.renewalInfos.map(Renewal.init) ?? [], latestReceipt: nil, body: [],
+            revision: history.revision)
+    }
+
+    /// Returns the whole history, or what is new since the known pages together with those.
+    private func history() async throws(Interruption) -> CustomerHistory {
+        let resumed = interrupted.take(customer)
+        if let start = resumed ?? knownHistory {
+            if let history = try await history(from: start, isResumed: resumed != nil) { return history }
+        }
+        guard let history = try await history(from: CustomerHistory(), isResumed: false) else {
+            throw .ended(.unanswered(.upstreamRequestRefused))
+        }
+        return history
+    }
+
+    private var customer: InterruptedHistories.Customer {
+        .init(bundleID: request.bundleID, environment: environment, transactionID: request.transactionID)
+    }
+
+    private var knownHistory: CustomerHistory? {
+        guard let known = request.known, known.environment == Environment(environment),
+            known.bundleID == request.bundleID
+        else { return nil }
+        return CustomerHistory(continuing: known)
+    }
+
+    /// Returns nil if Apple does not accept the revision. The pages before an interruption are kept for the next lookup.
+    private func history(
+        from start: CustomerHistory, isResumed: Bool
+    ) async throws(Interruption) -> CustomerHistory? {
+        var history = start
+        for _ in 0..<ServerAPICustomerLookup.Limits.pages {
+            let call = try call { id throws(ServerAPICallFault) in try .history(of: id, revision: history.revision) }
+            let result = await send(call)
+            if case .refused(let error, _, _) = result, error.saysInvalidRevision { return nil }
+            let page: ServerAPIAnswer
+            do throws(Interruption) {
+                page = try self.page(result)
+            } catch {
+                if error.mayPass, isResumed || history.revision != start.revision {
+                    interrupted.keep(history, of: customer)
+                }
+                throw error
+            }
+            guard history.add(page) else { break }
+            if !page.hasMore { return history }
+        }
+        throw .ended(.unanswered(.upstreamUnusableAnswer))
+    }
+
+    /// Returns the statuses of the customer's subscriptions. The history was found before, so a refusal is a fault.
+    private func statuses() async throws(Interruption) -> ServerAPIAnswer {
+        let call = try call { id throws(ServerAPICallFault) in try .statuses(of: id) }
+        do throws(Interruption) {
+            return try page(await send(call))
+        } catch {
+            guard case .refused(let refusal) = error else { throw error }
+            throw .ended(.unanswered(refusal.isUnauthorized ? .serverAPIKeyRejected : .upstreamUnavailable))
+        }
+    }
+
+    /// Checks that a customer without purchases exists: only an app transaction ID has an empty history.
+    private func checkAppTransaction() async throws(Interruption) {
+        let call = try call { id throws(ServerAPICallFault) in try .appTransactionInfo(of: id) }
+        let answer = try page(await send(call))
+        guard answer.appTransaction?.appTransactionID == request.transactionID else {
+            throw contradiction(.otherTransaction)
+        }
+    }
+
+    private func call(
+        _ make: (_ id: String) throws(ServerAPICallFault) -> ServerAPICall
+    ) throws(Interruption) -> ServerAPICall {
+        do throws(ServerAPICallFault) {
+            return try make(request.transactionID)
+        } catch {
+            // The ID, or a revision in Apple's answer, has a form that Apple does not document.
+            let isInvalidID = error == .invalidPathParameter(.transactionID)
+            throw .ended(isInvalidID ? .unknownTransaction(.idInvalid) : .unanswered(.upstreamUnusableAnswer))
+        }
+    }
+
+    private func send(_ call: ServerAPICall) async -> ServerAPIResult {
+        let share: ServerAPIRequest.Share = request.hasEvidence ? .full : .withoutEvidence
+        return await client.send(
+            ServerAPIRequest(call, bundleID: request.bundleID, environment: environment, share: share),
+            deadline: deadline)
+    }
+
+    private func page(_ result: ServerAPIResult) throws(Interruption) -> ServerAPIAnswer {
+        switch result {
+        case .answered(let answer): return answer
+        case .unauthorized(let key): throw .refused(.unauthorized(key))
+        case .unanswered(.serverAPIKeyRejected, _, _): throw .refused(.unauthorized(nil))
+        case .unanswered(let reason, _, _): throw .ended(.unanswered(reason))
+        case .refused(let error, _, _):
+            if let refusal = HostRefusals.Refusal(error) { throw .refused(refusal) }
+            if error.saysInvalidID { throw .ended(.unknownTransaction(.idInvalid)) }
+            throw .ended(.unanswered(error.mayPass ? .upstreamUnavailable : .upstreamRequestRefused))
+        }
+    }
+
+    private func contradiction(_ contradiction: Contradiction) -> Interruption {
+        client.report(contradiction, in: environment)
+        return .ended(.unanswered(.upstreamContradiction))
+    }
+}

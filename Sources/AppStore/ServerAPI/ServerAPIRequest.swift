@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+internal import Secrets
+package import SignedPayloads
+
+/// A call for an app in an environment.
+package struct ServerAPIRequest: Sendable {
+    /// The share of the app's budget that a call may use.
+    package enum Share: Hashable, Sendable {
+        /// All of it.
+        case full
+        /// The part for transactions that a client named without evidence, in a request or through the proxy.
+        case withoutEvidence
+    }
+
+    package var call: ServerAPICall
+    package var bundleID: String
+    package var environment: UpstreamEnvironment
+    package var share: Share
+
+    package init(
+        _ call: ServerAPICall, bundleID: String, environment: UpstreamEnvironment, share: Share
+    ) {
+        self.call = call
+        self.bundleID = bundleID
+        self.environment = environment
+        self.share = share
+    }
+}
+
+extension ServerAPIRequest: Redacted {}
+
+/// Apple's answer with a status 2xx. Each JWS in it is verified, and of the call's app and environment.
+package struct ServerAPIAnswer: Sendable {
+    package var httpStatus: Int
+    /// Apple's body, unchanged.
+    package var body: [UInt8]
+    package var transactions: [VerifiedTransaction] = []
+    package var renewalInfos: [VerifiedRenewalInfo] = []
+    package var appTransaction: VerifiedAppTransaction?
+    /// `revision`: the position in a history.
+    package var revision: String?
+    /// `hasMore`: true if the next page of a history waits.
+    package var hasMore = false
+}
+
+extension ServerAPIAnswer: Redacted {}
+
+package enum ServerAPIResult: Sendable {
+    case answered(ServerAPIAnswer)
+    /// Apple's error with a code, and its body as Apple sent it.
+    case refused(ServerAPIError, httpStatus: Int, body: [UInt8])
+    /// 401: Apple does not accept the key's token, or the app was never released in this environment.
+    case unauthorized(ServerAPIKey)
+    /// No answer. `retryAfter` is the time after which the same call may be made again, if it is known.
+    /// `mayHaveTakenEffect` is false if Apple certainly did not carry out the call.
+    case unanswered(DegradedReason, retryAfter: Duration? = nil, mayHaveTakenEffect: Bool = false)
+}
+
+/// `errorCode` of an error answer, such as 4040010.
+package struct ServerAPIError: Error, Hashable, Sendable {
+    package let code: Int64
+}

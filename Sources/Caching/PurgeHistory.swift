@@ -1,0 +1,110 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A position in the order of purges. A cached result keeps the position from before its request to Apple.
+package struct PurgePosition: Hashable, Sendable {
+    /// The history that numbers the purges. A shared store that lost purges starts a new one.
+    package let history: UInt64
+    /// The number of the last purge up to this position; 0 for none.
+    package let number: UInt64
+    /// The name of that purge: after a loss, the shared store may give its number to another purge.
+    package let name: UInt64
+
+    package init(history: UInt64, number: UInt64, name: UInt64 = 0) {
+        self.history = history
+        self.number = number
+        self.name = name
+    }
+
+    /// The position of a process without a shared history.
+    package static let beginning = PurgePosition(history: 0, number: 0)
+}
+
+/// The newest purges, by the ID of a transaction: its own, an original one, or that of an app transaction.
+///
+/// A cached result is used only if none of the IDs in it was purged after the result's position. The history is bounded:
+/// a result is not used either if it is older than the oldest purge kept, or of another history. So a loss can
+/// invalidate a result, and never makes it valid again.
+package struct PurgeHistory: Sendable {
+    package enum Limits {
+        /// The number of purges kept: at ten purges a second, those of the last two hours.
+        package static let purges = 65_536
+    }
+
+    private struct Purge {
+        /// The hash of the ID. A collision costs a request to Apple.
+        let hash: Int
+        let name: UInt64
+    }
+
+    /// The position up to which purges are known.
+    package private(set) var position: PurgePosition
+    /// The position up to which purges are unknown or dropped.
+    private var horizon: PurgePosition
+    /// The number of the last purge of each ID, by its hash.
+    private var numbers: [Int: UInt64] = [:]
+    /// The purges after `horizon`, as a ring that begins at `oldest`.
+    private var ring: [Purge] = []
+    private var oldest = 0
+    private let capacity: Int
+
+    /// Creates a history in which the purges up to a position are unknown.
+    /// - Parameter start: the position. With number 0 nothing is missing.
+    package init(from start: PurgePosition = .beginning, capacity: Int = Limits.purges) {
+        position = start
+        horizon = start
+        self.capacity = max(1, capacity)
+    }
+
+    package mutating func append(_ id: String, name: UInt64 = 0) {
+        let purge = Purge(hash: id.hashValue, name: name)
+        position = PurgePosition(history: position.history, number: position.number + 1, name: name)
+        if ring.count < capacity {
+            ring.append(purge)
+        } else {
+            dropOldest()
+            ring[oldest] = purge
+            oldest = (oldest + 1) % capacity
+        }
+        numbers[purge.hash] = position.number
+    }
+
+    private mutating func dropOldest() {
+        let dropped = ring[oldest]
+        horizon = PurgePosition(history: horizon.history, number: horizon.number + 1, name: dropped.name)
+        if numbers[dropped.hash] == horizon.number { numbers[dropped.hash] = nil }
+    }
+
+    /// Skips to a purge; those before it are unknown, so results from before it are not used any more.
+    package mutating func skip(to number: UInt64, name: UInt64 = 0) {
+        self = PurgeHistory(
+            from: PurgePosition(history: position.history, number: number, name: name), capacity: capacity)
+    }
+
+    /// Decides if a result from `position` that names these IDs may be used.
+    package func purgeDecision(
+        for position: PurgePosition, naming ids: some Sequence<String>
+    ) -> PurgeDecision {
+        guard isKnown(position) else { return .unknown }
+        guard position.number < self.position.number else { return .current }
+        let isPurged = ids.contains { (numbers[$0.hashValue] ?? 0) > position.number }
+        return isPurged ? .purged : .current
+    }
+
+    /// Returns true if all purges after a position are known. A position ahead of this history comes from another node.
+    private func isKnown(_ point: PurgePosition) -> Bool {
+        guard point.history == position.history, point.number >= horizon.number else { return false }
+        guard point.number > horizon.number else { return point == horizon }
+        guard point.number <= position.number else { return true }
+        let place = Int(point.number - horizon.number - 1)
+        return ring[(oldest + place) % ring.count].name == point.name
+    }
+}
+
+/// The decision about a cached result, as far as purges matter.
+package enum PurgeDecision: Hashable, Sendable {
+    case current
+    case purged
+    /// The purges since are not known.
+    case unknown
+}

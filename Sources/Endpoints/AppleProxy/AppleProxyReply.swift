@@ -1,0 +1,42 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Gateway
+internal import HTTPServer
+internal import HTTPTypes
+internal import NIOCore
+
+extension Reply {
+    /// Creates the reply to a call: Apple's status and body, unchanged.
+    /// - Parameter mayHaveTakenEffect: true for a change that Apple may have carried out.
+    /// - Throws: the problem, if Apple did not answer.
+    init(_ result: ServerAPIResult, mayHaveTakenEffect: Bool = false) throws(Problem) {
+        switch result {
+        case .answered(let answer): self.init(ofApple: answer.httpStatus, answer.body)
+        case .refused(_, let httpStatus, let body): self.init(ofApple: httpStatus, body)
+        case .unauthorized:
+            throw .unanswered(.serverAPIKeyRejected, retryAfter: nil, mayHaveTakenEffect: false)
+        case .unanswered(let reason, let retryAfter, _):
+            throw .unanswered(reason, retryAfter: retryAfter, mayHaveTakenEffect: mayHaveTakenEffect)
+        }
+    }
+
+    private init(ofApple status: Int, _ body: [UInt8]) {
+        var fields: HTTPFields = [.gatewaySource: Provenance.Source.serverAPI.rawValue, .cacheControl: "no-store"]
+        if !body.isEmpty { fields[.contentType] = "application/json" }
+        self.init(status: HTTPResponse.Status(code: status), fields: fields, body: ByteBuffer(bytes: body))
+    }
+}
+
+extension ServerAPIResult {
+    /// False if Apple certainly did not carry out the call. A change that may have taken effect must not be repeated
+    /// unseen, and cached results about it are out of date.
+    var mayHaveTakenEffect: Bool {
+        switch self {
+        case .answered: true
+        case .refused, .unauthorized: false
+        case .unanswered(_, _, let mayHaveTakenEffect): mayHaveTakenEffect
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// Apple's answer, completed by evidence that was signed later.
+struct NewestSigned: Sendable {
+    private(set) var transactions: [Transaction]
+    private(set) var renewals: [Renewal]
+
+    init(_ answer: UpstreamAnswer) { (transactions, renewals) = (answer.transactions, answer.renewals) }
+
+    /// Returns true if one of these transactions is missing, or has another state.
+    func differs(from sent: [Transaction]) -> Bool {
+        sent.contains { sent in transactions.index(of: sent).map { !transactions[$0].isSameState(as: sent) } ?? true }
+    }
+
+    /// Takes over those of the evidence's transactions that have another state and were signed later, and those that are
+    /// missing, of this customer and signed too late for Apple's index; and their plans.
+    /// - Parameters:
+    ///   - signedAt: the time of the signature over transactions that have none of their own.
+    ///   - indexed: the answer has all purchases that were signed before this time.
+    mutating func complete(with sent: [Transaction], _ plans: [Renewal], signedAt: Timestamp?, indexed: Timestamp) {
+        var added: Set<String> = []
+        for sent in sent {
+            guard let date = sent.signedDate ?? signedAt else { continue }
+            guard let index = transactions.index(of: sent) else {
+                guard indexed < date, transactions.isOfSameCustomer(as: sent) else { continue }
+                transactions.append(sent)
+                added.insert(sent.chainID)
+                continue
+            }
+            guard let known = transactions[index].signedDate, known < date else { continue }
+            if !transactions[index].isSameState(as: sent) { transactions[index] = sent }
+        }
+        for plan in plans { complete(with: plan, isOfAdded: added.contains(plan.originalTransactionID)) }
+    }
+
+    private mutating func complete(with plan: Renewal, isOfAdded: Bool) {
+        guard let index = renewals.firstIndex(where: { $0.originalTransactionID == plan.originalTransactionID }) else {
+            if isOfAdded { renewals.append(plan) }
+            return
+        }
+        if let known = renewals[index].signedDate, let date = plan.signedDate, known < date { renewals[index] = plan }
+    }
+}
+
+extension [Transaction] {
+    fileprivate func index(of transaction: Transaction) -> Int? {
+        firstIndex { $0.transactionID == transaction.transactionID }
+    }
+
+    /// Returns true if a transaction belongs to one of the chains, or to the same download of the app.
+    fileprivate func isOfSameCustomer(as other: Transaction) -> Bool {
+        let download = other.signedFields?.value.appTransactionID
+        return contains { known in
+            known.chainID == other.chainID
+                || (download != nil && known.signedFields?.value.appTransactionID == download)
+        }
+    }
+}
+
+extension Transaction {
+    fileprivate var signedDate: Timestamp? { signedFields?.value.signedDate }
+
+    /// Returns true if both give the same entitlement. App receipts have no milliseconds.
+    fileprivate func isSameState(as other: Transaction) -> Bool {
+        (cancellationDate == nil) == (other.cancellationDate == nil) && isUpgraded == other.isUpgraded
+            && expiresDate.map { $0.millisecondsSince1970 / 1000 }
+                == other.expiresDate.map { $0.millisecondsSince1970 / 1000 }
+    }
+}
+
+extension Renewal {
+    fileprivate var signedDate: Timestamp? { signedFields?.value.signedDate }
+}

@@ -1,0 +1,41 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Secrets
+
+/// The port to the App Store Server API: the purchases of one customer of an app.
+///
+/// An adapter requests the transaction history and, if there are subscriptions, their statuses. It verifies each JWS,
+/// stays within the app's budget, and selects the host.
+package protocol CustomerLookup: Sendable {
+    /// Returns true if there is a key for an app.
+    func hasKey(forApp bundleID: String) -> Bool
+
+    /// Returns the customer's purchases. Every fault is a result; none is thrown, so none is missed.
+    func purchases(_ request: CustomerRequest, deadline: ContinuousClock.Instant) async -> UpstreamResult
+}
+
+package struct CustomerRequest: Sendable {
+    package var bundleID: String
+    /// A transaction ID, an original transaction ID, or an app transaction ID.
+    package var transactionID: String
+    /// The environment that is signed or remembered; nil to call production first, then the sandbox.
+    package var environment: UpstreamEnvironment?
+    /// True if signed evidence names the transaction. Requests without evidence have a smaller share of the budget.
+    package var hasEvidence: Bool
+    /// An earlier answer of the same environment, whose revision the history continues from.
+    package var known: UpstreamAnswer?
+
+    package init(
+        bundleID: String, transactionID: String, environment: UpstreamEnvironment?, hasEvidence: Bool,
+        known: UpstreamAnswer? = nil
+    ) {
+        self.bundleID = bundleID
+        self.transactionID = transactionID
+        self.environment = environment
+        self.hasEvidence = hasEvidence
+        self.known = known
+    }
+}
+
+extension CustomerRequest: Redacted {}

@@ -1,0 +1,78 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The operations of the App Store Server API. The raw values are those of metrics, logs and stored names.
+package enum ServerAPIOperation: String, CaseIterable, Hashable, Sendable {
+    case transactionInfo = "transaction_info"
+    case transactionHistory = "transaction_history"
+    /// Version 1 of the history, which leaves out finished consumables.
+    case transactionHistoryV1 = "transaction_history_v1"
+    case subscriptionStatuses = "subscription_statuses"
+    case appTransactionInfo = "app_transaction_info"
+    case orderLookup = "order_lookup"
+    case refundHistory = "refund_history"
+    case notificationHistory = "notification_history"
+    case testNotification = "test_notification"
+    case testNotificationStatus = "test_notification_status"
+    case extendRenewalDate = "extend_renewal_date"
+    case massExtendRenewalDates = "mass_extend_renewal_dates"
+    case massExtensionStatus = "mass_extension_status"
+    case consumptionInformation = "consumption_information"
+    case setAppAccountToken = "set_app_account_token"
+    case finishTransaction = "finish_transaction"
+}
+
+extension ServerAPIOperation {
+    /// Apple's limit for an app in production, in requests per second, which Apple enforces over an hour ("Identifying
+    /// rate limits"). In the sandbox it is a tenth.
+    package var requestsPerSecond: Int {
+        switch self {
+        case .transactionInfo, .transactionHistory, .transactionHistoryV1, .subscriptionStatuses, .appTransactionInfo,
+            .notificationHistory, .consumptionInformation, .finishTransaction:
+            50
+        case .extendRenewalDate, .setAppAccountToken: 20
+        case .orderLookup, .refundHistory: 10
+        case .testNotification, .testNotificationStatus, .massExtendRenewalDates, .massExtensionStatus: 1
+        }
+    }
+
+    /// True for the operations that verification itself needs.
+    package var isPartOfVerification: Bool {
+        switch self {
+        case .transactionHistory, .subscriptionStatuses, .appTransactionInfo: true
+        default: false
+        }
+    }
+
+    /// The effect of an operation, which decides the right that a client needs for it.
+    package enum Effect: Hashable, Sendable {
+        case reads
+        /// Changes the state of one customer.
+        case writes
+        /// Changes the state of many customers, or reaches the app's notification URL.
+        case writesForMany
+    }
+
+    package var effect: Effect {
+        switch self {
+        case .transactionInfo, .transactionHistory, .transactionHistoryV1, .subscriptionStatuses, .appTransactionInfo,
+            .orderLookup, .refundHistory, .notificationHistory, .testNotificationStatus, .massExtensionStatus:
+            .reads
+        case .extendRenewalDate, .consumptionInformation, .setAppAccountToken, .finishTransaction: .writes
+        case .massExtendRenewalDates, .testNotification: .writesForMany
+        }
+    }
+}
+
+/// One of Apple's quotas: an operation, of an app, in an environment.
+package struct ServerAPIQuota: Hashable, Sendable {
+    package let bundleID: String
+    package let environment: UpstreamEnvironment
+    package let operation: ServerAPIOperation
+
+    package init(bundleID: String, environment: UpstreamEnvironment, operation: ServerAPIOperation) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.operation = operation
+    }
+}

@@ -1,0 +1,142 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import ReceiptForge
+import Receipts
+import Secrets
+import Testing
+
+@testable import Server
+@testable import Settings
+
+/// The proxy in a whole gateway, in front of a simulated Apple that checks tokens.
+@Suite("The proxy in a gateway", .timeLimit(.minutes(5)))
+struct AppleProxyGatewayTests {
+    private static let app = "com.example.shop"
+    private static let id = AppleSimulator.transactionID(ofCustomer: 0)
+    private static let base = "/v1/apple/\(app)/production/inApps"
+
+    @Test func `a backend without a key reads Apple's answer, in the environment of the path only`() async throws {
+        try await Self.with { site in
+            let found = try await site.ask("GET \(Self.base)/v1/transactions/\(Self.id)")
+            #expect(found?.status == 200 && found?.body.contains("signedTransactionInfo") == true)
+            #expect(found?.headers["content-type"] == "application/json")
+            #expect(found?.headers["gateway-source"] == "app_store_server_api")
+            let head = try await site.ask("HEAD \(Self.base)/v1/transactions/\(Self.id)")
+            #expect(head?.status == 200 && head?.body.isEmpty == true)
+            let elsewhere = try await site.ask("GET /v1/apple/\(Self.app)/sandbox/inApps/v1/transactions/\(Self.id)")
+            #expect(elsewhere?.status == 404 && elsewhere?.body.contains("4040010") == true)
+            #expect(elsewhere?.headers["content-type"] == "application/json")
+            #expect(site.calls("production") == 2 && site.calls("sandbox") == 1)
+        }
+    }
+
+    @Test func `a change is carried out once, and logged without its customer`() async throws {
+        try await Self.with { site in
+            let body = #"{"appAccountToken":"6d3f2b0e-7c0e-4c57-9a8e-0c6a1f9f1a10"}"#
+            let target = "PUT \(Self.base)/v1/transactions/\(Self.id)/appAccountToken"
+            let answer = try await site.ask(target, body: body)
+            #expect(answer?.status == 200 && answer?.body.isEmpty == true && answer?.headers["content-type"] == nil)
+            #expect(site.calls("production") == 1)
+            let lines = site.gateway.log.containing("Change requested of Apple")
+            #expect(lines.count == 1 && lines[0].contains(#""operation":"set_app_account_token""#))
+            #expect(lines[0].contains(#""purge":"done""#) && lines[0].contains(#""request_id":"#))
+            #expect(site.gateway.log.containing(Self.id).isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("GET", "/../inApps/v1/transactions/\(id)", 404), ("GET", "/v1/transactions/%2e%2e", 400),
+        ("GET", "/v1/transactions%2F\(id)", 404), ("GET", "//v1/transactions/\(id)", 404),
+        ("GET", "/v1//transactions/\(id)", 404), ("GET", "/v1/transactions/\(id)/", 404),
+        ("GET", "/v1/transactions/\(id)?host=evil.example", 400), ("GET", "/v1/transactions/\(id)%0d%0aHost:x", 400),
+        ("GET", "/v1/transactions/\(String(repeating: "1", count: 9000))", 414),
+        ("DELETE", "/v1/transactions/\(id)", 405),
+        ("POST", "/v1/transactions/\(id)", 405), ("POST", "/v1/notifications/test", 403),
+    ])
+    func `a request outside the closed list, or without its right, never reaches Apple`(
+        method: String, path: String, status: Int
+    ) async throws {
+        try await Self.with { site in
+            let answer = try await site.ask("\(method) \(Self.base)\(path)")
+            #expect(answer?.status == status, "\(answer?.body ?? "")")
+            #expect(answer?.headers["content-type"] == "application/problem+json")
+            #expect(site.calls("production") + site.calls("sandbox") == 0)
+        }
+    }
+
+    @Test func `a body beyond 64 KiB is refused before it is read`() async throws {
+        try await Self.with { site in
+            let body = String(repeating: " ", count: 65_537)
+            let answer = try await site.ask("PUT \(Self.base)/v1/transactions/\(Self.id)/appAccountToken", body: body)
+            #expect(answer?.status == 413)
+            #expect(site.calls("production") == 0)
+        }
+    }
+
+    // MARK: - Steps
+
+    private struct Site {
+        let gateway: RunningGateway
+        let apple: AppleSimulator
+        let key: APIKey
+
+        func ask(_ line: String, body: String = "") async throws -> RawAnswer? {
+            let fields = ["Content-Type: application/json", "X-API-Key: \(key.exposed)"]
+            guard line.hasPrefix("HEAD ") else { return try await gateway.ask(line, fields, body: body) }
+            return try await RawConnection.with(port: gateway.port) { connection in
+                let head = ["\(line) HTTP/1.1", "Host: x"] + fields
+                try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n")
+                return try await connection.answer(toHead: true)
+            }
+        }
+
+        /// Returns the number of calls that reached a server of Apple's.
+        func calls(_ environment: String) -> Int {
+            (apple.stats.serverApi.calls[environment] ?? [:]).values.flatMap(\.values).reduce(0, +)
+        }
+    }
+
+    private static func with(_ test: (Site) async throws -> Void) async throws {
+        let configuration = AppleSimulator.Configuration(pki: Forged.pki)
+        let apple = try await AppleSimulator.start(configuration)
+        try apple.addCustomers(1, ofApp: app, at: .production)
+        let folder = FileManager.default.temporaryDirectory.appending(component: "proxy-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func write(_ text: String, _ name: String) throws -> String {
+            let file = folder.appending(component: name)
+            try text.write(to: file, atomically: true, encoding: .utf8)
+            return file.path
+        }
+        let ofApple = ForgedAPIKey(seed: Forged.pki.seed), key = APIKey.random(),
+            pepper = Secret("a pepper for the tests")
+        let clients = """
+            server_api:
+              issuer_id: \(ofApple.issuerID)
+              key_id: \(ofApple.keyID)
+              private_key_file: \(try write(ofApple.privateKeyPEM, "key.p8"))
+            clients:
+              - name: shop
+                apps: [\(app)]
+                apple: [read, write]
+                keys:
+            \(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))
+            """
+        let (file, root) = (
+            try write(clients, "clients.yaml"), try write(configuration.transactionPKI.root.pem, "root.pem")
+        )
+        try await RunningGateway.with {
+            $0.apple.isEnabled = true
+            $0.apple.serverAPI.productionURL = UpstreamBaseURL(apple.productionBaseURL)
+            $0.apple.serverAPI.sandboxURL = UpstreamBaseURL(apple.sandboxBaseURL)
+            $0.trustRoots = [TrustRoot(path: root, environments: [.production, .sandbox])]
+            ($0.clientsFile, $0.apiKeyPepper) = (file, pepper)
+        } _: { gateway in
+            try await test(Site(gateway: gateway, apple: apple, key: key))
+        }
+        await apple.stop()
+    }
+}

@@ -1,0 +1,135 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Caching
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOHTTP1
+import PrometheusExport
+import RateLimits
+import Synchronization
+
+@testable import AppStore
+@testable import Endpoints
+import Gateway
+@testable import HTTPServer
+@testable import Server
+@testable import Settings
+@testable import Telemetry
+
+/// The proxy of one client, in front of a client of the Server API whose results are scripted.
+final class ProxySite: Sendable {
+    static let app = "com.example.shop"
+
+    let purges: PurgeRecorder
+    let log = LogLines()
+    let slots = EmbeddedInFlightLimiter()
+    private let client: Client
+    private let pipeline: RequestPipeline
+    private let sent: SentCalls
+
+    /// - Parameter hasKey: returns true for the apps with a key.
+    init(
+        client: Client = ProxySite.client(rights: .everyApp(Set(Client.AppleRight.allCases))),
+        answering result: ServerAPIResult = .answered(ServerAPIAnswer(httpStatus: 200, body: Array("{}".utf8))),
+        canPurge: Bool = true, hasKey: @escaping @Sendable (String) -> Bool = { _ in true }
+    ) throws {
+        self.client = client
+        let (sent, purges, log) = (SentCalls(), PurgeRecorder(isReachable: canPurge), log)
+        (self.sent, self.purges) = (sent, purges)
+        // Lines of changes are written whatever the level.
+        let settings = LogSettings(LogSettings.Values(level: .critical))
+        let logger = Logger(label: "test") {
+            JSONLogHandler(label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
+        }
+        let requestSettings = LogSettings(LogSettings.Values(level: .info, requests: .all))
+        let requestLogger = Logger(label: "test") {
+            JSONLogHandler(label: $0, settings: requestSettings, metadataProvider: nil, write: log.append)
+        }
+        let proxy = AppleProxy(
+            send: { request, _ in
+                sent.append(request)
+                return result
+            },
+            hasKey: hasKey, invalidation: CacheInvalidation(of: purges, observer: purges),
+            admission: ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots),
+            charging: RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
+            timeout: .seconds(10), logger: logger)
+        pipeline = RequestPipeline(
+            routes: RouteTable(proxy.routes),
+            log: RequestLog(
+                logger: requestLogger, lines: LogBatcher(limits: .eachLine, handOn: log.append),
+                settings: requestSettings),
+            logger: logger)
+    }
+
+    static func client(
+        apps: PermittedApps = .only([app]), limits: ClientLimits = ClientLimits(), rights: Client.AppleRights
+    ) -> Client {
+        Client(name: "shop", apps: apps, keys: [], limits: limits, apple: rights)
+    }
+
+    /// The calls that were sent to Apple.
+    var calls: [ServerAPIRequest] { sent.calls.withLock { $0 } }
+
+    var routes: RouteTable { pipeline.routes }
+
+    /// The lines of changes.
+    var audit: [String] { log.containing("Change requested of Apple") }
+
+    /// Sends a call; `call` is the path at Apple after `/inApps/`, with its query.
+    func ask(
+        _ method: HTTPMethod, _ call: String, _ body: String = "", app: String = app, environment: String = "sandbox"
+    ) async throws -> Reply {
+        try await send(method, "/v1/apple/\(app)/\(environment)/inApps/\(call)", body)
+    }
+
+    func send(
+        _ method: HTTPMethod, _ target: String, _ body: String = "", contentType: String = "application/json"
+    ) async throws -> Reply {
+        let context = try RequestContext.forTests(
+            ["Content-Type": contentType, "X-Request-Id": "r-1"], method, target, in: pipeline.routes, client: client)
+        return await pipeline.begin(context, ReservedBody(ByteBuffer(string: body), nil)).value()
+    }
+}
+
+extension Reply {
+    var text: String { String(buffer: body) }
+
+    /// The code of a problem; empty for other replies.
+    var code: String { text.firstMatch(of: /"code":"([a-z_]+)"/).map { String($0.output.1) } ?? "" }
+}
+
+private final class SentCalls: Sendable {
+    let calls = Mutex<[ServerAPIRequest]>([])
+
+    func append(_ request: ServerAPIRequest) { calls.withLock { $0.append(request) } }
+}
+
+/// A cache without results, which records purges.
+final class PurgeRecorder: UpstreamCache, UpstreamObserver {
+    private let isReachable: Bool
+    private let purged = Mutex<[String]>([])
+    private let counters = InvalidationCounters()
+
+    init(isReachable: Bool) { self.isReachable = isReachable }
+
+    var ids: [String] { purged.withLock { $0 } }
+
+    func purge(transactionID: String) throws(StoreUnreachable) {
+        guard isReachable else { throw StoreUnreachable() }
+        purged.withLock { $0.append(transactionID) }
+    }
+
+    func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {
+        CacheLookup(nil, version: version(for: key))
+    }
+
+    func insert(_ result: CachedResult, for key: CacheKey) {}
+    func observe(_ event: UpstreamEvent) {}
+    func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
+    var purgePosition: PurgePosition { .beginning }
+
+    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision { .current }
+}

@@ -1,0 +1,98 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import PrometheusExport
+import Resilience
+import Testing
+
+@testable import AppStore
+@testable import Gateway
+@testable import Server
+@testable import Telemetry
+
+/// The events of requests to Apple, in metrics and log.
+struct UpstreamMetricsTests {
+    private let lines = LogLines()
+    private let registry: PrometheusRegistry
+    private let metrics: UpstreamMetrics
+
+    init() throws {
+        let lines = lines
+        registry = try PrometheusRegistry(MetricCatalogue.all)
+        metrics = UpstreamMetrics(
+            registry, logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: lines.append) })
+    }
+
+    private static let production = UpstreamEndpoint(.serverAPI, .production)
+
+    @Test func `a call is counted by operation, environment and outcome`() {
+        metrics.observe(.called(.refundHistory, .sandbox, .notFound))
+        metrics.observe(.called(.refundHistory, .sandbox, .notFound))
+        metrics.observe(.called(.transactionHistory, .production, .budget))
+        metrics.observe(.unknownTransaction)
+        let text = registry.text()
+        for line in [
+            #"server_api_calls_total{operation="refund_history",environment="sandbox",outcome="not_found"} 2"#,
+            #"server_api_calls_total{operation="refund_history",environment="production",outcome="not_found"} 0"#,
+            #"server_api_calls_total{operation="transaction_history",environment="production",outcome="budget"} 1"#,
+            "unknown_transaction_ids_total 1",
+        ] { #expect(text.contains("\nreceipt_gateway_\(line)\n"), "\(line)") }
+    }
+
+    @Test func `the series of the Server API's calls stay few`() {
+        // Each is a line of each scrape.
+        #expect(MetricCatalogue.serverAPICalls.labelSets.count <= 352)
+    }
+
+    /// All events whose labels have a closed vocabulary.
+    private static let events: [UpstreamEvent] =
+        UpstreamEndpoint.allCases.flatMap { endpoint in
+            UpstreamOutcome.allCases.map { UpstreamEvent.completed(endpoint, $0, took: .zero) }
+                + LocalRejection.allCases.map { .rejected(endpoint, $0.reason) }
+                + Contradiction.allCases.map { .contradicted(endpoint, $0) }
+                + [.retried(endpoint), .unproven(endpoint)]
+        }
+        + ServerAPIOperation.allCases.flatMap { operation in
+            UpstreamEnvironment.allCases.flatMap { environment in
+                ServerAPICallOutcome.allCases.map { UpstreamEvent.called(operation, environment, $0) }
+            }
+        } + DegradedReason.allCases.map { .degraded($0) }
+
+    @Test func `every event has a declared series`() {
+        for event in Self.events { metrics.observe(event) }
+        #expect(registry.text().contains("\nprometheus_export_undeclared_total 0\n"))
+    }
+
+    @Test func `a call that is not sent because of a paused key has a series`() {
+        metrics.observe(.rejected(Self.production, .serverAPIKeyRejected))
+        #expect(registry.text().contains("\nprometheus_export_undeclared_total 0\n"))
+    }
+
+    @Test(arguments: UpstreamAPI.allCases) func `log lines name the interface`(api: UpstreamAPI) throws {
+        metrics.observe(.contradicted(UpstreamEndpoint(api, .sandbox), .otherApp))
+        let line = try #require(lines.containing("contradicts").first)
+        #expect(line.contains(#""api":"\#(api.rawValue)""#) && line.contains(#""upstream":"sandbox""#))
+    }
+
+    // MARK: - Values read at a scrape
+
+    @Test func `without a client there is no paused key, and no clock skew`() throws {
+        let readings = ServerAPIReadings()
+        let registry = try PrometheusRegistry(
+            MetricCatalogue.all, readings: readings.readings, series: [readings.pausedKeys])
+        let text = registry.text()
+        #expect(text.contains("\n# TYPE receipt_gateway_server_api_key_paused gauge\n"))
+        #expect(!text.contains("\nreceipt_gateway_server_api_key_paused"))
+        #expect(text.contains("\nreceipt_gateway_server_api_clock_skew_seconds{environment=\"production\"} 0\n"))
+    }
+
+    @Test func `the dates of the settings are those of verifyReceipt`() {
+        let sunset = StatusSample.now
+        let lifecycle = UpstreamLifecycle(configured: LifecycleDates(sunset: sunset))
+        #expect(lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .sandbox)).dates.sunset == sunset)
+        #expect(lifecycle.state(of: Self.production).dates == LifecycleDates())
+        lifecycle.record(LifecycleDates(deprecation: sunset), links: [], of: Self.production)
+        #expect(lifecycle.state(of: Self.production).dates == LifecycleDates(deprecation: sunset))
+    }
+}

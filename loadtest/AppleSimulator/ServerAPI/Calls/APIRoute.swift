@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOHTTP1
+
+/// A path of the API, and the values in it.
+struct APIRoute: Hashable, Sendable {
+    let operation: APIOperation
+    /// The values of the path, in order.
+    let values: [String]
+    /// True for the first version of a consumption request, which has other fields.
+    let isFirstVersion: Bool
+
+    enum Problem: Error, Hashable {
+        case unknownPath
+        case wrongMethod
+    }
+
+    /// - Parameter path: the path behind `/inApps/`, percent-encoded, without a query.
+    init(_ method: HTTPMethod, _ path: Substring) throws(Problem) {
+        let parts = path.split(separator: "/").map { PercentEncoding.decoded($0) }
+        let matches = Self.templates.filter { $0.values(in: parts) != nil }
+        guard !matches.isEmpty else { throw .unknownPath }
+        guard let template = matches.first(where: { $0.method == method }), let values = template.values(in: parts)
+        else { throw .wrongMethod }
+        operation = template.operation
+        self.values = values
+        isFirstVersion = parts.first == "v1"
+    }
+
+    private struct Template: Sendable {
+        let method: HTTPMethod
+        let parts: [Substring]
+        let operation: APIOperation
+
+        init(_ method: HTTPMethod, _ path: String, _ operation: APIOperation) {
+            self.method = method
+            parts = path.split(separator: "/")
+            self.operation = operation
+        }
+
+        /// Returns the values for the asterisks; nil for another path.
+        func values(in path: [String]) -> [String]? {
+            guard path.count == parts.count else { return nil }
+            var values: [String] = []
+            for (part, template) in zip(path, parts) {
+                if template == "*" { values.append(part) } else if part != template { return nil }
+            }
+            return values
+        }
+    }
+
+    private static let templates: [Template] = [
+        Template(.GET, "v2/history/*", .transactionHistory),
+        Template(.GET, "v1/history/*", .transactionHistoryV1),
+        Template(.GET, "v1/transactions/*", .transactionInfo),
+        Template(.GET, "v1/subscriptions/*", .subscriptionStatuses),
+        Template(.GET, "v1/transactions/appTransactions/*", .appTransactionInfo),
+        Template(.GET, "v1/lookup/*", .orderLookup),
+        Template(.GET, "v2/refund/lookup/*", .refundHistory),
+        Template(.POST, "v1/notifications/history", .notificationHistory),
+        Template(.POST, "v1/notifications/test", .testNotification),
+        Template(.GET, "v1/notifications/test/*", .testNotificationStatus),
+        Template(.POST, "v1/subscriptions/extend/mass", .massExtendRenewalDates),
+        Template(.PUT, "v1/subscriptions/extend/*", .extendRenewalDate),
+        Template(.GET, "v1/subscriptions/extend/mass/*/*", .massExtensionStatus),
+        Template(.PUT, "v2/transactions/consumption/*", .consumptionInformation),
+        Template(.PUT, "v1/transactions/consumption/*", .consumptionInformation),
+        Template(.PUT, "v1/transactions/*/appAccountToken", .setAppAccountToken),
+        Template(.POST, "v1/transactions/*/finish", .finishTransaction),
+    ]
+}

@@ -1,0 +1,106 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+internal import Receipts
+
+extension TransactionContents {
+    /// The claims of a transaction in an answer of verifyReceipt, without the time of signing.
+    init(_ transaction: Transaction, of customer: Customer) {
+        self.init()
+        let purchase = transaction.purchase
+        transactionID = purchase.transactionID
+        originalTransactionID = purchase.originalTransactionID
+        webOrderLineItemID = purchase.webOrderLineItemID == 0 ? nil : String(purchase.webOrderLineItemID)
+        bundleID = customer.app.bundleID
+        productID = purchase.productID
+        subscriptionGroupIdentifier = transaction.subscriptionGroup
+        purchaseDate = purchase.purchaseDate.timestamp
+        originalPurchaseDate = purchase.originalPurchaseDate.timestamp
+        expiresDate = purchase.expiresDate?.timestamp
+        quantity = purchase.quantity
+        type = transaction.typeClaim
+        appAccountToken = transaction.appAccountToken
+        inAppOwnershipType = transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"
+        environment = customer.app.endpoint.environment.rawValue
+        transactionReason = transaction.isRenewal ? "RENEWAL" : "PURCHASE"
+        appTransactionID = customer.appTransactionID
+        isUpgraded = transaction.isUpgraded ? true : nil
+        signedDate = nil
+        revoke(purchase)
+        sell(transaction)
+    }
+
+    /// `revocationDate` and `revocationReason` are `cancellation_date` and `cancellation_reason`.
+    private mutating func revoke(_ purchase: PurchaseContents) {
+        revocationDate = purchase.cancellationDate?.timestamp
+        revocationReason = purchase.cancellationReason?.rawValue
+        guard purchase.cancellationReason != nil else { return }
+        revocationType = "REFUND_FULL"
+        revocationPercentage = 100_000
+    }
+
+    /// `is_trial_period` is FREE_TRIAL, `is_in_intro_offer_period` offer type 1 without it, `promotional_offer_id` the
+    /// identifier of offer type 2, `offer_code_ref_name` that of offer type 3.
+    private mutating func sell(_ transaction: Transaction) {
+        let offer = transaction.offer
+        offerType = offer?.type
+        offerIdentifier = offer?.identifier
+        offerDiscountType = offer?.discountType
+        offerPeriod = offer.map { _ in "P1M" }
+        price = offer?.discountType == "FREE_TRIAL" ? 0 : 4990 * transaction.purchase.quantity
+    }
+}
+
+extension Transaction {
+    /// An offer as claims say it.
+    struct Offer: Hashable, Sendable {
+        let type: Int64
+        var identifier: String?
+        let discountType: String
+    }
+
+    var offer: Offer? {
+        if purchase.isTrialPeriod == true { return Offer(type: 1, discountType: "FREE_TRIAL") }
+        if purchase.isInIntroOfferPeriod == true { return Offer(type: 1, discountType: "PAY_AS_YOU_GO") }
+        if let promotional = purchase.promotionalOfferID {
+            return Offer(type: 2, identifier: promotional, discountType: "PAY_AS_YOU_GO")
+        }
+        return offerCode.map { Offer(type: 3, identifier: $0, discountType: "PAY_AS_YOU_GO") }
+    }
+
+    var isRenewal: Bool { purchase.isSubscription && purchase.transactionID != purchase.originalTransactionID }
+
+    /// True for a consumable, finished or not.
+    var isConsumable: Bool { !purchase.isSubscription && purchase.productType == .consumable }
+
+    fileprivate var typeClaim: String { typeFilter.claim }
+
+    /// The type as the filters of the history spell it. Receipts of other tools may have no type for single items.
+    var typeFilter: ProductTypeFilter {
+        if purchase.isSubscription { return .autoRenewable }
+        switch purchase.productType {
+        case .consumable: return .consumable
+        case .nonRenewingSubscription: return .nonRenewable
+        default: return .nonConsumable
+        }
+    }
+}
+
+/// A value of the parameter `productType`.
+enum ProductTypeFilter: String, Hashable, Sendable {
+    case autoRenewable = "AUTO_RENEWABLE"
+    case nonRenewable = "NON_RENEWABLE"
+    case consumable = "CONSUMABLE"
+    case nonConsumable = "NON_CONSUMABLE"
+
+    /// The claim `type`.
+    var claim: String {
+        switch self {
+        case .autoRenewable: "Auto-Renewable Subscription"
+        case .nonRenewable: "Non-Renewing Subscription"
+        case .consumable: "Consumable"
+        case .nonConsumable: "Non-Consumable"
+        }
+    }
+}

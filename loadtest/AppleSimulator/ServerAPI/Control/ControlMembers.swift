@@ -1,0 +1,68 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+
+/// The members of a request that controls the simulator. Unknown names are errors.
+struct ControlMembers: Sendable {
+    private let value: JSONValue
+
+    init(_ body: [UInt8], known: Set<String>) throws(ControlError) {
+        guard let value = try? JSONValue(parsing: body), let members = value.members else { throw .notJSON }
+        if let unknown = members.map(\.name).first(where: { !known.contains($0) }) { throw .unknownName(unknown) }
+        self.value = value
+    }
+
+    func texts(_ name: String) throws(ControlError) -> [String] {
+        guard let list = value[name] else { return [] }
+        let texts = list.elements?.compactMap(\.string)
+        guard let texts, texts.count == list.elements?.count else {
+            throw .wrongValue(of: name, needed: "a list of texts")
+        }
+        return texts
+    }
+
+    func text(_ name: String) throws(ControlError) -> String {
+        guard let text = value[name] else { throw .missing(name) }
+        guard let text = text.string, !text.isEmpty else { throw .wrongValue(of: name, needed: "a text") }
+        return text
+    }
+
+    /// Returns a whole number, written as a number or as a text.
+    func integer(_ name: String, in range: ClosedRange<Int64>) throws(ControlError) -> Int64? {
+        guard let value = value[name] else { return nil }
+        guard let number = value.number?.integer ?? value.string.flatMap({ Int64($0) }), range.contains(number) else {
+            throw .wrongValue(of: name, needed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}
+
+/// The reason why a request that controls the simulator is refused, and the remedy.
+package enum ControlError: Error, Hashable, Sendable, CustomStringConvertible {
+    case notJSON
+    case unknownName(String)
+    case wrongValue(of: String, needed: String)
+    case missing(String)
+    case tooMuchEvidence(maximum: Int)
+    /// The piece of evidence of this name.
+    case notGenuine(String)
+    case tooManyAccounts
+    case tooManyPopulations(maximum: Int)
+    /// Another population of the app has some of the transaction IDs.
+    case overlapping
+
+    package var description: String {
+        switch self {
+        case .notJSON: "The body must be an object of JSON."
+        case .unknownName(let name): "'\(name)' is unknown here."
+        case .wrongValue(let name, let needed): "'\(name)' takes \(needed)."
+        case .missing(let name): "'\(name)' is missing."
+        case .tooMuchEvidence(let maximum): "Send at most \(maximum) pieces of evidence at once."
+        case .notGenuine(let name): "\(name) is not genuine; the evidence before it is registered."
+        case .tooManyAccounts: "The limit of accounts is reached. Restart the simulator."
+        case .tooManyPopulations(let maximum): "At most \(maximum) populations are possible. Restart the simulator."
+        case .overlapping: "Another population of the app has some of these transaction IDs. Choose others."
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+internal import ReceiptForge
+
+extension Population {
+    /// Reads the body of `PUT /customers`.
+    init(_ body: [UInt8], limits: SimulatorLimits, createdAt date: UTCDate) throws(ControlError) {
+        let members = try ControlMembers(
+            body, known: ["bundle_id", "count", "environment", "first_transaction_id"])
+        let environment = try members.text("environment")
+        guard let endpoint = Endpoint(rawValue: environment.lowercased()) else {
+            throw .wrongValue(of: "environment", needed: "production or sandbox")
+        }
+        guard let count = try members.integer("count", in: 1...limits.maximumPopulation) else {
+            throw .missing("count")
+        }
+        try self.init(
+            app: AppInStore(bundleID: try members.text("bundle_id"), endpoint: endpoint), count: count,
+            firstTransactionID: try members.integer("first_transaction_id", in: Self.firstTransactionIDs), at: date,
+            limits: limits)
+    }
+
+    /// Creates a population, if its size and its transaction IDs are possible.
+    init(
+        app: AppInStore, count: Int64, firstTransactionID: Int64?, at date: UTCDate, limits: SimulatorLimits
+    ) throws(ControlError) {
+        guard (1...limits.maximumPopulation).contains(count) else {
+            throw .wrongValue(of: "count", needed: "a whole number from 1 to \(limits.maximumPopulation)")
+        }
+        let first = firstTransactionID ?? Self.defaultFirstTransactionID
+        guard Self.firstTransactionIDs.contains(first) else {
+            throw .wrongValue(
+                of: "first_transaction_id", needed: "a whole number from 1 to \(Self.firstTransactionIDs.upperBound)")
+        }
+        self.init(app: app, count: count, firstTransactionID: first, createdAt: date)
+    }
+
+    /// All transaction IDs of a population have at most 17 digits, so that app transaction IDs have 18.
+    private static let firstTransactionIDs: ClosedRange<Int64> = 1...50_000_000_000_000_000
+
+    /// The answer to `PUT /customers`: the formula of the transaction IDs.
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("bundle_id", app.bundleID)
+            json.member("environment", app.endpoint.rawValue)
+            json.member("count", count)
+            json.member("first_transaction_id", String(firstTransactionID))
+            json.member("stride", Self.stride)
+        }
+        return json.bytes
+    }
+
+    /// Returns true if some transaction ID names a customer of both.
+    func overlaps(_ other: Population) -> Bool {
+        let (end, otherEnd) = (
+            firstTransactionID + count * Self.stride, other.firstTransactionID + other.count * Self.stride
+        )
+        return app == other.app && firstTransactionID < otherEnd && other.firstTransactionID < end
+    }
+
+    /// Returns true if the other one has the same customers, perhaps since another time.
+    func isSame(as other: Population) -> Bool {
+        app == other.app && count == other.count && firstTransactionID == other.firstTransactionID
+    }
+}

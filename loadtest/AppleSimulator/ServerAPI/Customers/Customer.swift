@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+internal import Receipts
+
+/// One app on one of the two servers.
+struct AppInStore: Hashable, Sendable {
+    let bundleID: String
+    let endpoint: Endpoint
+}
+
+/// One customer of an app, as the evidence shows.
+struct Customer: Hashable, Sendable {
+    private(set) var app: AppInStore
+    let appTransactionID: String
+    /// The contents of the newest receipt, and purchases that only other evidence shows.
+    private(set) var contents: ReceiptContents
+    /// The creation date of the newest app receipt; nil without one.
+    private var receiptDate: UTCDate?
+    /// The transaction IDs of purchases that no app receipt shows.
+    private var signedLater: Set<String> = []
+    /// False if all evidence is of the time before app receipts (iOS 6).
+    private(set) var hasAppTransaction: Bool
+    var changes = CustomerChanges()
+
+    /// Creates a customer with the contents of an app receipt.
+    init(app: AppInStore, receipt: ReceiptContents) {
+        self.app = app
+        contents = receipt
+        appTransactionID = CustomerIDs.appTransactionID(of: receipt)
+        hasAppTransaction = true
+        receiptDate = receipt.creationDate
+    }
+
+    /// Creates a customer from evidence that is no app receipt.
+    /// - Parameter contents: what an app receipt would have.
+    init(
+        app: AppInStore, contents: ReceiptContents, appTransactionID: String? = nil, hasAppTransaction: Bool = true
+    ) {
+        self.app = app
+        self.contents = contents
+        self.appTransactionID = appTransactionID ?? CustomerIDs.appTransactionID(of: contents)
+        self.hasAppTransaction = hasAppTransaction
+        signedLater = Set(contents.purchases.map(\.transactionID))
+    }
+
+    func withPurchases(_ isIncluded: (PurchaseContents) -> Bool) -> Customer {
+        var customer = self
+        customer.contents.purchases.removeAll { !isIncluded($0) }
+        return customer
+    }
+
+    func moved(to app: AppInStore) -> Customer {
+        var customer = self
+        customer.app = app
+        return customer
+    }
+
+    /// Returns the customer's purchases and subscriptions as Apple knows them.
+    func account(_ call: CallContext) -> Account {
+        Account(contents, changes: changes, stories: call.scenario.stories, start: call.start, now: UTCDate(call.now))
+    }
+}
+
+extension Customer {
+    /// Adds an app receipt. Of receipts of one date, the last one counts.
+    mutating func add(_ receipt: ReceiptContents) {
+        hasAppTransaction = true
+        defer { contents.creationDate = max(contents.creationDate, receipt.creationDate) }
+        guard receiptDate.map({ receipt.creationDate >= $0 }) ?? true else { return addPurchases(ofOlder: receipt) }
+        let (known, isReplaced) = (contents, receiptDate == receipt.creationDate)
+        let present = Set(receipt.purchases.map(\.transactionID))
+        let others = known.purchases.filter { !present.contains($0.transactionID) }
+        let signed = others.filter { signedLater.contains($0.transactionID) }
+        contents = receipt
+        contents.creationDate = known.creationDate
+        contents.purchases += isReplaced ? signed : others
+        receiptDate = receipt.creationDate
+        guard !isReplaced else { return }
+        // A receipt has no consumable that the app finished.
+        changes.finished.formUnion(
+            others.filter { $0.productType == .consumable && !signed.contains($0) }.map(\.transactionID))
+    }
+
+    /// Adds the purchases that a newer receipt does not have: its consumables were finished in between.
+    private mutating func addPurchases(ofOlder receipt: ReceiptContents) {
+        let present = Set(contents.purchases.map(\.transactionID))
+        let missing = receipt.purchases.filter { !present.contains($0.transactionID) }
+        contents.purchases += missing
+        changes.finished.formUnion(missing.filter { $0.productType == .consumable }.map(\.transactionID))
+    }
+
+    /// Adds a purchase from other evidence than an app receipt.
+    /// - Parameter date: the time of signing; nil for a transaction receipt, which has none. Of several, the last one
+    ///   counts, unless an app receipt shows the purchase.
+    mutating func add(_ purchase: PurchaseContents, signedAt date: UTCDate?) {
+        let known = contents.purchases.firstIndex { $0.transactionID == purchase.transactionID }
+        if let known {
+            let isNewest = date.map { $0 >= contents.creationDate } ?? signedLater.contains(purchase.transactionID)
+            if isNewest { contents.purchases[known] = purchase }
+        } else {
+            contents.purchases.append(purchase)
+            signedLater.insert(purchase.transactionID)
+        }
+        if let date { contents.creationDate = max(contents.creationDate, date) }
+    }
+}

@@ -1,0 +1,18 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+
+/// The effects of the Server API's writes on a customer, and of evidence that is no receipt.
+struct CustomerChanges: Hashable, Sendable {
+    /// UUIDs by original transaction ID.
+    var appAccountTokens: [String: String] = [:]
+    /// Seconds added to periods, by transaction ID.
+    var extensions: [String: Int64] = [:]
+    /// The dates of the extensions, by original transaction ID.
+    var extensionDates: [String: [UTCDate]] = [:]
+    /// The transaction IDs of finished consumables.
+    var finished: Set<String> = []
+    /// The original transaction IDs of purchases by another family member.
+    var familyShared: Set<String> = []
+}

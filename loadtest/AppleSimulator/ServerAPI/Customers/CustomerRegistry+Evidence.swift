@@ -1,0 +1,135 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+internal import Receipts
+internal import SignedPayloads
+
+extension CustomerRegistry {
+    /// Registers a genuine receipt. Returns the account for its answer, and true if the customer is kept.
+    ///
+    /// An older receipt is answered with what newer evidence shows, and a transaction receipt with its own chain only.
+    func register(
+        _ receipt: GenuineReceipt, at endpoint: Endpoint, _ call: CallContext
+    ) -> (account: Account, isKept: Bool) {
+        let app = AppInStore(bundleID: receipt.contents.bundleID, endpoint: endpoint)
+        let isTransactionReceipt = receipt.transaction != nil
+        let new =
+            isTransactionReceipt
+            ? Customer(app: app, contents: receipt.contents, hasAppTransaction: false)
+            : Customer(app: app, receipt: receipt.contents)
+        let ids = receipt.contents.ids
+        let customer = register(ids.isEmpty ? [new.appTransactionID] : ids, of: app) { known in
+            if isTransactionReceipt {
+                for purchase in receipt.contents.purchases { known.add(purchase, signedAt: nil) }
+            } else {
+                known.add(receipt.contents)
+            }
+        } make: {
+            new
+        }
+        guard let customer else { return (new.account(call), false) }
+        let told = isTransactionReceipt ? customer.limited(toChainsOf: receipt.contents) : customer
+        let account = told.account(call)
+        name(account, of: customer)
+        return (account, true)
+    }
+
+    /// Registers a signed transaction. Returns false beyond the limit of accounts.
+    func register(_ transaction: VerifiedTransaction, _ call: CallContext) -> Bool {
+        let app = AppInStore(bundleID: transaction.bundleID, endpoint: Endpoint(transaction.environment))
+        let (purchase, date) = (PurchaseContents(transaction), UTCDate(transaction.signedDate))
+        var contents = ReceiptContents(bundleID: app.bundleID, of: app.endpoint, createdAt: date)
+        contents.purchases = [purchase]
+        let ids = [transaction.transactionID, transaction.originalTransactionID, transaction.appTransactionID]
+        return keep(ids.compactMap(\.self), of: app, call) { known in
+            known.add(purchase, signedAt: date)
+            known.changes.add(transaction)
+        } make: {
+            var new = Customer(app: app, contents: contents, appTransactionID: transaction.appTransactionID)
+            new.changes.add(transaction)
+            return new
+        }
+    }
+
+    /// Registers a signed app transaction: a customer without purchases, unless others are known. Returns false beyond
+    /// the limit of accounts.
+    func register(_ transaction: VerifiedAppTransaction, _ call: CallContext) -> Bool {
+        let app = AppInStore(bundleID: transaction.bundleID, endpoint: Endpoint(transaction.environment))
+        var contents = ReceiptContents(
+            bundleID: app.bundleID, of: app.endpoint, createdAt: UTCDate(transaction.receiptCreationDate))
+        contents.adamID = transaction.appAppleID ?? 0
+        contents.originalApplicationVersion = transaction.originalApplicationVersion ?? "1.0"
+        contents.originalPurchaseDate =
+            transaction.originalPurchaseDate.map(UTCDate.init) ?? contents.originalPurchaseDate
+        let new = Customer(app: app, contents: contents, appTransactionID: transaction.appTransactionID)
+        return keep([new.appTransactionID], of: app, call, add: { _ in }, make: { new })
+    }
+
+    private func keep(
+        _ ids: [String], of app: AppInStore, _ call: CallContext, add: (inout Customer) -> Void, make: () -> Customer
+    ) -> Bool {
+        guard let customer = register(ids, of: app, add: add, make: make) else { return false }
+        name(customer.account(call), of: customer)
+        return true
+    }
+}
+
+extension Endpoint {
+    fileprivate init(_ environment: Environment?) {
+        self = environment == .production ? .production : .sandbox
+    }
+}
+
+extension ReceiptContents {
+    fileprivate init(bundleID: String, of endpoint: Endpoint, createdAt date: UTCDate) {
+        self.init(bundleID: bundleID, creationDate: date)
+        receiptType = endpoint == .production ? "Production" : "ProductionSandbox"
+    }
+}
+
+extension ReceiptContents {
+    /// The transaction IDs and original transaction IDs of all purchases, without those that are missing.
+    fileprivate var ids: [String] {
+        purchases.flatMap { [$0.originalTransactionID, $0.transactionID] }.filter { !$0.isEmpty }
+    }
+}
+
+extension Customer {
+    /// Returns the customer with the purchases of the chains that a receipt shows.
+    fileprivate func limited(toChainsOf receipt: ReceiptContents) -> Customer {
+        let originals = Set(receipt.purchases.map(\.originalTransactionID))
+        return withPurchases { originals.contains($0.originalTransactionID) }
+    }
+}
+
+extension CustomerChanges {
+    fileprivate mutating func add(_ transaction: VerifiedTransaction) {
+        if let token = transaction.appAccountToken { appAccountTokens[transaction.originalTransactionID] = token }
+        if transaction.inAppOwnershipType == "FAMILY_SHARED" { familyShared.insert(transaction.originalTransactionID) }
+    }
+}
+
+extension PurchaseContents {
+    fileprivate init(_ transaction: VerifiedTransaction) {
+        self.init(
+            productID: transaction.productID, transactionID: transaction.transactionID,
+            purchaseDate: transaction.purchaseDate.map(UTCDate.init) ?? UTCDate(transaction.signedDate))
+        quantity = transaction.quantity ?? 1
+        originalTransactionID = transaction.originalTransactionID
+        originalPurchaseDate = transaction.originalPurchaseDate.map(UTCDate.init) ?? purchaseDate
+        expiresDate = transaction.expiresDate.map(UTCDate.init)
+        cancellationDate = transaction.revocationDate.map(UTCDate.init)
+        cancellationReason = transaction.revocationReason.flatMap(CancellationReason.init(rawValue:))
+        webOrderLineItemID = transaction.webOrderLineItemID.flatMap { Int64($0) } ?? 0
+        isTrialPeriod = transaction.offerDiscountType == "FREE_TRIAL"
+        isInIntroOfferPeriod = transaction.offerType == 1 && isTrialPeriod != true
+        promotionalOfferID = transaction.offerType == 2 ? transaction.offerIdentifier : nil
+        productType = Self.types[transaction.type ?? ""]
+    }
+
+    private static let types: [String: ProductType] = [
+        "Auto-Renewable Subscription": .autoRenewableSubscription, "Non-Consumable": .nonConsumable,
+        "Consumable": .consumable, "Non-Renewing Subscription": .nonRenewingSubscription,
+    ]
+}

@@ -1,0 +1,190 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+internal import Receipts
+internal import Synchronization
+
+/// The customers that evidence named, and populations of customers.
+final class CustomerRegistry: Sendable {
+    /// A customer, and the place where it is kept: nil for one of a population beyond the limit of accounts, which cannot
+    /// be changed.
+    struct Found: Sendable {
+        var customer: Customer
+        let place: Int?
+    }
+
+    private struct Kept: Sendable {
+        var customer: Customer
+        var log = TransactionLog()
+    }
+
+    private struct State: Sendable {
+        var kept: [Kept] = []
+        /// Places by the IDs in evidence, and by app transaction ID.
+        var places: [AppInStore: [String: Int]] = [:]
+        /// Places by the IDs of the transactions in accounts, those that stories add included. Evidence does not find its
+        /// customer by them: a story's ID may be that of another customer's purchase.
+        var told: [AppInStore: [String: Int]] = [:]
+        var populations: [Population] = []
+        var massExtensions: [MassExtension] = []
+        /// The number of changes to customers that were known before.
+        var changes = 0
+    }
+
+    private let state = Mutex(State())
+    private let limits: SimulatorLimits
+
+    init(limits: SimulatorLimits) {
+        self.limits = limits
+    }
+
+    /// The number of changes to customers that were known before: while it is the same, so are their accounts.
+    var changes: Int { state.withLock { $0.changes } }
+
+    /// The number of customers that are kept.
+    var count: Int { state.withLock { $0.kept.count } }
+}
+
+extension CustomerRegistry {
+    /// Returns the customer with a transaction ID, an original transaction ID or an app transaction ID.
+    func customer(withID id: String, of app: AppInStore, _ call: CallContext) -> Found? {
+        if let kept = state.withLock({ Self.kept(id, app, $0) }) { return kept }
+        guard let number = Int64(id) else { return nil }
+        let (populations, rules) = state.withLock { ($0.populations, $0.massExtensions) }
+        for population in populations where population.app == app {
+            guard let index = population.customer(withID: number) else { continue }
+            var customer = population.customer(number: index)
+            for rule in rules where rule.app == app { customer.extend(rule, call) }
+            return keep(customer)
+        }
+        return nil
+    }
+
+    private static func kept(_ id: String, _ app: AppInStore, _ state: State) -> Found? {
+        (state.places[app]?[id] ?? state.told[app]?[id])
+            .map { Found(customer: state.kept[$0].customer, place: $0) }
+    }
+
+    /// Keeps a customer under its app transaction ID, unless it is kept already or the limit is reached.
+    private func keep(_ customer: Customer) -> Found {
+        state.withLock { state in
+            if let kept = Self.kept(customer.appTransactionID, customer.app, state) { return kept }
+            guard state.kept.count < limits.maximumAccounts else { return Found(customer: customer, place: nil) }
+            state.kept.append(Kept(customer: customer))
+            state.places[customer.app, default: [:]][customer.appTransactionID] = state.kept.count - 1
+            return Found(customer: customer, place: state.kept.count - 1)
+        }
+    }
+
+    /// Changes a customer. Returns false if it is not kept.
+    func change(_ found: Found, _ body: (inout CustomerChanges) -> Void) -> Bool {
+        guard let place = found.place else { return false }
+        state.withLock { state in
+            body(&state.kept[place].customer.changes)
+            state.changes += 1
+        }
+        return true
+    }
+
+    /// Notes the claims of all transactions of a customer, oldest first, and returns the order of their changes. Each
+    /// transaction can be found by its ID from then on.
+    func log(_ found: Found, _ transactions: [(id: String, claims: Fingerprint)]) -> TransactionLog {
+        guard let place = found.place else {
+            var log = TransactionLog()
+            log.note(transactions)
+            return log
+        }
+        return state.withLock { state in
+            state.kept[place].log.note(transactions)
+            Self.name(transactions.map(\.id), place, in: &state.told[found.customer.app, default: [:]])
+            return state.kept[place].log
+        }
+    }
+
+    /// Adds IDs of a kept customer; IDs that name another customer stay.
+    private static func name(_ ids: [String], _ place: Int, in places: inout [String: Int]) {
+        for id in ids where places[id] == nil { places[id] = place }
+    }
+}
+
+extension CustomerRegistry {
+    /// Adds a customer, or evidence of a known one. Returns nil for a new one beyond the limit of accounts.
+    ///
+    /// - Parameters:
+    ///   - ids: the names of the customer in the evidence.
+    ///   - add: changes a known customer.
+    ///   - make: makes a new one.
+    func register(
+        _ ids: [String], of app: AppInStore, add: (inout Customer) -> Void, make: () -> Customer
+    ) -> Customer? {
+        state.withLock { state in
+            if let place = ids.firstPlace(in: state.places[app]) {
+                let before = state.kept[place].customer
+                add(&state.kept[place].customer)
+                let customer = state.kept[place].customer
+                if customer != before { state.changes += 1 }
+                Self.name(ids, place, in: &state.places[app, default: [:]])
+                return customer
+            }
+            guard state.kept.count < limits.maximumAccounts else { return nil }
+            let customer = make()
+            state.kept.append(Kept(customer: customer))
+            let place = state.kept.count - 1
+            Self.name(ids + [customer.appTransactionID], place, in: &state.places[app, default: [:]])
+            return customer
+        }
+    }
+
+    /// Adds a population. One with the same customers stays as it is.
+    func add(_ population: Population) throws(ControlError) {
+        try state.withLock { state throws(ControlError) in
+            guard !state.populations.contains(where: population.isSame) else { return }
+            guard !state.populations.contains(where: population.overlaps) else { throw .overlapping }
+            guard state.populations.count < limits.maximumPopulations else {
+                throw .tooManyPopulations(maximum: limits.maximumPopulations)
+            }
+            state.populations.append(population)
+        }
+    }
+
+    /// Lets a kept customer be found by the transactions of its account, those of its story included.
+    func name(_ account: Account, of customer: Customer) {
+        let ids = account.history.map(\.purchase.transactionID)
+        state.withLock { state in
+            guard let place = state.places[customer.app]?[customer.appTransactionID] else { return }
+            Self.name(ids, place, in: &state.told[customer.app, default: [:]])
+        }
+    }
+}
+
+extension CustomerRegistry {
+    /// Extends the running subscriptions of a product, of known customers at once and of populations when they are asked
+    /// about. Returns the numbers of known customers whose subscription was and was not extended; nil at the limit.
+    func extend(_ rule: MassExtension, _ call: CallContext) -> (succeeded: Int, failed: Int)? {
+        state.withLock { state in
+            guard state.massExtensions.count < limits.maximumMassExtensions else { return nil }
+            state.massExtensions.append(rule)
+            state.changes += 1
+            var (succeeded, failed) = (0, 0)
+            for place in state.kept.indices where state.kept[place].customer.app == rule.app {
+                switch state.kept[place].customer.extend(rule, call) {
+                case true?: succeeded += 1
+                case false?: failed += 1
+                case nil: break
+                }
+            }
+            return (succeeded, failed)
+        }
+    }
+}
+
+extension [String] {
+    /// Returns the place of the first ID that has one.
+    fileprivate func firstPlace(in places: [String: Int]?) -> Int? {
+        for id in self {
+            if let place = places?[id] { return place }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,75 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+
+/// Customers whose purchases follow from their numbers, so that clients know transaction IDs without sending anything.
+///
+/// Customer n has the original transaction ID `firstTransactionID + 1,000,000 × n`. It is a monthly subscription of
+/// 1 + n mod 6 periods, whose transaction IDs are the original plus 0, 1 and so on.
+struct Population: Hashable, Sendable {
+    let app: AppInStore
+    let count: Int64
+    let firstTransactionID: Int64
+    let createdAt: UTCDate
+
+    /// Stories add multiples of 10,000 to the last transaction ID; twelve of them must fit.
+    static let stride: Int64 = 1_000_000
+    /// The default of the first transaction ID: 16 digits, beginning with 2 as in the sandbox.
+    static let defaultFirstTransactionID: Int64 = 2_000_001_000_000_000
+
+    /// Returns the number of the customer with a transaction ID or an app transaction ID.
+    func customer(withID id: Int64) -> Int64? {
+        let transaction = CustomerIDs.originalTransactionID(ofAppTransactionID: id) ?? id
+        let offset = transaction - firstTransactionID
+        guard offset >= 0, offset / Self.stride < count else { return nil }
+        return offset / Self.stride
+    }
+
+    /// Returns a customer without changes.
+    func customer(number: Int64) -> Customer {
+        var contents = ReceiptContents(bundleID: app.bundleID, creationDate: createdAt)
+        let isProduction = app.endpoint == .production
+        contents.receiptType = isProduction ? "Production" : "ProductionSandbox"
+        contents.adamID = isProduction ? CustomerIDs.appAppleID(of: app.bundleID) : 0
+        contents.purchases = subscription(number) + items(number)
+        return Customer(app: app, receipt: contents)
+    }
+
+    /// Returns periods of 30 days. The last one began a day ago or more; each fifth customer's ended eleven days ago or more.
+    private func subscription(_ number: Int64) -> [PurchaseContents] {
+        let (original, periods) = (firstTransactionID + number * Self.stride, 1 + number % 6)
+        let elapsedDays = 1 + number * 7 % 28 + (number % 5 == 4 ? 40 : 0)
+        let first = createdAt.advanced(byDays: -elapsedDays - (periods - 1) * 30)
+        return (0..<periods).map { index in
+            let start = first.advanced(byDays: index * 30)
+            var period = PurchaseContents(
+                productID: app.bundleID + ".premium.monthly", transactionID: String(original + index),
+                purchaseDate: start)
+            (period.originalTransactionID, period.originalPurchaseDate) = (String(original), first)
+            period.expiresDate = start.advanced(byDays: 30)
+            period.webOrderLineItemID = original + 900 + index
+            period.isTrialPeriod = index == 0 && number % 3 == 0
+            return period
+        }
+    }
+
+    /// Returns a consumable for each second customer, and a non-consumable for each fourth.
+    private func items(_ number: Int64) -> [PurchaseContents] {
+        let original = firstTransactionID + number * Self.stride
+        let bought = createdAt.advanced(byDays: -1 - number % 300)
+        let coins = PurchaseContents(
+            productID: app.bundleID + ".coins.500", transactionID: String(original + 500), purchaseDate: bought)
+        let lifetime = PurchaseContents(
+            productID: app.bundleID + ".lifetime", transactionID: String(original + 501), purchaseDate: bought)
+        return (number % 2 == 0 ? [coins.of(.consumable)] : []) + (number % 4 == 1 ? [lifetime.of(.nonConsumable)] : [])
+    }
+}
+
+extension PurchaseContents {
+    fileprivate func of(_ type: ProductType) -> PurchaseContents {
+        var purchase = self
+        purchase.productType = type
+        return purchase
+    }
+}

@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+internal import ReceiptForge
+
+extension ServerAPI {
+    /// Version 1 leaves out finished consumables, as `latest_receipt_info` does.
+    func history(_ call: APICall) throws(APIError) -> APIAnswer {
+        let filter = try HistoryFilter(call.query)
+        let view = try customer(call)
+        let isFirstVersion = call.route.operation == .transactionHistoryV1
+        let admitted = view.transactions.filter { item in
+            filter.admits(item.transaction) && !(isFirstVersion && item.transaction.isFinished)
+        }
+        let page = RevisionPage(
+            admitted.map { ($0, view.log.number(of: $0.id)) }, after: try revision(call, of: view),
+            last: view.log.last, isDescending: filter.isDescending)
+        return .json { json in
+            json.member("revision", page.revision.text(of: view.customer))
+            json.app(of: view, call)
+            json.member("hasMore", page.hasMore)
+            json.strings("signedTransactions", page.elements.map { jws($0, of: view, call) })
+        }
+    }
+
+    private func revision(_ call: APICall, of view: CustomerView) throws(APIError) -> Revision {
+        guard let text = call.query.first("revision") else { return Revision() }
+        return try Revision(text, of: view.customer)
+    }
+
+    /// Returns refunded transactions in the order of their refunds, 20 a page. The revision counts them.
+    func refunds(_ call: APICall) throws(APIError) -> APIAnswer {
+        let view = try customer(call)
+        let refunded = view.transactions.filter { $0.transaction.purchase.cancellationReason != nil }
+            .sorted { (Self.refundDate($0), $0.id) < (Self.refundDate($1), $1.id) }
+        let page = RevisionPage(
+            refunded.enumerated().map { ($0.element, Int64($0.offset) + 1) }, after: try revision(call, of: view),
+            last: Int64(refunded.count), isDescending: false)
+        return .json { json in
+            json.member("hasMore", page.hasMore)
+            json.member("revision", page.revision.text(of: view.customer))
+            json.strings("signedTransactions", page.elements.map { jws($0, of: view, call) })
+        }
+    }
+
+    private static func refundDate(_ item: ClaimedTransaction) -> UTCDate {
+        item.transaction.purchase.cancellationDate ?? item.transaction.purchase.purchaseDate
+    }
+}

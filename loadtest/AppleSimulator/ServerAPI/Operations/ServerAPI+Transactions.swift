@@ -1,0 +1,75 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+internal import ReceiptForge
+internal import Receipts
+
+extension ServerAPI {
+    func transactionInfo(_ call: APICall) throws(APIError) -> APIAnswer {
+        let (view, transaction) = try transaction(call)
+        return .json { $0.member("signedTransactionInfo", jws(transaction, of: view, call)) }
+    }
+
+    func appTransactionInfo(_ call: APICall) throws(APIError) -> APIAnswer {
+        let customer = try customer(call).customer
+        guard customer.hasAppTransaction else { throw .appTransactionNotFound }
+        let contents = AppTransactionContents(customer.misplaced(by: call.fault))
+        let jws = signer.jws(contents, dating: \.receiptCreationDate, call.context, call.fault)
+        return .json { $0.member("signedAppTransactionInfo", jws) }
+    }
+
+    /// Looks up an order, which has one transaction here. Only production has orders.
+    func lookup(_ call: APICall) throws(APIError) -> APIAnswer {
+        guard call.app.endpoint == .production, let id = CustomerIDs.transactionID(ofOrder: call.id),
+            let view = view(ofCustomerWithID: id, call),
+            let transaction = view.transactions.first(where: { $0.id == id })
+        else {
+            return .json { json in
+                json.member("status", 1)
+                json.strings("signedTransactions", [])
+            }
+        }
+        return .json { json in
+            json.member("status", 0)
+            json.strings("signedTransactions", [jws(transaction, of: view, call)])
+        }
+    }
+
+    func statuses(_ call: APICall) throws(APIError) -> APIAnswer {
+        let wanted = try call.query.all("status").map { text throws(APIError) in
+            guard let status = Int(text).flatMap(SubscriptionStatus.init) else { throw .invalidStatus }
+            return status
+        }
+        let view = try customer(call)
+        let subscriptions = view.account.subscriptions.filter {
+            wanted.isEmpty || wanted.contains($0.status(at: call.now))
+        }
+        let groups = Dictionary(grouping: subscriptions) { $0.newest.subscriptionGroup ?? "" }
+        return .json { json in
+            json.app(of: view, call)
+            json.array("data") { list in
+                for (group, members) in groups.sorted(by: { $0.key < $1.key }) {
+                    list.object { json in
+                        json.member("subscriptionGroupIdentifier", group)
+                        json.array("lastTransactions") { list in
+                            for subscription in members { list.object { write(subscription, of: view, call, &$0) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func write(
+        _ subscription: Subscription, of view: CustomerView, _ call: APICall, _ json: inout JSONWriter
+    ) {
+        let newest = subscription.newest.purchase
+        let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
+        json.member("originalTransactionId", newest.originalTransactionID)
+        json.member("status", subscription.status(at: call.now).rawValue)
+        json.member("signedRenewalInfo", signer.jws(info, dating: \.signedDate, call.context, call.fault))
+        guard let transaction = view.transaction(newest.transactionID) else { return }
+        json.member("signedTransactionInfo", jws(transaction, of: view, call))
+    }
+}

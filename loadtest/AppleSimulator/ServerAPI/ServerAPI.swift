@@ -1,0 +1,136 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+internal import ReceiptForge
+internal import Receipts
+internal import Synchronization
+
+/// The App Store Server API without the network.
+final class ServerAPI: Sendable {
+    let customers: CustomerRegistry
+    let signer: ContentsSigner
+    let limits: SimulatorLimits
+    let notifications: Mutex<TestNotifications>
+    let massRequests = Mutex<[MassRequest.Name: MassRequest]>([:])
+    private let keys: [String: ServerAPIKey]
+    private let quotas: Mutex<HourlyQuotas>
+
+    init(pki: TransactionPKI, keys: [ServerAPIKey], customers: CustomerRegistry, limits: SimulatorLimits) {
+        self.customers = customers
+        self.limits = limits
+        self.keys = Dictionary(keys.map { ($0.key.keyID, $0) }) { first, _ in first }
+        signer = ContentsSigner(pki: pki, maximumBytes: limits.maximumSignedBytes)
+        quotas = Mutex(HourlyQuotas(maximumQuotas: limits.maximumQuotas))
+        notifications = Mutex(TestNotifications(maximumCount: limits.maximumTestNotifications))
+    }
+
+    var quotaCounts: [ServerAPIStats.Quota] { quotas.withLock { $0.counts } }
+
+    func resetQuotas() {
+        quotas.withLock { $0 = HourlyQuotas(maximumQuotas: limits.maximumQuotas) }
+    }
+}
+
+/// A call that was admitted or refused before its operation begins.
+enum APIAdmission: Sendable {
+    case admitted(APICall)
+    case refused(APIOperation?, APIAnswer)
+
+    var operation: APIOperation? {
+        switch self {
+        case .admitted(let call): call.route.operation
+        case .refused(let operation, _): operation
+        }
+    }
+}
+
+/// A call with a valid token, within its limit.
+struct APICall: Sendable {
+    let route: APIRoute
+    let app: AppInStore
+    let request: APIRequest
+    let context: CallContext
+    /// Changes the answer if it is a fault of this answer's kind.
+    var fault: ServerFault?
+
+    var query: APIQuery { request.query }
+    var now: UTCDate { UTCDate(context.now) }
+
+    /// The value of the path, or the first of two.
+    var id: String { route.values.first ?? "" }
+}
+
+extension ServerAPI {
+    /// Checks the path, the token and the hourly limit, and counts the call.
+    func admit(_ request: APIRequest, _ context: CallContext) -> APIAdmission {
+        let route: APIRoute
+        do throws(APIRoute.Problem) {
+            route = try APIRoute(request.method, request.path)
+        } catch {
+            return .refused(nil, .page(error == .wrongMethod ? 405 : 404))
+        }
+        let token = BearerToken(
+            request.headers, keys: keys, maximumBytes: limits.maximumTokenBytes, now: context.serverNow)
+        guard let token, !context.refuses(token.bundleID) else { return .refused(route.operation, .unauthenticated) }
+        let app = AppInStore(bundleID: token.bundleID, endpoint: context.endpoint)
+        let quota = HourlyQuotas.Name(app: app, operation: route.operation)
+        let share = context.scenario.serverAPILimitShare
+        if let next = quotas.withLock({ $0.count(quota, share: share, at: context.now) }) {
+            var error = APIError.rateLimitExceeded
+            // By the servers' clock.
+            error.retryAfter = next.advanced(by: .seconds(context.scenario.clockSkewSeconds)).millisecondsSince1970
+            return .refused(route.operation, .error(error))
+        }
+        return .admitted(APICall(route: route, app: app, request: request, context: context))
+    }
+
+    func answer(to call: APICall) -> APIAnswer {
+        do throws(APIError) {
+            try Self.fail(call)
+            if call.context.scenario.unknownApps.contains(call.app.bundleID) { throw .appNotFound }
+            return try perform(call)
+        } catch {
+            return .error(error)
+        }
+    }
+
+    /// Throws the error of the scenario, if it is one.
+    private static func fail(_ call: APICall) throws(APIError) {
+        switch call.fault {
+        case .serverAPIError(let code): throw APIError(code: code)
+        case .throttled(let delay):
+            var error = APIError.rateLimitExceeded
+            error.retryAfter = call.context.serverNow.advanced(by: delay).millisecondsSince1970
+            throw error
+        default: break
+        }
+    }
+
+    private func perform(_ call: APICall) throws(APIError) -> APIAnswer {
+        switch call.route.operation {
+        case .transactionInfo: try transactionInfo(call)
+        case .transactionHistory, .transactionHistoryV1: try history(call)
+        case .subscriptionStatuses: try statuses(call)
+        case .appTransactionInfo: try appTransactionInfo(call)
+        case .orderLookup: try lookup(call)
+        case .refundHistory: try refunds(call)
+        case .notificationHistory: try notificationHistory(call)
+        case .testNotification: testNotification(call)
+        case .testNotificationStatus: try testNotificationStatus(call)
+        case .extendRenewalDate: try extendRenewalDate(call)
+        case .massExtendRenewalDates: try massExtend(call)
+        case .massExtensionStatus: try massExtensionStatus(call)
+        case .consumptionInformation: try consumption(call)
+        case .setAppAccountToken: try setAppAccountToken(call)
+        case .finishTransaction: try finish(call)
+        }
+    }
+}
+
+extension CallContext {
+    /// Returns true for an app that was never released: production has no such app, and says so with 401.
+    fileprivate func refuses(_ bundleID: String) -> Bool {
+        endpoint == .production && scenario.unreleasedApps.contains(bundleID)
+    }
+}

@@ -1,0 +1,64 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppleSimulator
+internal import ReceiptForge
+
+extension Bench {
+    /// Measures the processor time of a gateway for a call of the App Store Server API: its token, the exchange, the
+    /// verification of what is signed in the answer (three items on average), and its half of the client's request and of
+    /// the stored result. Each customer is looked up once, by a transaction ID.
+    func measureServerAPI() async throws {
+        var costs = Rates(), calls = Rates()
+        for _ in 0..<plan.runs {
+            try await RunningFleet.start(FleetShape(hasServerAPI: true), gatewayPath: gatewayPath).whileRunning {
+                fleet in
+                let source = try customerTraffic(key: await fleet.key ?? "")
+                _ = try await ask(Self.warmupCustomers, source, fleet)
+                let (cpu, before) = (await cpuSeconds(fleet), await fleet.questions)
+                let answered = try await ask(Self.measuredCustomers, source, fleet, before: Self.warmupCustomers)
+                let count = Double(max(1, await fleet.questions - before))
+                costs.append(1e6 * (await cpuSeconds(fleet) - cpu) / count)
+                calls.append(count / Double(max(1, answered)))
+            }
+        }
+        report.add("CPU of a gateway for a call of the App Store Server API", costs.median, "us", .atMost(300))
+        report.add("calls of the App Store Server API for a new customer", calls.median, "")
+    }
+
+    private static let warmupCustomers = 100
+    /// Both together stay within the share of the budget that is for transaction IDs, without waiting for more.
+    private static let measuredCustomers = 400
+
+    private func cpuSeconds(_ fleet: RunningFleet) async -> Double {
+        await fleet.servers.map(\.processes.cpuSeconds).reduce(0, +)
+    }
+
+    private func customerTraffic(key: String) throws -> TrafficSource {
+        let form = RequestForm(
+            target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil,
+            fields: [HeaderField(name: "Authorization", value: "Bearer \(key)")],
+            content: .transactionID(ofApp: SimulatedCustomers.bundleID))
+        // Some more: a later load leaves out a few.
+        let count = (Self.warmupCustomers + Self.measuredCustomers) * 11 / 10
+        let customers = SimulatedCustomers(count, at: .now)
+        let pool = (0..<count).map { PooledRequest(customers.transactionID($0), form) }
+        return traffic(ReceiptPools(repeated: pool, fresh: pool), .only(.fresh))
+    }
+
+    /// The connections of the load: a gateway that is woken for each step of a single call uses twice the time.
+    private static let connections = 16
+
+    /// Looks up so many customers; nearly all must be answered by Apple. Returns their number.
+    private func ask(_ count: Int, _ source: TrafficSource, _ fleet: RunningFleet, before: Int = 0) async throws -> Int
+    {
+        var load = try closedPlan(for: await fleet.clientPort, seconds: 600)
+        (load.connections, load.maximumRequests) = (Self.connections, count)
+        let counts = try await drive(load, source, before: before).counts
+        guard counts[.upstream] * 20 >= counts.intended * 19 else {
+            let share = Double(counts[.upstream]) / Double(counts.intended)
+            throw BenchError.otherwiseAnswered("the gateway", wanted: Outcome.upstream.rawValue, share: share)
+        }
+        return counts.answered
+    }
+}

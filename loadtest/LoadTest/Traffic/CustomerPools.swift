@@ -1,0 +1,58 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppleSimulator
+internal import FoundationEssentials
+internal import NIOCore
+internal import ReceiptForge
+
+/// Requests about the customers of a simulated Apple: with a signed transaction, and with a transaction ID alone.
+struct CustomerPools: Sendable {
+    private let signed: [ByteBuffer]
+    private let known: [ByteBuffer]
+    private let unknown: RequestForm
+    private let popularity: KeyPopularity
+
+    /// - Parameters:
+    ///   - pki: signs the transactions.
+    ///   - form: makes the form of requests with this content.
+    init(
+        _ customers: SimulatedCustomers, _ pki: TransactionPKI, zipf: Double,
+        _ form: (RequestForm.Content) -> RequestForm
+    ) {
+        let (bySignature, byID) = (form(.signedTransaction), form(.transactionID(ofApp: SimulatedCustomers.bundleID)))
+        signed = (0..<customers.count).map { bySignature.request(customers.signedTransaction($0, by: pki)) }
+        known = (0..<customers.count).map { byID.request(customers.transactionID($0)) }
+        unknown = byID
+        popularity = KeyPopularity(keys: customers.count, exponent: zipf)
+    }
+
+    func next(_ kind: RequestKind, using generator: inout SplitMix64) -> ByteBuffer {
+        guard kind != .unknownID else { return unknown.request(Self.unknownID(using: &generator)) }
+        let customer = popularity.key(at: generator.fraction())
+        return kind == .signed ? signed[customer] : known[customer]
+    }
+
+    /// Returns 16 digits; those of customers begin with a 2.
+    private static func unknownID(using generator: inout SplitMix64) -> String {
+        String(9_000_000_000_000_000 + generator.next() % 1_000_000_000_000_000)
+    }
+}
+
+extension TransactionPKI {
+    /// The authority of fleets in this process. No two copies of one seed have the same root, and gateways trust its bytes.
+    static let ofFleets = TransactionPKI(seed: CorpusCommand.defaultSeed)
+
+    /// The authority of a folder that `corpus` wrote; without a folder, that of fleets.
+    init(corpus folder: String?) throws(CorpusAuthorityError) {
+        guard let folder else {
+            self = .ofFleets
+            return
+        }
+        try self.init(corpusDirectory: folder)
+    }
+}
+
+extension UTCDate {
+    static var now: UTCDate { UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970)) }
+}
