@@ -124,11 +124,8 @@ extension Assessment {
         }
     }
 
-    /// Returns an alias that is kept as long as the result it leads to.
-    func alias(_ alias: TransactionAlias, to known: CachedResult) -> CachedResult {
-        let end = known.fetchedAt.advanced(by: policy.retention(of: known))
-        return CachedResult(.alias(alias), fetchedAt: known.fetchedAt, freshUntil: end, purges: known.purges)
-    }
+    /// Returns the time until which a result is of use.
+    func retentionEnd(of known: CachedResult) -> Timestamp { known.fetchedAt.advanced(by: policy.retention(of: known)) }
 
     /// Returns the earliest of these times and the end of the app's volume licence, if it has one.
     private func earliest(_ end: Timestamp, _ boundary: Timestamp?, after now: Timestamp) -> Timestamp {

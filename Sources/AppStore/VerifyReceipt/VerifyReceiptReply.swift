@@ -77,8 +77,8 @@ extension ReplyHead {
         let date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }
         self.date = date
         // `Retry-After` is in Apple's time. `Date` has whole seconds: it counts if this node's clock is clearly wrong.
-        let isWrong = date.map { $0.duration(to: now).magnitude > Self.maximumDateDifference } ?? false
-        retryAfter = RetryAfter.duration(answer.headers.values(of: "Retry-After"), now: isWrong ? date ?? now : now)
+        let apple = date.flatMap { $0.duration(to: now).magnitude > Self.maximumDateDifference ? $0 : nil } ?? now
+        retryAfter = RetryAfter.duration(answer.headers.values(of: "Retry-After"), now: apple)
         took = answer.took
     }
 

@@ -78,9 +78,7 @@ extension UpstreamAPI {
     ///
     /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
     var endpoints: [UpstreamEndpoint] {
-        switch self {
-        case .verifyReceipt, .serverAPI: [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
-        }
+        [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
     }
 
     func endpoint(of subject: VerificationSubject) -> UpstreamEndpoint {

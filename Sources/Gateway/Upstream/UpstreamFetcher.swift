@@ -139,21 +139,18 @@ final class UpstreamFetcher: Sendable {
         // In this order: an alias leads to an answer.
         let canonical = key.canonical(alias)
         await cache.insert(known, for: canonical)
-        if key != canonical { await keep(alias, of: known, for: key, assessment) }
-        // The IDs by which backends name this purchase.
-        for name in answer.names(of: alias.originalTransactionID).map(key.naming) where name != key {
-            await cache.insert(assessment.alias(alias, to: known), for: name)
+        func keepAlias(for key: CacheKey, until end: Timestamp) async {
+            await cache.insert(
+                CachedResult(.alias(alias), fetchedAt: known.fetchedAt, freshUntil: end, purges: known.purges), for: key
+            )
         }
-    }
-
-    private func keep(
-        _ alias: TransactionAlias, of known: CachedResult, for key: CacheKey, _ assessment: Assessment
-    ) async {
-        let (result, now) = (UpstreamResult.alias(alias), known.fetchedAt)
-        await cache.insert(
-            CachedResult(
-                result, fetchedAt: now, freshUntil: assessment.freshUntil(result, at: now), purges: known.purges),
-            for: key)
+        if key != canonical {
+            await keepAlias(for: key, until: assessment.freshUntil(.alias(alias), at: known.fetchedAt))
+        }
+        // The IDs by which backends name this purchase, as long as the answer is kept.
+        for name in answer.names(of: alias.originalTransactionID).map(key.naming) where name != key {
+            await keepAlias(for: name, until: assessment.retentionEnd(of: known))
+        }
     }
 }
 
