@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Caching", "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Resilience",
+                "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts",
+                "Resilience",
                 "Secrets", "SignedPayloads",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -82,8 +83,14 @@ let package = Package(
         .target(name: "RateLimits", dependencies: ["Resilience"], swiftSettings: house),
         .target(name: "Secrets", swiftSettings: house),
         .target(
+            name: "Entitlements", dependencies: ["Receipts", "Secrets", "SignedPayloads"],
+            swiftSettings: house + sanitized),
+        .target(
             name: "Gateway",
-            dependencies: ["Caching", "RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads", "Waiting"],
+            dependencies: [
+                "Caching", "Entitlements", "RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads",
+                "Waiting",
+            ],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
@@ -113,7 +120,8 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Caching", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings",
+                "Caching", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts",
+                "Resilience", "Settings",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -123,7 +131,8 @@ let package = Package(
         .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "JSON", "PrometheusExport",
+                "RateLimits", "Receipts",
                 "Redis", "Resilience", "Secrets", "Settings", "Telemetry", "Waiting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -148,7 +157,8 @@ let package = Package(
         .target(
             name: "Endpoints",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Gateway", "HTTPServer", "JSON", "RateLimits", "Receipts",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPServer", "JSON", "RateLimits",
+                "Receipts",
                 "Secrets", "Settings", "SignedPayloads", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -158,7 +168,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "AppStore", "Cryptography", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "PrometheusExport",
+                "AppStore", "Cryptography", "Gateway", "HTTPServer", "HTTPTransport", "JSON",
+                "PrometheusExport",
                 "RateLimits", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -226,7 +237,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "ReceiptForge",
+                "AppStore", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "RateLimits",
+                "ReceiptForge",
                 "Receipts",
                 "Resilience", "Secrets", "SignedPayloads",
                 .product(name: "Logging", package: "swift-log"),
@@ -271,7 +283,7 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Caching", "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets",
+                "Caching", "Entitlements", "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets",
                 "SignedPayloads", "Waiting",
             ],
             swiftSettings: house),
@@ -294,7 +306,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Gateway", "HTTPServer",
+                "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Gateway",
+                "HTTPServer",
                 "HTTPTransport", "JSON", "Operations", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers",
                 "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Secrets", "Server", "Settings",
                 "Telemetry",
@@ -311,7 +324,7 @@ let package = Package(
         .target(
             name: "ReceiptFuzzTargets",
             dependencies: [
-                "AppStore", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "RateLimits",
+                "AppStore", "Endpoints", "Entitlements", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "RateLimits",
                 "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings", "SignedPayloads",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -361,7 +374,8 @@ let package = Package(
         .testTarget(
             name: "HouseRulesTests",
             dependencies: [
-                "Gateway", "HTTPServer", "Operations", "PrometheusExport", "Receipts", "Server", "Settings",
+                "Entitlements", "Gateway", "HTTPServer", "Operations", "PrometheusExport", "Receipts", "Server",
+                "Settings",
                 "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),

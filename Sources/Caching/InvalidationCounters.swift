@@ -111,6 +111,14 @@ package struct InvalidationVersion: Sendable {
             counters: counters, slots: slots + added, count: count &+ counters.count(of: added), epoch: epoch)
     }
 
+    /// Returns the version of both look-ups together.
+    package func joined(with other: InvalidationVersion) -> InvalidationVersion {
+        var version = InvalidationVersion(
+            counters: counters, slots: slots + other.slots, count: count &+ other.count, epoch: epoch)
+        version.isOutOfDate = isOutOfDate || other.isOutOfDate || epoch != other.epoch
+        return version
+    }
+
     /// True if no counter has changed since, even if changes may have been missed.
     package var isUnchanged: Bool { count == counters.count(of: slots) }
 }

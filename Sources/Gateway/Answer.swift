@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Caching
+package import Entitlements
 package import Receipts
 package import SignedPayloads
 
@@ -82,6 +83,8 @@ package struct Answer: Sendable {
     package let transactions: [Transaction]
     /// The state of each subscription, the one that ends last first.
     package let subscriptions: [Subscription]
+    /// The plans behind the states: Apple's, or those that are signed.
+    package let renewals: [Renewal]
     package internal(set) var provenance: Provenance
     /// The time until which the answer holds, at most until a subscription's state can change.
     package let freshUntil: Timestamp
@@ -89,6 +92,8 @@ package struct Answer: Sendable {
     package let upstreamBody: [UInt8]?
     /// Apple's JSON about the same receipt from an earlier request, if the client wants it and Apple gave none now.
     package internal(set) var earlierUpstreamBody: [UInt8]?
+    /// True if consumables may be missing because it is unknown which are unfinished.
+    package internal(set) var mayLackConsumables = false
     /// The environment of Apple's answer.
     var upstreamEnvironment: Environment?
     /// True if the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
@@ -124,8 +129,8 @@ extension Answer {
 
     init(_ verdict: Verdict, _ provenance: Provenance, freshUntil: Timestamp) {
         self.init(
-            verdict: verdict, subject: nil, transactions: [], subscriptions: [], provenance: provenance,
-            freshUntil: freshUntil, upstreamBody: nil)
+            verdict: verdict, subject: nil, transactions: [], subscriptions: [], renewals: [],
+            provenance: provenance, freshUntil: freshUntil, upstreamBody: nil)
     }
 }
 

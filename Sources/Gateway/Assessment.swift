@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 internal import Receipts
 internal import SignedPayloads
 
@@ -56,16 +57,32 @@ extension Assessment {
 
     /// Returns true for a result of the Server API from before the evidence was signed that says something else: Apple
     /// knows more by now. A signature that is ahead of this node's clock counts as one of now.
-    func isNewer(than known: CachedResult) -> Bool {
+    private func isNewer(than known: CachedResult) -> Bool {
         guard api == .serverAPI, let signed = subject.evidence?.newestSigningTime,
             known.calledAt < min(signed, now)
         else { return false }
-        return known.answer.map { NewestSigned($0).differs(from: transactions) } ?? !transactions.isEmpty
+        guard let answer = known.answer else { return !transactions.isEmpty }
+        // The chains of another customer have another result.
+        let named = Set(known.transactionIDs)
+        return NewestSigned(answer).differs(from: transactions.filter { named.contains($0.chainID) })
     }
+
+    /// Returns true if a cached result does not suffice: the evidence is newer, or it does not show which consumables are unfinished.
+    func needsMore(than known: CachedResult) -> Bool {
+        let lacksConsumption =
+            hasAppleForm
+            && known.answer.map {
+                $0.unfinishedConsumables == .notRequested && $0.transactions.contains(where: \.isConsumable)
+            } ?? false
+        return isNewer(than: known) || (api == .serverAPI && lacksConsumption)
+    }
+
+    /// True if the answer has the form of `verifyReceipt`.
+    var hasAppleForm: Bool { request.options.mode == .appleFirst }
 
     /// True if the answer has a `latest_receipt`: always in Apple's form, else on request, if there are subscriptions.
     var showsLatestReceipt: Bool {
-        (request.options.mode == .appleFirst || request.options.wantsLatestReceipt) && !subscriptions.isEmpty
+        (hasAppleForm || request.options.wantsLatestReceipt) && !subscriptions.isEmpty
     }
 
     /// True if the evidence alone shows that every subscription is paid for.
@@ -77,19 +94,25 @@ extension Assessment {
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
     }
 
-    /// The ID for calls of the App Store Server API; nil if the evidence has none.
-    var transactionID: String? {
+    /// The IDs for calls of the App Store Server API: those of the chains in the evidence, the newest one first. One of
+    /// them suffices for each customer. None if the evidence has none.
+    var lookupIDs: [String] {
         switch subject {
-        case .signed(let evidence): transactions.newest?.chainID ?? evidence.appTransaction?.appTransactionID
-        case .lookup(_, let transactionID): transactionID
+        case .signed(let evidence) where transactions.isEmpty:
+            [evidence.appTransaction?.appTransactionID].compactMap(\.self)
+        case .signed: transactions.chainsByAge
+        case .lookup(_, let transactionID): [transactionID]
         }
     }
 
-    /// The IDs that a purge of the evidence's results may name.
-    var transactionIDs: [String] {
-        let ids = transactions.isEmpty ? [transactionID].compactMap(\.self) : transactions.flatMap(\.ids)
-        return Array(Set(ids))
+    /// The IDs in the evidence that a purge of a key's results may name: for the Server API those of the customer.
+    func transactionIDs(of key: CacheKey) -> [String] {
+        guard let id = key.transactionID else { return transactionIDs }
+        return Array(Set(transactions.map(\.ids).filter { $0.contains(id) }.joined()).union([id]))
     }
+
+    /// The IDs that a purge of the evidence's results may name.
+    var transactionIDs: [String] { Array(Set(transactions.isEmpty ? lookupIDs : transactions.flatMap(\.ids))) }
 
     /// The reason why a result of Apple gives no answer about the subject; nil if it does.
     func failure(in result: UpstreamResult) -> DegradedReason? {
@@ -103,20 +126,27 @@ extension Assessment {
 
     /// Returns the time until which a result of Apple may be repeated.
     /// - Parameter now: the time of Apple's answer, which is later than the request.
-    func freshUntil(_ result: UpstreamResult, at now: Timestamp) -> Timestamp {
+    /// - Parameter id: the ID that was looked up; nil for `verifyReceipt`.
+    func freshUntil(_ result: UpstreamResult, about id: String? = nil, at now: Timestamp) -> Timestamp {
         switch result {
         case .answered(let answer):
             let subscriptions = Subscription.all(
                 in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
             let environment = subject.environment ?? answer.environment
-            let isComplete = completed(answer, calledAt: now).transactions.count == answer.transactions.count
+            let isComplete =
+                !answer.isPartial
+                && completed(answer, calledAt: now).transactions.count == answer.transactions.count
             let span = policy.span(of: subscriptions, in: environment, at: now)
             let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
             // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
             let boundary = nextBoundary(after: self.now, in: answer.transactions, answer.renewals)
             return earliest(end, boundary, after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
-        case .unknownTransaction(.notFound): return now.advanced(by: policy.transactionNotFound)
+        case .unknownTransaction(.notFound):
+            // Apple signed it, and its index is late by minutes at most.
+            // Without a signed environment an ID without evidence has the same result.
+            let isLasting = id.map { subject.environment != nil && !isRecent($0) } ?? false
+            return now.advanced(by: isLasting ? policy.indexDelay : policy.transactionNotFound)
         case .unknownTransaction(.idInvalid): return now.advanced(by: policy.transactionIDInvalid)
         case .alias: return now.advanced(by: policy.alias)
         case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
@@ -148,6 +178,7 @@ extension Assessment {
         let end = earliest(now.advanced(by: policy.near), boundary, after: now)
         return Answer(
             verdict: .genuine, subject: subject, transactions: shown(transactions), subscriptions: subscriptions,
+            renewals: renewals,
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),
             freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil, isAppExpired: isAppExpired)
     }
@@ -167,11 +198,16 @@ extension Assessment {
             // The states below are those at the request: one that ended before Apple answered must not be repeated.
             let boundary = nextBoundary(after: now, in: transactions, renewals)
             let end = cache == .stale ? now : earliest(known.freshUntil, boundary, after: now)
+            let listed = listed(transactions, of: answer)
+            let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
-                verdict: .genuine, subject: subject, transactions: shown(transactions),
+                verdict: .genuine, subject: subject, transactions: shown(listed),
                 subscriptions: Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew),
-                provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
-                upstreamBody: known.upstreamBody, upstreamEnvironment: answer.environment, isAppExpired: isAppExpired,
+                renewals: renewals, provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
+                upstreamBody: known.upstreamBody,
+                mayLackConsumables: hasAppleForm && api == .serverAPI && !knowsUnfinished
+                    && transactions.contains(where: \.isConsumable),
+                upstreamEnvironment: answer.environment, isAppExpired: isAppExpired,
                 cacheStatus: cacheStatus)
         // Not for the near cache, which could not check whose app they are about.
         case .accountNotFound: return rejected(.accountNotFound, provenance, cacheStatus)
@@ -207,7 +243,46 @@ extension Assessment {
             Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons), freshUntil: now)
     }
 
+    /// Returns a result of the Server API together with what only the evidence says: the transactions of chains that Apple
+    /// did not answer about. Such a result is fresh for a short time.
+    /// - Parameter refused: the chains of accounts that do not exist.
+    func completing(_ known: CachedResult, without refused: Set<String>) -> CachedResult {
+        guard var answer = known.answer else { return known }
+        let named = refused.union(known.transactionIDs), chains = Set(lookupIDs.filter { !named.contains($0) })
+        let missing = transactions.filter { chains.contains($0.chainID) }
+        guard !missing.isEmpty else { return known }
+        if case .known(let ids) = answer.unfinishedConsumables {
+            answer.unfinishedConsumables = .known(ids.union(missing.filter(\.isConsumable).map(\.transactionID)))
+        }
+        answer.transactions += missing
+        answer.renewals += renewals.filter { chains.contains($0.originalTransactionID) }
+        return known.replacing(with: answer, until: now.advanced(by: policy.incomplete))
+    }
+
+    /// Returns true for a chain that may be newer than Apple's index.
+    func isRecent(_ chain: String) -> Bool {
+        let start = transactions.filter { $0.chainID == chain }.compactMap(\.purchaseDate).min()
+        return start.map { now < $0.advanced(by: policy.indexDelay) } ?? false
+    }
+
+    /// Returns the transactions that `verifyReceipt` would list if the answer has its form: all but finished consumables.
+    /// If those are unknown, the evidence has the unfinished ones at its time.
+    private func listed(_ transactions: [Transaction], of answer: UpstreamAnswer) -> [Transaction] {
+        guard hasAppleForm, api == .serverAPI else { return transactions }
+        let unfinished: Set<String> =
+            if case .known(let ids) = answer.unfinishedConsumables { ids } else {
+                Set(self.transactions.map(\.transactionID))
+            }
+        let answered = Set(answer.transactions.map(\.transactionID))
+        return transactions.filter { transaction in
+            let id = transaction.transactionID
+            return !transaction.isConsumable || unfinished.contains(id) || !answered.contains(id)
+        }
+    }
+
     private func shown(_ transactions: [Transaction]) -> [Transaction] {
-        request.options.excludesOldTransactions ? transactions.withoutOldTransactions() : transactions
+        // In Apple's form the option is about one of two lists.
+        request.options.excludesOldTransactions && !hasAppleForm
+            ? transactions.withoutOldTransactions() : transactions
     }
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 package import Receipts
 
 extension Duration {
@@ -47,7 +48,7 @@ package struct FreshnessPolicy: Hashable, Sendable {
     package var alias: Duration = .seconds(30 * 86_400)
     /// For 21003 on a receipt whose signature is valid: an immediate retry gets the same answer.
     package var disagreement: Duration = .seconds(300)
-    /// The time in which Apple's index may lack a new purchase.
+    /// The time in which Apple's index may lack a new purchase; and for an older one that Apple signed and does not know.
     package var indexDelay: Duration = .seconds(300)
     /// For an answer without such a purchase.
     package var incomplete: Duration = .seconds(30)
@@ -76,7 +77,7 @@ package struct FreshnessPolicy: Hashable, Sendable {
         case .answered:
             [active, activeInSandbox, unpaid, recentlyExpired, longExpired, withoutSubscription].max() ?? .zero
         case .accountNotFound: accountNotFound
-        case .unknownTransaction(.notFound): transactionNotFound
+        case .unknownTransaction(.notFound): max(transactionNotFound, indexDelay)
         case .unknownTransaction(.idInvalid): transactionIDInvalid
         case .alias: alias
         case .unanswered: disagreement

@@ -71,6 +71,8 @@ package enum DegradedReason: String, CaseIterable, Hashable, Sendable {
     case sharedSecretRejected = "shared_secret_rejected"
     /// Apple rejects the app's key for the App Store Server API: fix the operator's configuration.
     case serverAPIKeyRejected = "server_api_key_rejected"
+    /// The evidence has purchases of more customers than are looked up for one answer.
+    case customerLimit = "customer_limit"
     /// Apple knows no transaction of the evidence, which Apple signed: a temporary fault, or a very new purchase.
     case transactionUnknown = "transaction_unknown"
     case stopping

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Caching
+internal import Entitlements
 package import Receipts
+internal import Secrets
 internal import Waiting
 
 /// Answers with Apple's data about a purchase, and decides if a request to Apple is needed and possible.
@@ -41,17 +43,21 @@ package struct UpstreamConnection: Sendable {
     package var upstream: any Upstream
     /// The App Store Server API; nil if it is not used.
     package var customers: (any CustomerLookup)?
+    /// Returns the interfaces that are permitted for the receipts of an app.
+    package var receiptUpstream: @Sendable (_ bundleID: String?) -> ReceiptUpstream
     package var guards: UpstreamGuards
     package var lifecycle: UpstreamLifecycle
     package var timeouts: UpstreamTimeouts
     package var verifier: ReceiptVerifier
 
     package init(
-        _ upstream: any Upstream, customers: (any CustomerLookup)? = nil, guards: UpstreamGuards,
-        lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts, verifier: ReceiptVerifier
+        _ upstream: any Upstream, customers: (any CustomerLookup)? = nil,
+        receiptUpstream: @escaping @Sendable (_ bundleID: String?) -> ReceiptUpstream = { _ in .both },
+        guards: UpstreamGuards, lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts, verifier: ReceiptVerifier
     ) {
         self.upstream = upstream
         self.customers = customers
+        self.receiptUpstream = receiptUpstream
         self.guards = guards
         self.lifecycle = lifecycle
         self.timeouts = timeouts
@@ -65,133 +71,189 @@ extension UpstreamVerification {
     /// Answers with Apple's data if it is needed and available.
     ///
     /// Mode `auto` needs it if Apple may know more than the evidence; in the other modes the client requires it.
-    func answer(to subject: Assessment) -> Step<Answer, any Error> {
-        var assessment = subject
-        let mode = assessment.request.options.mode, request = assessment.upstreamRequest
-        let secret = request.sentSecret ?? connection.upstream.secret(forApp: request.subject.bundleID)
-        let transactionID = hasServerAPIKey(forApp: request.subject.bundleID) ? assessment.transactionID : nil
+    func answer(to assessment: Assessment) -> Step<Answer, any Error> {
+        guard assessment.request.options.mode != .auto || assessment.mayHaveChanged else {
+            return .done(assessment.withoutUpstream(.upstreamNotConfigured))
+        }
+        let apis: [UpstreamAPI]
         do throws(UndecidedReason) {
-            assessment.api = try UpstreamAPI(
-                answeringFor: request.subject, mode: mode, hasSecret: secret != nil, transactionID: transactionID)
+            apis = try interfaces(for: assessment)
         } catch {
             return .done(assessment.withoutUpstream(error))
         }
-        let hasCredentials = secret != nil || assessment.api == .serverAPI
-        guard mode != .auto || (hasCredentials && assessment.mayHaveChanged) else {
-            return .done(assessment.withoutUpstream(.upstreamNotConfigured))
-        }
-        let key: CacheKey =
-            if assessment.api == .serverAPI, let transactionID {
-                CacheKey(request.subject, transactionID: transactionID)
-            } else {
-                CacheKey(request, at: assessment.api, with: secret)
-            }
-        guard mode != .auto || !isRamped(assessment, key) else { return .done(assessment.local()) }
+        guard !apis.isEmpty else { return .done(assessment.local()) }
         // From here on the evidence is held for seconds.
         guard assessment.request.reservation?.grow(by: assessment.byteCount) ?? true else {
-            return .done(degraded(assessment, nil, because: .upstreamSaturated, nil))
+            return .done(degraded(assessment, [UpstreamGap(.upstreamSaturated)]))
         }
-        return .wait { [assessment] in .done(try await self.answer(assessment, key)) }
+        return .wait { .done(try await self.answer(assessment, from: apis)) }
     }
 
     func hasServerAPIKey(forApp bundleID: String?) -> Bool {
         bundleID.flatMap { connection.customers?.hasKey(forApp: $0) } ?? false
     }
 
-    /// Returns true if this evidence belongs to the share that no longer uses an endpoint near its end. Only evidence
-    /// that shows by itself that everything is paid for: for any other the endpoint stays the fallback.
-    private func isRamped(_ assessment: Assessment, _ key: CacheKey) -> Bool {
-        let dates = connection.lifecycle.state(of: key.api.endpoint(of: assessment.subject)).dates
-        return assessment.isFullyPaid && key.subject.fraction < dates.stage(at: assessment.now).rampShare
+    private func interfaces(for assessment: Assessment) throws(UndecidedReason) -> [UpstreamAPI] {
+        let subject = assessment.subject, lookupID = assessment.lookupIDs.first
+        let endpoint = UpstreamAPI.verifyReceipt.endpoint(of: subject)
+        // One customer's receipts move together, where they name the customer.
+        let identity = lookupID.map(VerificationSubject.Identity.transaction) ?? subject.identity
+        let conditions = UpstreamConditions(
+            permitted: connection.receiptUpstream(subject.bundleID), hasSecret: secret(for: assessment) != nil,
+            hasServerAPI: lookupID != nil && hasServerAPIKey(forApp: subject.bundleID),
+            isMoved: subject.evidence?.receiptBytes != nil
+                && connection.lifecycle.moves(identity.fraction, from: endpoint, at: assessment.now))
+        return try UpstreamAPI.choice(
+            for: subject, mode: assessment.request.options.mode, isFullyPaid: assessment.isFullyPaid, conditions)
+    }
+
+    private func secret(for assessment: Assessment) -> Secret? {
+        assessment.request.options.sentSecret ?? connection.upstream.secret(forApp: assessment.subject.bundleID)
     }
 }
 
 // MARK: - Answering
 
 extension UpstreamVerification {
-    /// Answers with the cached result of any node or with a new one, else with the best fallback.
-    private func answer(_ assessment: Assessment, _ asked: CacheKey) async throws(GatewayError) -> Answer {
-        let (key, lookup) = await fetcher.lookUp(asked, for: assessment)
-        let (made, result) = try await answer(assessment, key, after: lookup)
-        var answer = versioned(made, of: result, assessment, since: lookup.version)
-        if key.api == .verifyReceipt, answer.upstreamBody == nil, answer.verdict == .genuine,
+    /// Answers with the result of the first interface that gives one, else with the best fallback.
+    private func answer(_ assessment: Assessment, from apis: [UpstreamAPI]) async throws(GatewayError) -> Answer {
+        let start = ContinuousClock.now, end = start + waitLimit(for: assessment)
+        var gaps: [UpstreamGap] = []
+        for api in apis {
+            var assessment = assessment
+            assessment.api = api
+            // A slow interface leaves time for the next one.
+            let limit = api == apis.last ? end : start + start.duration(to: end) / 2
+            switch try await found(assessment, by: limit) {
+            case .success(let found): return answer(assessment, found)
+            case .failure(let gap): gaps.append(gap)
+            }
+            guard gaps.allSatisfy({ $0.isForAnotherInterface(assessment.request.options) }) else { break }
+        }
+        var answer = degraded(assessment, gaps)
+        if apis.contains(.verifyReceipt), answer.upstreamBody == nil, answer.verdict == .genuine,
             assessment.showsLatestReceipt
         {
-            answer.earlierUpstreamBody = await earlierBody(about: key, of: assessment, knowing: lookup.result)
+            answer.earlierUpstreamBody = await earlierBody(about: assessment, gaps)
         }
         return answer
     }
 
-    private func answer(
-        _ assessment: Assessment, _ key: CacheKey, after lookup: CacheLookup
-    ) async throws(GatewayError) -> (answer: Answer, result: CachedResult?) {
-        if let result = lookup.result,
-            let answer = answer(from: result, assessment, key, isDetached: lookup.isDetached)
-        {
-            return (answer, result)
+    /// Returns the result of one interface.
+    private func found(
+        _ assessment: Assessment, by end: ContinuousClock.Instant
+    ) async throws(GatewayError) -> Result<FoundResult, UpstreamGap> {
+        switch assessment.api {
+        case .verifyReceipt: try await found(verifyReceiptKey(assessment), for: assessment, by: end)
+        case .serverAPI: try await customers(of: assessment, by: end)
         }
-        observer.observe(.lookedUp(.miss))
-        guard assessment.request.options.mode != .local else { return (assessment.withoutUpstream(.notCached), nil) }
-        return try await fetched(assessment, key, knowing: lookup.result)
     }
 
-    /// Returns the answer made of a cached result; nil if a new one is needed.
-    /// - Parameter isDetached: true if purges by other nodes may be missing.
-    private func answer(
-        from known: CachedResult, _ assessment: Assessment, _ key: CacheKey, isDetached: Bool
-    ) -> Answer? {
-        let reasons: [DegradedReason] = isDetached ? [.sharedStoreUnreachable] : []
-        let use = policy.use(of: known, for: assessment)
+    private func verifyReceiptKey(_ assessment: Assessment) -> CacheKey {
+        CacheKey(assessment.upstreamRequest, at: .verifyReceipt, with: secret(for: assessment))
+    }
+
+    /// Returns the purchases of all customers in the evidence.
+    private func customers(
+        of assessment: Assessment, by end: ContinuousClock.Instant
+    ) async throws(GatewayError) -> Result<FoundResult, UpstreamGap> {
+        var customers = CustomerResults(of: assessment)
+        for id in assessment.lookupIDs where !customers.isNamed(id) {
+            let key = CacheKey(assessment.subject, transactionID: id)
+            switch try await found(key, for: assessment, by: customers.mayRequest ? end : nil) {
+            case .success(let found): customers.add(found, for: id)
+            case .failure(let gap): customers.add(gap, for: id, stale: stale(gap, key, assessment))
+            }
+        }
+        return customers.value()
+    }
+
+    /// Returns the cached result that may be used instead of an answer of Apple; nil if there is none.
+    private func stale(_ gap: UpstreamGap, _ key: CacheKey, _ assessment: Assessment) -> FoundResult? {
+        guard assessment.request.options.mode != .local, let known = gap.known?.result,
+            policy.answersWithoutUpstream(known, about: assessment.subject, at: assessment.now)
+        else { return nil }
+        return FoundResult(known, .stale, .hit(freshUntil: known.freshUntil), cache.version(for: key))
+    }
+}
+
+// MARK: - Results
+
+extension UpstreamVerification {
+    /// Returns the cached result of any node, or a new one.
+    /// - Parameter end: the end of the wait for a new one; nil permits none.
+    private func found(
+        _ asked: CacheKey, for assessment: Assessment, by end: ContinuousClock.Instant?
+    ) async throws(GatewayError) -> Result<FoundResult, UpstreamGap> {
+        let (key, lookup) = await fetcher.lookUp(asked, for: assessment)
+        if let found = cached(lookup, assessment, key) { return found }
+        observer.observe(.lookedUp(.miss))
+        guard assessment.request.options.mode != .local, let end else {
+            var gap = UpstreamGap()
+            gap.known = lookup.result.map { KnownResult(result: $0, api: key.api) }
+            return .failure(gap)
+        }
+        return try await fetched(assessment, key, after: lookup, by: end)
+    }
+
+    /// Returns the cached result; nil if a new one is needed.
+    private func cached(
+        _ lookup: CacheLookup, _ assessment: Assessment, _ key: CacheKey
+    ) -> Result<FoundResult, UpstreamGap>? {
+        guard let known = lookup.result else { return nil }
+        let use = policy.use(of: known, for: assessment), failure = assessment.failure(in: known.result)
         switch use {
         case .expired: return nil
+        case .stale where failure != nil: return nil
         case .fresh, .dueForRefresh:
             observer.observe(.lookedUp(.shared))
             if use == .dueForRefresh {
                 observer.observe(.refreshedEarly)
                 fetcher.refresh(key, for: assessment, since: known)
             }
-            if let reason = assessment.failure(in: known.result) {
-                return degraded(assessment, nil, because: reason, nil, status: known.status)
+            if let failure {
+                var gap = UpstreamGap(failure)
+                gap.status = known.status
+                return .failure(gap)
             }
         case .stale:
             observer.observe(.lookedUp(.stale))
             if assessment.request.options.mode != .local { fetcher.refresh(key, for: assessment, since: known) }
         }
-        for reason in reasons { observer.observe(.degraded(reason)) }
-        return assessment.answer(
-            known, from: use == .stale ? .stale : .shared, .hit(freshUntil: known.freshUntil),
-            degradedBecause: reasons)
+        var found = FoundResult(
+            known, use == .stale ? .stale : .shared, .hit(freshUntil: known.freshUntil), lookup.version)
+        // Purges by other nodes may be missing.
+        if lookup.isDetached { found.reasons = [.sharedStoreUnreachable] }
+        return .success(found)
     }
 
-    /// Returns the answer made of a new result, which the first request fetches for all, and that result.
-    /// - Parameter known: the cached result, which may not be used any more.
+    /// Returns a new result, which the first request fetches for all.
     private func fetched(
-        _ assessment: Assessment, _ key: CacheKey, knowing known: CachedResult?
-    ) async throws(GatewayError) -> (answer: Answer, result: CachedResult?) {
-        let client = assessment.request.client
-        // Who has a cached answer pays nothing, and keeps it.
+        _ assessment: Assessment, _ key: CacheKey, after lookup: CacheLookup, by end: ContinuousClock.Instant
+    ) async throws(GatewayError) -> Result<FoundResult, UpstreamGap> {
+        let client = assessment.request.client, known = lookup.result
+        // A client with a cached answer pays nothing, and keeps it.
         let isLimited = known?.answer == nil
         let hasPaid = isLimited ? try await unknownIDs.admit(client) : false
-        let found = await fetcher.value(for: key, assessment, since: known, waitLimit: waitLimit(for: assessment))
+        let found = await fetcher.value(for: key, assessment, since: known, by: end)
         if !found.isFirst { observer.observe(.joinedFlight) }
-        let reason: CacheStatus.Reason =
-            known.map { $0.isFresh(at: assessment.now, maximumAge: nil) ? .request : .stale } ?? .miss
-        let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
         if found.isFirst, client.unknownIDs != nil, case .unknownTransaction = found.value?.result {
             observer.observe(.unknownTransaction)
         }
         if isLimited, found.isFirst || hasPaid {
             try await unknownIDs.settle(client, hasPaid: hasPaid, found.value?.result)
         }
-        guard let result = found.value else {
-            return (degraded(assessment, known, because: .upstreamSlow, failed), known)
+        let reason: CacheStatus.Reason =
+            known.map { $0.isFresh(at: assessment.now, maximumAge: nil) ? .request : .stale } ?? .miss
+        if let result = found.value, assessment.failure(in: result.result) == nil {
+            let status = CacheStatus.forwarded(reason, found: result, isCollapsed: !found.isFirst)
+            return .success(FoundResult(result, .miss, status, lookup.version))
         }
-        if let trouble = assessment.failure(in: result.result) {
-            return (degraded(assessment, known, because: trouble, failed, status: result.status), known)
-        }
-        let answer = assessment.answer(
-            result, from: .miss, .forwarded(reason, found: result, isCollapsed: !found.isFirst))
-        return (answer ?? assessment.withoutUpstream(.upstreamDidNotAnswer), result)
+        var gap = UpstreamGap(found.value.flatMap { assessment.failure(in: $0.result) } ?? .upstreamSlow)
+        gap.known = known.map { KnownResult(result: $0, api: key.api) }
+        gap.status = found.value?.status
+        gap.cacheStatus = .forwarded(reason, isCollapsed: !found.isFirst)
+        return .failure(gap)
     }
 
     private func waitLimit(for assessment: Assessment) -> Duration {
@@ -199,47 +261,63 @@ extension UpstreamVerification {
         assessment.request.options.mode == .apple
             ? connection.timeouts.deadline + .seconds(1) : connection.timeouts.softTimeout
     }
+}
 
-    /// Returns the best answer without Apple: a stale result, else the evidence, if the client accepts that.
-    /// - Parameter status: Apple's status code, if any.
-    private func degraded(
-        _ assessment: Assessment, _ known: CachedResult?, because reason: DegradedReason, _ cacheStatus: CacheStatus?,
-        status: Int? = nil
-    ) -> Answer {
-        observer.observe(.degraded(reason))
-        if let known, policy.answersWithoutUpstream(known, about: assessment.subject, at: assessment.now),
-            var answer = assessment.answer(known, from: .stale, cacheStatus, degradedBecause: [reason])
-        {
-            answer.provenance.upstreamStatus = status
-            return answer
-        }
-        var answer = assessment.withoutUpstream(.upstreamDidNotAnswer, degradedBecause: [reason])
-        answer.cacheStatus = cacheStatus
-        answer.provenance.upstreamStatus = status
-        return answer
+// MARK: - Answers
+
+extension UpstreamVerification {
+    /// Returns the answer made of a result.
+    private func answer(_ assessment: Assessment, _ found: FoundResult) -> Answer {
+        for reason in found.reasons { observer.observe(.degraded(reason)) }
+        let made = assessment.answer(
+            found.result, from: found.cache, found.cacheStatus, degradedBecause: found.reasons)
+        return versioned(made ?? assessment.withoutUpstream(.upstreamDidNotAnswer), of: found, assessment)
     }
 
-    /// Returns the answer with a version that ends when the result behind it changes or is purged.
-    private func versioned(
-        _ answer: consuming Answer, of result: CachedResult?, _ assessment: Assessment,
-        since version: InvalidationVersion
-    ) -> Answer {
-        answer.version = version
-        guard let result else { return answer }
+    /// Returns the answer with a version that ends when a result behind it changes or is purged.
+    private func versioned(_ answer: consuming Answer, of found: FoundResult, _ assessment: Assessment) -> Answer {
         let ids = assessment.transactionIDs
         // Watched before the comparison: a purge between the two puts the version out of date.
-        let watching = version.watching(Array(Set(ids).union(result.transactionIDs)))
-        let isCurrent = cache.purgeDecision(for: result, naming: ids) == .current
+        let watching = found.version.watching(Array(Set(ids).union(found.parts.flatMap(\.transactionIDs))))
+        let isCurrent = found.parts.allSatisfy { cache.purgeDecision(for: $0, naming: ids) == .current }
         answer.version = isCurrent ? watching : watching.outOfDate
         return answer
     }
 
+    /// Returns the best answer without Apple: the newest stale result, else the evidence, if the client accepts that.
+    private func degraded(_ assessment: Assessment, _ gaps: [UpstreamGap]) -> Answer {
+        let reasons = gaps.flatMap(\.reasons).reduce(into: [DegradedReason]()) {
+            if !$0.contains($1) { $0.append($1) }
+        }
+        guard !reasons.isEmpty else { return assessment.withoutUpstream(.notCached) }
+        for reason in reasons { observer.observe(.degraded(reason)) }
+        var answer =
+            staleAnswer(assessment, gaps, reasons)
+            ?? assessment.withoutUpstream(.upstreamDidNotAnswer, degradedBecause: reasons)
+        answer.cacheStatus = gaps.first?.cacheStatus
+        answer.provenance.upstreamStatus = gaps.lazy.compactMap(\.status).first
+        return answer
+    }
+
+    private func staleAnswer(
+        _ assessment: Assessment, _ gaps: [UpstreamGap], _ reasons: [DegradedReason]
+    ) -> Answer? {
+        let usable = gaps.compactMap(\.known).filter {
+            $0.isUsable || policy.answersWithoutUpstream($0.result, about: assessment.subject, at: assessment.now)
+        }
+        // An older answer about all customers is more than a new one about some.
+        let complete = usable.filter(\.isComplete)
+        let newest = (complete.isEmpty ? usable : complete).max { $0.result.fetchedAt < $1.result.fetchedAt }
+        guard let newest else { return nil }
+        var assessment = assessment
+        assessment.api = newest.api
+        return assessment.answer(newest.result, from: .stale, nil, degradedBecause: reasons)
+    }
+
     /// Returns Apple's JSON of an earlier answer to this receipt, of any age and with any transactions left out.
-    private func earlierBody(
-        about key: CacheKey, of assessment: Assessment, knowing known: CachedResult?
-    ) async -> [UInt8]? {
-        if let body = known?.upstreamBody { return body }
-        var other = key
+    private func earlierBody(about assessment: Assessment, _ gaps: [UpstreamGap]) async -> [UInt8]? {
+        if let body = gaps.lazy.compactMap({ $0.known?.result.upstreamBody }).first { return body }
+        var other = verifyReceiptKey(assessment)
         other.options.excludesOldTransactions.toggle()
         return await cache.lookUp(other, naming: assessment.transactionIDs).result?.upstreamBody
     }

@@ -41,7 +41,7 @@ package struct MetricFamily: Hashable, Sendable {
         /// Series of one family: each adds a line to every scrape, or one per bucket for a histogram.
         static let series = 4096
         /// Series of a family that is read at each scrape.
-        static let readSeries = 100
+        static let readSeries = 1000
         static let buckets = 64
     }
 }

@@ -109,12 +109,23 @@ package final class RedisFleetState: FleetState {
         let isNews = unpublished.withLock { $0.remove(endpoint) } != nil
         let reply = try? await store.run(
             Self.lifecycle, keys: [RedisWord(Self.lifecyclePrefix + endpoint.storedName)],
-            [RedisWord(mine.isEmpty ? [] : mine.json), isNews ? 1 : 0, RedisWord(Limits.quietMilliseconds)])
+            // News without an announcement: Apple withdrew it.
+            [RedisWord(mine.isEmpty && !isNews ? [] : mine.json), isNews ? 1 : 0, RedisWord(Limits.quietMilliseconds)])
         guard let reply else {
             if isNews { unpublished.withLock { _ = $0.insert(endpoint) } }
             return metrics.count(.lifecycle, .lost)
         }
+        if isNews, mine.isEmpty, Self.isAnnouncement(reply) {
+            // The announcement is too young to be replaced: it is not adopted again, and withdrawn later.
+            unpublished.withLock { _ = $0.insert(endpoint) }
+            return
+        }
         learn(reply, of: endpoint)
+    }
+
+    private static func isAnnouncement(_ reply: RedisValue) -> Bool {
+        guard case .string(let bytes) = reply, let update = LifecycleUpdate(stamped: bytes) else { return false }
+        return !update.isEmpty
     }
 
     private func learn(_ reply: RedisValue, of endpoint: UpstreamEndpoint) {
@@ -122,7 +133,7 @@ package final class RedisFleetState: FleetState {
         case .null: break
         case .string(let bytes):
             guard let update = LifecycleUpdate(stamped: bytes) else { return metrics.count(.lifecycle, .unreadable) }
-            let isNew = upstreams.lifecycle.record(update.dates, links: update.links, of: endpoint)
+            let isNew = upstreams.lifecycle.adopt(update.dates, links: update.links, of: endpoint)
             if isNew { metrics.count(.lifecycle, .received) }
         default: metrics.count(.lifecycle, .unreadable)
         }

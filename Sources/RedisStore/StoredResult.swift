@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Caching
+internal import Entitlements
 internal import Gateway
 internal import Receipts
 
 /// The stored form of a cached result, before encryption:
 ///
 /// ```
-/// 1 byte   version, 6
+/// 1 byte   version, 7
 /// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees, 4 unknown transaction, 5 alias
 /// 24 bytes the purge history known before the request to Apple, and the number and name of its last purge
 /// 8 bytes  time of Apple's reply, in milliseconds since 1970, by the writer's clock
@@ -76,7 +77,7 @@ extension StoredResult {
         }
     }
 
-    private static let version: UInt8 = 6
+    private static let version: UInt8 = 7
     private static let noStatus = -1
 
     /// Parses decrypted bytes.
@@ -220,11 +221,23 @@ struct StoredFieldWriter: FieldVisitor {
         write(answer.environment)
         write(Optional(answer.bundleID))
         write(answer.revision)
+        write(answer.unfinishedConsumables)
         write(UInt32(answer.transactions.count))
         for var transaction in answer.transactions { transaction.visitStoredFields(with: &self) }
         write(UInt32(answer.renewals.count))
         for var renewal in answer.renewals { renewal.visitStoredFields(with: &self) }
         bytes += answer.body
+    }
+
+    private mutating func write(_ unfinished: UnfinishedConsumables) {
+        switch unfinished {
+        case .notRequested: write(UInt8(0))
+        case .unavailable: write(UInt8(1))
+        case .known(let ids):
+            write(UInt8(2))
+            write(UInt32(ids.count))
+            for id in ids.sorted() { write(id) }
+        }
     }
 
     mutating func write(_ alias: TransactionAlias) {
@@ -343,15 +356,29 @@ struct StoredFieldReader: FieldVisitor {
         var bundleID = "", revision: String?
         try required("bundle_id", &bundleID)
         try text("revision", &revision)
+        let unfinished = try unfinishedConsumables()
         let transactions = try list(of: Transaction(productID: "", transactionID: "")) {
             (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
         }
         let renewals = try list(of: Renewal(originalTransactionID: "")) {
             (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
         }
-        return UpstreamAnswer(
+        var answer = UpstreamAnswer(
             environment: environment, bundleID: bundleID, transactions: transactions, renewals: renewals,
             latestReceipt: nil, body: Array(bytes[try take(bytes.count - position)]), revision: revision)
+        answer.unfinishedConsumables = unfinished
+        return answer
+    }
+
+    private mutating func unfinishedConsumables() throws(SharedCacheFault) -> UnfinishedConsumables {
+        switch try byte() {
+        case 0: return .notRequested
+        case 1: return .unavailable
+        case 2:
+            let ids = try list(of: "") { (id, fields) throws(SharedCacheFault) in try fields.required("id", &id) }
+            return .known(Set(ids))
+        default: throw .unreadable
+        }
     }
 
     mutating func unknownTransaction() throws(SharedCacheFault) -> UnknownTransaction {

@@ -51,7 +51,8 @@ extension AppleConnection {
         var ports = fleet.ports
         if fleet.service != nil { ports.cache = dependencies.tracing.traced(ports.cache) }
         let connection = UpstreamConnection(
-            upstream, customers: ServerAPICustomerLookup(serverAPI), guards: upstreams.guards,
+            upstream, customers: ServerAPICustomerLookup(serverAPI),
+            receiptUpstream: { access.now.rules.receiptUpstreams.upstream(forApp: $0) }, guards: upstreams.guards,
             lifecycle: upstreams.lifecycle,
             timeouts: UpstreamTimeouts(configuration), verifier: verifier)
         verification = UpstreamVerification(

@@ -23,9 +23,11 @@ struct GatewayMetrics: Sendable {
     let certificates: CertificateInventory
     let serverAPI: ServerAPIReadings
 
+    /// - Parameter appsWithoutKey: returns the apps that depend on `verifyReceipt`.
     init(
         lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
-        store health: StoreHealth, sampling: RequestSampling = RequestSampling(), in dependencies: Dependencies
+        store health: StoreHealth, appsWithoutKey: @escaping @Sendable () -> [String] = { [] },
+        sampling: RequestSampling = RequestSampling(), in dependencies: Dependencies
     ) {
         let sampler = RequestSampler(sampling)
         self.sampler = sampler
@@ -38,7 +40,8 @@ struct GatewayMetrics: Sendable {
             + [MetricReading(MetricCatalogue.logLinesDropped) { Double(dependencies.droppedLogLines()) }]
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(
-                MetricCatalogue.all, readings: readings, series: [serverAPI.pausedKeys])
+                MetricCatalogue.all, readings: readings,
+                series: [serverAPI.pausedKeys, ServerAPIReadings.appsWithoutKey(appsWithoutKey)])
         } catch {
             preconditionFailure("the catalogue, which stands in this program, is wrong: \(error)")
         }

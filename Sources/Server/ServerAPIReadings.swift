@@ -39,4 +39,11 @@ final class ServerAPIReadings: Sendable {
             return Dictionary(keys.map { ([$0.keyID, $0.bundleID], 1) }) { first, _ in first }
         }
     }
+
+    /// Returns the reading of the apps that depend on `verifyReceipt`.
+    static func appsWithoutKey(_ bundleIDs: @escaping @Sendable () -> [String]) -> SeriesReading {
+        SeriesReading(MetricCatalogue.appWithoutServerAPIKey) {
+            Dictionary(bundleIDs().map { ([$0], 1) }) { first, _ in first }
+        }
+    }
 }

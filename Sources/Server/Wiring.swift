@@ -62,6 +62,8 @@ private struct Wiring {
     let upstreams: UpstreamState
     let storeHealth: StoreHealth
     let access: CurrentAccess
+    /// Returns the apps that depend on `verifyReceipt`; none if no requests are sent to Apple.
+    let appsWithoutKey: @Sendable () -> [String]
     let metrics: GatewayMetrics
 
     init(_ configuration: GatewayConfiguration, _ dependencies: Dependencies) throws(ConfigurationProblems) {
@@ -73,10 +75,13 @@ private struct Wiring {
             isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
         let files = dependencies.reloading?.files ?? FileReadings()
         let clients = try ClientsFile(configuration, at: dependencies.clock(), readFile: files.read)
-        access = CurrentAccess(Access(AccessRules(configuration, clients)))
+        let access = CurrentAccess(Access(AccessRules(configuration, clients)))
+        self.access = access
+        let isAppleEnabled = configuration.apple.isEnabled
+        appsWithoutKey = { isAppleEnabled ? access.now.rules.appsWithoutServerAPIKey : [] }
         metrics = GatewayMetrics(
             lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
-            sampling: configuration.log.sampling, in: dependencies)
+            appsWithoutKey: appsWithoutKey, sampling: configuration.log.sampling, in: dependencies)
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
@@ -182,7 +187,8 @@ private struct Wiring {
         let board = StatusBoard(
             StatusSources(
                 configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
-                registry: metrics.registry, hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock))
+                registry: metrics.registry, hasServerAPIKey: hasServerAPIKey, appsWithoutKey: appsWithoutKey,
+                clock: dependencies.clock))
         let logLevel = LogLevelRoute(
             settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)
         let routes = RouteTable(

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Gateway
 import Receipts
 import Testing
@@ -81,6 +82,6 @@ struct UpstreamReplyTests {
     private static func head(_ status: Int, _ retryAfter: Duration?) -> ReplyHead {
         ReplyHead(
             httpStatus: status, correlationKey: nil, retryAfter: retryAfter, announcements: EndpointAnnouncements(),
-            took: .zero)
+            receivedAt: Timestamp(millisecondsSince1970: 0), took: .zero)
     }
 }

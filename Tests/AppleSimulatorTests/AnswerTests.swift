@@ -25,6 +25,14 @@ struct AnswerTests {
             ])
     }
 
+    @Test func `the receipt's purchases have their ownership, which receipts do not name`() throws {
+        for (story, ownership) in [("as_in_receipt", "PURCHASED"), ("family_shared", "FAMILY_SHARED")] {
+            let answer = try TestStore("stories: {default: \(story)}").answer(to: Samples.receipt())
+            let purchases = try #require(answer.receipt["in_app"] as? [[String: Any]])
+            #expect(purchases.allSatisfy { $0["in_app_ownership_type"] as? String == ownership })
+        }
+    }
+
     @Test func `a receipt without subscriptions is answered with the receipt alone`() throws {
         let answer = try TestStore().answer(to: Samples.plainReceipt())
         #expect(Set(answer.members.keys) == ["status", "environment", "receipt"])

@@ -36,8 +36,13 @@ struct RealAnswerTests {
     /// The fields of a sandbox subscription that still runs or has just ended.
     private static let onlyApple: Set<String> = ["expiration_intent", "is_in_billing_retry_period"]
 
+    /// Returns `receipt` without the request's date, and without the ownership, which answers before 2021 do not have.
     private static func timeless(_ receipt: [String: Any]) -> NSDictionary {
-        receipt.filter { !$0.key.hasPrefix("request_date") } as NSDictionary
+        var receipt = receipt.filter { !$0.key.hasPrefix("request_date") }
+        receipt["in_app"] = (receipt["in_app"] as? [[String: Any]])?.map { purchase in
+            purchase.filter { $0.key != "in_app_ownership_type" }
+        }
+        return receipt as NSDictionary
     }
 
     /// Returns the elements by transaction, without the fields that no receipt has.

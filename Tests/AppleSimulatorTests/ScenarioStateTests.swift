@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
+import Receipts
 import Testing
 
 @testable import AppleSimulator
@@ -35,6 +36,15 @@ struct ScenarioStateTests {
         var state = try state("faults: [{endpoint: sandbox, requests: 1, fault: html}]")
         let faults = [Endpoint.production, .sandbox, .sandbox].map { state.effects(at: $0, clock.now).fault }
         #expect(faults == [nil, .html, nil])
+    }
+
+    @Test(arguments: [("20d", 20 * 86_400), ("12s", 12), ("-1d", -86_400)] as [(String, Int64)])
+    func `the end is announced for a time from the scenario's start on`(text: String, seconds: Int64) throws {
+        var state = try state("faults: [{headers: {A: 1}, sunset_in: \(text)}]")
+        let date = HTTPDate.text(clock.now.advanced(by: .seconds(seconds)))
+        clock.advance(bySeconds: 5)
+        let headers = state.effects(at: .production, clock.now).headers
+        #expect(headers == [.init(name: "A", value: "1"), .init(name: "Sunset", value: date)])
     }
 
     @Test func `phases add up, and the earlier one counts`() throws {

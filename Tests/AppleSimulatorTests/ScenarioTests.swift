@@ -91,7 +91,9 @@ struct ScenarioTests {
             "'is_retryable' and 'is-retryable'"
         ),
         ("faults: [{fault: {tampered: all}}]", 1, "'tampered' takes expires_2099, other_bundle_id"),
-        ("faults: [{share: 0.5}]", 1, "'fault, latency or headers' is missing"),
+        ("faults: [{sunset_in: soon}]", 1, "'sunset_in' takes days or seconds such as 20d, 12s or -1d"),
+        ("faults: [{sunset_in: 9999999d}]", 1, "'sunset_in' takes"),
+        ("faults: [{share: 0.5}]", 1, "'fault, latency, headers or sunset_in' is missing"),
         ("faults: [{share: 1.5, fault: html}]", 1, "'share' takes a number from 0.0 to 1.0"),
         ("faults: [{from: 5, to: 4, fault: html}]", 1, "'to' takes a time after 'from'"),
         ("faults: [{to: 5, for: 4, fault: html}]", 1, "'to' and 'for' cannot be combined"),

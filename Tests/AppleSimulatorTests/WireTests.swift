@@ -24,6 +24,20 @@ struct WireTests {
         #expect(try AppleAnswer(Data(exchange.body.utf8)).status == 0)
     }
 
+    @Test func `verifyReceipt alone can refuse connections, for a time`() async throws {
+        var configuration = AppleSimulator.Configuration(pki: Samples.pki)
+        configuration.hasServerAPIPorts = true
+        let apple = try await AppleSimulator.start(configuration)
+        let verifyReceipt = Wire(apple.productionURL), serverAPI = Wire(apple.productionBaseURL)
+        #expect(verifyReceipt.port != serverAPI.port)
+        await apple.refuseVerifyReceipt()
+        await #expect(throws: (any Error).self) { try await verifyReceipt.verify(Self.body) }
+        #expect(try await serverAPI.ask("GET", "/inApps/v1/subscriptions/1").status == 401)
+        try await apple.acceptVerifyReceipt()
+        #expect(try await verifyReceipt.verify(Self.body).status == 200)
+        await apple.stop()
+    }
+
     @Test(arguments: [500, 502, 503, 504])
     func `a status of HTTP comes with a page`(status: Int) async throws {
         let exchange = try await Self.call("{http_status: \(status)}")

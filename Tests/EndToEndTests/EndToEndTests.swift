@@ -261,6 +261,15 @@ import Testing
         }
     }
 
+    @Test func `check-config warns if receipts need a key that is missing`() async throws {
+        let outcome = try await Program.gateway.run(
+            ["check-config"], environment: ["GATEWAY_APPLE_RECEIPT_UPSTREAM": "server_api"])
+        #expect(outcome.status == 0 && outcome.output.contains("gateway.apple.receipt_upstream: server_api\n"))
+        #expect(outcome.errors.hasPrefix("Warning: receipt_upstream: server_api without a key"), "\(outcome.errors)")
+        let ordinary = try await Program.gateway.run(["check-config"], environment: [:])
+        #expect(ordinary.status == 0 && ordinary.errors == "")
+    }
+
     // MARK: - Start and end
 
     @Test(.timeLimit(.minutes(5)))

@@ -28,6 +28,7 @@ struct MetricsTests {
             #"verifications_total{verdict="genuine",source="local",cache="near",environment="Sandbox"}"#: 2,
             #"verifications_total{verdict="rejected",source="local",cache="miss",environment="unknown"}"#: 1,
             #"rejections_total{rule="bundle_id_mismatch"}"#: 1,
+            #"receipt_answers_total{source="local"}"#: 3, #"receipt_answers_total{source="app_store_server_api"}"#: 0,
             #"undecided_total{reason="upstream_not_configured"}"#: 1, #"lifecycle_stage{stage="ready"}"#: 1,
             #"lifecycle_stage{stage="draining"}"#: 0,
         ]

@@ -30,7 +30,7 @@ struct SeriesReadingTests {
         #expect(Self.lines(of: registry) == [])
     }
 
-    @Test(arguments: [(MetricFamily.Limits.readSeries, 100), (MetricFamily.Limits.readSeries + 1, 100)])
+    @Test(arguments: [(MetricFamily.Limits.readSeries, 1000), (MetricFamily.Limits.readSeries + 1, 1000)])
     func `the number of series is limited`(_ number: Int, _ expected: Int) throws {
         let reading = SeriesReading(Self.family) {
             Dictionary(uniqueKeysWithValues: (0..<number).map { (["k", "app\($0)"], 1) })

@@ -27,6 +27,14 @@ public enum RealCorpus {
         public let answer: Data
     }
 
+    /// An answer about a genuine receipt.
+    public struct Answer: Sendable, CustomStringConvertible {
+        /// The name of the file.
+        public let description: String
+        /// The answer as JSON.
+        public let json: Data
+    }
+
     /// Returns an existing folder beside that of the receipts.
     public static func folder(besideReceipts path: String) -> URL? {
         let folder = receipts?.appending(path: "../" + path, directoryHint: .isDirectory).standardizedFileURL
@@ -61,6 +69,19 @@ public enum RealCorpus {
             return Pair(
                 description: file.lastPathComponent, receiptData: receipt,
                 answer: try JSONSerialization.data(withJSONObject: answer))
+        }
+    }
+
+    /// Returns all answers about genuine receipts, with and without their receipts: those of status 0, and of status 21006
+    /// about expired subscriptions (iOS 6).
+    public static func genuineAnswers() throws -> [Answer] {
+        let paired = try pairs().map { Answer(description: $0.description, json: $0.answer) }
+        let alone = try files(in: folder(besideReceipts: "responses")).map { file in
+            Answer(description: file.lastPathComponent, json: try Data(contentsOf: file))
+        }
+        return try (paired + alone).filter { answer in
+            let members = try JSONSerialization.jsonObject(with: answer.json) as? [String: Any]
+            return [0, 21006].contains(members?["status"] as? Int)
         }
     }
 }

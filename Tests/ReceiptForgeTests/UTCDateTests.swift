@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
+import Receipts
 import Testing
 
 struct UTCDateTests {
@@ -17,6 +18,16 @@ struct UTCDateTests {
     ])
     func `a calendar date has these seconds and this text`(date: UTCDate, seconds: Int64, text: String) {
         #expect(date.secondsSince1970 == seconds && date.rfc3339 == text)
+    }
+
+    @Test(arguments: [(1_350_157_508_197, 197), (1_350_157_508_000, 0)] as [(Int64, Int64)])
+    func `milliseconds are kept on request, and never in receipts`(milliseconds: Int64, part: Int64) {
+        let timestamp = Timestamp(millisecondsSince1970: milliseconds)
+        let (exact, rounded) = (UTCDate.exact(timestamp), UTCDate(timestamp))
+        #expect(exact.timestamp == timestamp && exact.millisecondsSince1970 == milliseconds)
+        #expect(exact.advanced(byDays: 1).millisecondsSince1970 % 1000 == part)
+        #expect(exact.rfc3339 == "2012-10-13T19:45:08Z" && rounded.rfc3339 == exact.rfc3339)
+        #expect((rounded < exact) == (part != 0) && (rounded == exact) == (part == 0))
     }
 
     @Test func `every day of eight centuries survives the way there and back`() {

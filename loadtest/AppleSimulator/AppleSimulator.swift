@@ -3,6 +3,7 @@
 
 package import ReceiptForge
 package import Receipts
+internal import Synchronization
 
 /// Servers that behave like Apple's verifyReceipt and App Store Server API, faults included, on the loopback interface.
 ///
@@ -24,6 +25,8 @@ package final class AppleSimulator: Sendable {
         package var scenario = Scenario.healthy
         /// The ports; 0 for any free one.
         package var productionPort = 0, sandboxPort = 0
+        /// True if the App Store Server API has ports of its own, so that it answers while verifyReceipt refuses connections.
+        package var hasServerAPIPorts = false
         /// The servers' certificate for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
         package var tls: TLSIdentity?
         /// The clock for the dates in answers and the phases of scenarios; latencies take real time.
@@ -41,18 +44,27 @@ package final class AppleSimulator: Sendable {
     package let productionURL: String
     package let sandboxURL: String
     /// The URLs below which the App Store Server API has its paths.
-    package var productionBaseURL: String { String(productionURL.dropLast("/verifyReceipt".count)) }
-    package var sandboxBaseURL: String { String(sandboxURL.dropLast("/verifyReceipt".count)) }
+    package let productionBaseURL: String
+    package let sandboxBaseURL: String
     private let store: SimulatedStore
-    private let listeners: [Listener]
-    private let connections: Connections
+    private let tls: TLSContexts?
+    private let ports: (production: Int, sandbox: Int)
+    /// Nil while connections to verifyReceipt are refused.
+    private let verifyReceipt: Mutex<ListenerPair?>
+    private let serverAPI: ListenerPair?
 
-    private init(_ store: SimulatedStore, _ connections: Connections, _ production: Listener, _ sandbox: Listener) {
-        productionURL = production.url
-        sandboxURL = sandbox.url
+    private init(_ store: SimulatedStore, _ verifyReceipt: ListenerPair, serverAPI: ListenerPair?, _ tls: TLSContexts?)
+    {
+        func baseURL(_ listener: Listener) -> String { String(listener.url.dropLast("/verifyReceipt".count)) }
+        productionURL = verifyReceipt.production.url
+        sandboxURL = verifyReceipt.sandbox.url
+        productionBaseURL = baseURL((serverAPI ?? verifyReceipt).production)
+        sandboxBaseURL = baseURL((serverAPI ?? verifyReceipt).sandbox)
+        ports = (verifyReceipt.production.port, verifyReceipt.sandbox.port)
         self.store = store
-        self.connections = connections
-        listeners = [production, sandbox]
+        self.tls = tls
+        self.verifyReceipt = Mutex(verifyReceipt)
+        self.serverAPI = serverAPI
     }
 
     /// Starts both servers; they listen when this returns.
@@ -62,17 +74,32 @@ package final class AppleSimulator: Sendable {
             pki: configuration.pki, transactionPKI: configuration.transactionPKI, keys: configuration.serverAPIKeys,
             scenario: configuration.scenario, limits: limits, now: configuration.now)
         let tls = try configuration.tls.map(TLSContexts.init)
-        let connections = Connections(maximumConnections: limits.maximumConnections)
-        let production = try await Listener.start(
-            RequestResponder(store: store, endpoint: .production), port: configuration.productionPort, tls, connections)
+        let pair = try await ListenerPair.start(
+            store, ports: (configuration.productionPort, configuration.sandboxPort), tls)
+        guard configuration.hasServerAPIPorts else { return AppleSimulator(store, pair, serverAPI: nil, tls) }
         do throws(SimulatorError) {
-            let sandbox = try await Listener.start(
-                RequestResponder(store: store, endpoint: .sandbox), port: configuration.sandboxPort, tls, connections)
-            return AppleSimulator(store, connections, production, sandbox)
+            let serverAPI = try await ListenerPair.start(store, ports: (0, 0), tls)
+            return AppleSimulator(store, pair, serverAPI: serverAPI, tls)
         } catch {
-            await production.stop()
+            await pair.stop()
             throw error
         }
+    }
+
+    /// Refuses connections to verifyReceipt, and closes those it has.
+    package func refuseVerifyReceipt() async {
+        let pair = verifyReceipt.withLock { pair in
+            defer { pair = nil }
+            return pair
+        }
+        await pair?.stop()
+    }
+
+    /// Accepts connections to verifyReceipt again, at the same ports.
+    package func acceptVerifyReceipt() async throws(SimulatorError) {
+        await refuseVerifyReceipt()
+        let pair = try await ListenerPair.start(store, ports: ports, tls)
+        verifyReceipt.withLock { $0 = pair }
     }
 
     package var stats: Stats { store.statsWithServerAPI }
@@ -96,6 +123,16 @@ package final class AppleSimulator: Sendable {
             Population(app: app, count: Int64(count), firstTransactionID: first, at: now, limits: store.limits))
     }
 
+    /// Adds accounts that are exactly as recorded answers of verifyReceipt have them.
+    ///
+    /// - Parameter answers: whole answers as JSON, with status 0 or 21006.
+    /// - Returns: a receipt for each in base64, which verifyReceipt answers with the members of the recorded answer. It is
+    ///   issued by the configuration's `pki`.
+    package func addAccounts(recordedAnswers answers: [[UInt8]]) throws(ControlError) -> [String] {
+        let evidence = try AccountEvidence(recordedAnswers: answers, limits: store.limits)
+        return try evidence.register(in: store, store.controlContext(at: .production)).receipts
+    }
+
     /// Returns the original transaction ID of a customer of a population, counted from 0.
     package static func transactionID(ofCustomer number: Int, first: Int64? = nil) -> String {
         String((first ?? Population.defaultFirstTransactionID) + Int64(number) * Population.stride)
@@ -103,8 +140,8 @@ package final class AppleSimulator: Sendable {
 
     /// Closes all connections, answered or not, and both servers.
     package func stop() async {
-        for listener in listeners { await listener.stop() }
-        await connections.closeAll()
+        await refuseVerifyReceipt()
+        await serverAPI?.stop()
     }
 }
 

@@ -9,7 +9,9 @@ struct LifecycleRecorder: Sendable {
     let lifecycle: UpstreamLifecycle
     let fleetState: any FleetState
 
-    func record(_ head: ReplyHead, of endpoint: UpstreamEndpoint) {
+    /// - Parameter isUsable: true for the header of an answer that only Apple gives. Another one, such as an error page,
+    ///   cannot withdraw an announcement.
+    func record(_ head: ReplyHead, of endpoint: UpstreamEndpoint, isUsable: Bool) {
         let announcements = head.announcements
         let dates = LifecycleDates(
             // Deprecated already, without a date: an early date. Not the second 0, which means in the metrics that an
@@ -20,7 +22,11 @@ struct LifecycleRecorder: Sendable {
                 case .undated: Timestamp(millisecondsSince1970: 1000)
                 }
             }, sunset: announcements.sunset)
-        guard lifecycle.record(dates, links: announcements.links, of: endpoint) else { return }
-        fleetState.publish(.lifecycle(dates, links: announcements.links), of: endpoint)
+        let isAbsent = dates == LifecycleDates() && announcements.links.isEmpty
+        let isNews =
+            isAbsent
+            ? isUsable && lifecycle.recordAbsence(of: endpoint, at: head.receivedAt)
+            : lifecycle.record(dates, links: announcements.links, of: endpoint)
+        if isNews { fleetState.publish(.lifecycle(dates, links: announcements.links), of: endpoint) }
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Caching
+internal import Entitlements
 internal import Gateway
 internal import Receipts
 internal import Secrets
@@ -44,13 +45,15 @@ struct CustomerHistory: Sendable {
             transactions.append(transaction)
             return
         }
-        if transactions[index].signedDate <= transaction.signedDate { transactions[index] = transaction }
+        if transaction.isSignedLater(than: transactions[index]) { transactions[index] = transaction }
     }
 
     /// True if a subscription that renews is among them: only those have a status.
     var hasSubscription: Bool {
         transactions.contains { $0.productType == .autoRenewableSubscription || $0.expiresDate != nil }
     }
+
+    var hasConsumables: Bool { transactions.contains(where: \.isConsumable) }
 
     /// Returns true if an ID names one of the transactions, the first one of its chain, or the customer's download of
     /// the app.
@@ -105,8 +108,4 @@ final class InterruptedHistories: Sendable {
             return pages.flatMap { .now < $0.end ? $0.history : nil }
         }
     }
-}
-
-extension Transaction {
-    fileprivate var signedDate: Timestamp { signedFields?.value.signedDate ?? Timestamp(millisecondsSince1970: .min) }
 }

@@ -92,6 +92,14 @@ extension ServerAPICall {
         try ServerAPICall(.transactionHistory, [id], query: revision.map { [(.revision, $0)] } ?? [])
     }
 
+    /// Creates a call for a page of version 1 of the history, with a customer's unfinished consumables.
+    package static func unfinishedConsumables(
+        of id: String, revision: String? = nil
+    ) throws(ServerAPICallFault) -> ServerAPICall {
+        let page: [(ServerAPIParameter, String)] = revision.map { [(.revision, $0)] } ?? []
+        return try ServerAPICall(.transactionHistoryV1, [id], query: [(.productType, "CONSUMABLE")] + page)
+    }
+
     package static func statuses(of id: String) throws(ServerAPICallFault) -> ServerAPICall {
         try ServerAPICall(.subscriptionStatuses, [id])
     }

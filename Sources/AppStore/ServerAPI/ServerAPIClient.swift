@@ -190,14 +190,15 @@ extension ServerAPIClient {
         }
         let now = clock()
         let head = ReplyHead(response, at: now)
-        recorder.record(head, of: request.endpoint)
         if let date = head.date { recordDate(date, at: now, took: head.took, request.environment) }
         let verifier = ServerAPIAnswerVerifier(
             verifier: verifier, bundleID: request.bundleID, appAppleID: keys().appAppleIDs[request.bundleID],
             environment: Environment(request.environment),
             // Not before this node's time: a wrong date must not make signatures appear to be of the future.
             now: now.advanced(by: max(.zero, clockSkew(in: request.environment))))
-        return (ServerAPIReply(response, head, to: request.call, by: verifier), head)
+        let reply = ServerAPIReply(response, head, to: request.call, by: verifier)
+        recorder.record(head, of: request.endpoint, isUsable: reply.provesKey)
+        return (reply, head)
     }
 
     private func transportRequest(_ request: ServerAPIRequest, _ token: Secret) -> TransportRequest {
@@ -219,15 +220,18 @@ extension ServerAPIClient {
         observer.observe(.completed(endpoint, reply.outcome, took: took))
         observe(reply.callOutcome, of: request)
         var pause: Duration?
+        // Apple may end this version alone: its failures say nothing about the host.
+        let isHistoryV1 = request.call.operation == .transactionHistoryV1
         switch reply {
-        case .throttled(let span):
+        case .unavailable(let span) where !isHistoryV1: pause = span
+        case .throttled(let span), .unavailable(let span):
             guards.pause(request.quota, for: span)
             fleetState.publish(pause: span, of: request.quota)
-        case .unavailable(let span): pause = span
         case .contradiction(let contradiction): observer.observe(.contradicted(endpoint, contradiction))
         case .answered, .refused, .refusedWithoutCode, .unauthorized, .failed: break
         }
-        let transitions = guards[endpoint].release(pass, reply.guardOutcome(after: took), pause: pause)
+        let outcome = isHistoryV1 && !reply.provesKey ? .neutral : reply.guardOutcome(after: took)
+        let transitions = guards[endpoint].release(pass, outcome, pause: pause)
         if let pause { fleetState.publish(.pause(pause), of: endpoint) }
         for (transition, times) in transitions {
             for _ in 0..<times { observer.observe(.breakerChanged(endpoint, transition)) }

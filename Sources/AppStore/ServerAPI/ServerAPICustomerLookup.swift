@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 package import Gateway
 internal import Receipts
 internal import SignedPayloads
@@ -75,10 +76,17 @@ private struct HostLookup: Sendable {
             throw error
         }
         history.add(statuses?.transactions ?? [])
-        return UpstreamAnswer(
+        var answer = UpstreamAnswer(
             environment: Environment(environment), bundleID: request.bundleID, transactions: history.transactions,
             renewals: statuses?.renewalInfos.map(Renewal.init) ?? [], latestReceipt: nil, body: [],
             revision: history.revision)
+        do throws(Interruption) {
+            answer.unfinishedConsumables = try await unfinishedConsumables(in: history)
+        } catch {
+            // The rest is complete.
+            (answer.unfinishedConsumables, answer.isPartial) = (.unavailable, true)
+        }
+        return answer
     }
 
     /// Returns the whole history, or what is new since the known pages together with those.
@@ -137,6 +145,32 @@ private struct HostLookup: Sendable {
             guard case .refused(let refusal) = error else { throw error }
             throw .ended(.unanswered(refusal.isUnauthorized ? .serverAPIKeyRejected : .upstreamUnavailable))
         }
+    }
+
+    /// Returns the consumables that the app has not finished, if they are needed: those in version 1 of the history.
+    private func unfinishedConsumables(
+        in history: CustomerHistory
+    ) async throws(Interruption) -> UnfinishedConsumables {
+        guard request.listsUnfinishedConsumables else { return .notRequested }
+        guard history.hasConsumables else { return .known([]) }
+        var ids: Set<String> = [], revision: String?
+        for _ in 0..<ServerAPICustomerLookup.Limits.pages {
+            let call = try call { id throws(ServerAPICallFault) in
+                try .unfinishedConsumables(of: id, revision: revision)
+            }
+            let page: ServerAPIAnswer
+            switch await send(call) {
+            // Apple may end this version, too.
+            case .refused(let error, _, _) where !error.mayPass: return .unavailable
+            case .unanswered(.upstreamRequestRefused, _, _): return .unavailable
+            case let result: page = try self.page(result)
+            }
+            ids.formUnion(page.transactions.map(\.transactionID))
+            guard page.hasMore else { return .known(ids) }
+            guard let next = page.revision, next != revision else { return .unavailable }
+            revision = next
+        }
+        return .unavailable
     }
 
     /// Checks that a customer without purchases exists: only an app transaction ID has an empty history.

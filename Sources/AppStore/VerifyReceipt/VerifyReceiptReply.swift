@@ -39,6 +39,8 @@ package struct ReplyHead: Hashable, Sendable {
     package let announcements: EndpointAnnouncements
     /// `Date`: the time of Apple's clock, in whole seconds.
     package var date: Timestamp?
+    /// The time of the answer on this node's clock.
+    let receivedAt: Timestamp
     package let took: Duration
 }
 
@@ -72,6 +74,7 @@ extension ReplyHead {
 
     init(_ answer: TransportResponse, at now: Timestamp) {
         httpStatus = answer.status
+        receivedAt = now
         correlationKey = answer.headers.values(of: "x-apple-jingle-correlation-key").first.flatMap(Self.harmless)
         announcements = EndpointAnnouncements(now: now, values: answer.headers.values(of:))
         let date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }

@@ -1,7 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Gateway
+package import Entitlements
+internal import Gateway
 package import JSON
 package import Receipts
 internal import Secrets

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 package import Gateway
 internal import HTTPTransport
 package import Logging
@@ -60,13 +61,13 @@ package struct VerifyReceiptUpstream: Upstream {
         do throws(VerifyReceiptFailure) {
             let server = endpoint.environment == .production ? production : sandbox
             let reply = try await server.send(request, deadline: deadline)
-            recorder.record(reply.head, of: endpoint)
+            recorder.record(reply.head, of: endpoint, isUsable: true)
             log.answered(reply, to: request, endpoint)
             let response = UpstreamResponse(
                 UpstreamReply(reply.response, from: endpoint.environment), status: reply.response.status.code)
             return (response, reply.head.httpStatus)
         } catch {
-            if let head = error.head { recorder.record(head, of: endpoint) }
+            if let head = error.head { recorder.record(head, of: endpoint, isUsable: false) }
             log.failed(error, about: request, endpoint)
             return (UpstreamResponse(UpstreamReply(error)), error.head?.httpStatus)
         }

@@ -38,11 +38,11 @@ struct FormEndpoint: VerifyEndpoint {
 
     /// Both replies are the same: the format does not tell the provenance.
     func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
-        let reply = reply(to: answer, at: now)
+        let reply = reply(to: options, answer, at: now)
         return Replies(now: reply, repeated: reply)
     }
 
-    private func reply(to answer: Answer, at now: Timestamp) -> Reply {
+    private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
         case .rejected(.rule(.bundleIDMismatch)):
             .form(.foreignApp, "The receipt belongs to another app.", statuses)
@@ -52,19 +52,19 @@ struct FormEndpoint: VerifyEndpoint {
         case .rejected(.unknownTransaction): .form(.failed, "The answer has no receipt.", statuses)
         case .undecided(let reason):
             .form(.failed, "There is no answer now (\(reason.rawValue)). Try again later.", statuses)
-        case .genuine: genuine(answer, at: now)
+        case .genuine: genuine(options, answer, at: now)
         }
     }
 
-    private func genuine(_ answer: Answer, at now: Timestamp) -> Reply {
+    private func genuine(_ options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
         guard !answer.isLapsed(at: now) else {
             return .form(.subscriptionExpired, VerifyReceiptStatus.subscriptionExpired.explanation)
         }
         guard
             let json = answer.upstreamBody.flatMap({ FormAnswer.success(from: $0.span) })
-                ?? answer.localVerifyReceiptBody(at: now).flatMap({ FormAnswer.success(from: $0.span) })
+                ?? answer.rebuiltVerifyReceiptBody(to: options, at: now).flatMap({ FormAnswer.success(from: $0.span) })
         else { return .form(.failed, "The answer has no receipt.", statuses) }
-        return Reply(body: ByteBuffer(bytes: json), from: answer.provenance)
+        return Reply(body: ByteBuffer(bytes: json), from: answer, at: now)
     }
 
     /// Always false: this API does not end with Apple's.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
+internal import Entitlements
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
@@ -11,8 +12,8 @@ package import Receipts
 
 /// `POST /verifyReceipt`: compatible with Apple's endpoint of that name, so that a backend changes only the host name.
 ///
-/// Apple's own answer passes through unchanged. Without Apple, a genuine receipt is answered with its signed contents
-/// in Apple's form. Header fields name the source.
+/// An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form with signed
+/// contents: those of the App Store Server API and the receipt, or of the receipt alone. Header fields name the source.
 package struct DropInEndpoint: VerifyEndpoint {
     package init() {}
 
@@ -77,8 +78,10 @@ extension DropInEndpoint {
         if options.sentSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
-        guard let body = answer.upstreamBody ?? answer.localVerifyReceiptBody(at: now) else { return Self.undecided }
-        return Reply(body: ByteBuffer(bytes: body), from: provenance)
+        guard let body = answer.upstreamBody ?? answer.rebuiltVerifyReceiptBody(to: options, at: now) else {
+            return Self.undecided
+        }
+        return Reply(body: ByteBuffer(bytes: body), from: answer, at: now)
     }
 
     /// Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
@@ -86,17 +89,50 @@ extension DropInEndpoint {
 }
 
 extension Answer {
-    /// The JSON of `verifyReceipt` with the contents of the receipt alone; nil for other evidence.
-    func localVerifyReceiptBody(at now: Timestamp) -> [UInt8]? {
+    /// The JSON of `verifyReceipt` with signed contents; nil for other evidence.
+    func rebuiltVerifyReceiptBody(to options: VerificationOptions, at now: Timestamp) -> [UInt8]? {
         let latestReceipt = earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) }
         if let receipt {
-            return LocalVerifyReceiptResponse(
-                receipt: receipt, latest: transactions, latestReceipt: latestReceipt, requestDate: now
+            return AppReceiptResponse(
+                receipt: receipt, latest: transactions, excludesOldTransactions: options.excludesOldTransactions,
+                plans: provenance.source == .serverAPI ? renewals : nil, latestReceipt: latestReceipt, requestDate: now
             ).body
         }
-        return subject?.evidence?.transactionReceipt.map {
-            LocalTransactionReceiptResponse(receipt: $0, isLapsed: isLapsed(at: now), latestReceipt: latestReceipt).body
+        return subject?.evidence?.transactionReceipt.map { receipt in
+            var response = TransactionReceiptResponse(
+                receipt: receipt, isLapsed: isLapsed(at: now), latestReceipt: latestReceipt)
+            if provenance.source == .serverAPI {
+                response.chain = chain(of: receipt)
+                response.plan = subscription(of: receipt)?.renewal
+            }
+            return response.body
         }
+    }
+
+    /// Returns the purchase that a transaction receipt is about, with all periods of its subscription.
+    private func chain(of receipt: VerifiedTransactionReceipt) -> [Transaction] {
+        let chains = ChainNames(transactions, renewals)
+        let chain = chains.current(receipt.originalTransactionID ?? receipt.transactionID)
+        return transactions.filter { chains.current($0.chainID) == chain }
+    }
+
+    /// Returns the subscription that a transaction receipt is about; nil for another product.
+    private func subscription(of receipt: VerifiedTransactionReceipt) -> Subscription? {
+        let chain = ChainNames(transactions, renewals).current(receipt.originalTransactionID ?? receipt.transactionID)
+        return subscriptions.first { $0.originalTransactionID == chain }
+    }
+
+    /// The members of the answer in Apple's form that Apple's own would have with other contents; empty for one of Apple's
+    /// own, and for one that only the receipt could give.
+    fileprivate func rebuiltMembers(at now: Timestamp) -> [String] {
+        guard provenance.source == .serverAPI, let evidence = subject?.evidence else { return [] }
+        let hasLatestReceipt =
+            if let receipt = evidence.transactionReceipt {
+                receipt.expiresDate != nil && !isLapsed(at: now)
+            } else {
+                !subscriptions.isEmpty
+            }
+        return (mayLackConsumables ? ["latest_receipt_info"] : []) + (hasLatestReceipt ? ["latest_receipt"] : [])
     }
 
     /// Returns true if Apple's status is 21006, or would be: the subscription of a transaction receipt has ended.
@@ -105,15 +141,19 @@ extension Answer {
             return provenance.upstreamStatus == VerifyReceiptStatus.subscriptionExpired.code
         }
         // Not the state: a period that was renewed early has not begun, while the one before it lasts.
-        return subject?.evidence?.transactionReceipt != nil
-            && subscriptions.contains { $0.accessUntil.map { $0 <= now } ?? true }
+        guard let receipt = subject?.evidence?.transactionReceipt, let subscription = subscription(of: receipt) else {
+            return false
+        }
+        return subscription.accessUntil.map { $0 <= now } ?? true
     }
 }
 
 extension Reply {
     /// Creates an answer in a format that does not tell its provenance: header fields name it.
-    init(body: ByteBuffer, from provenance: Provenance) {
+    init(body: ByteBuffer, from answer: Answer, at now: Timestamp) {
         self.init(body: body)
+        let provenance = answer.provenance, rebuilt = answer.rebuiltMembers(at: now)
+        if !rebuilt.isEmpty { fields[.gatewayRebuilt] = rebuilt.joined(separator: ", ") }
         fields[.gatewaySource] = provenance.source.rawValue
         if provenance.isDegraded {
             fields[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")

@@ -6,7 +6,8 @@ internal import Synchronization
 
 /// The deprecation and sunset dates of Apple's endpoints: the operator's, and those Apple announced in its answers.
 ///
-/// An announcement replaces the endpoint's previous one, so Apple can postpone. Answers without dates change nothing.
+/// An announcement replaces the endpoint's previous one, so Apple can postpone. Apple withdraws it by leaving it out of
+/// its answers for six hours.
 package final class UpstreamLifecycle: Sendable {
     package struct State: Hashable, Sendable {
         /// The dates in effect: the earlier of each.
@@ -17,8 +18,22 @@ package final class UpstreamLifecycle: Sendable {
         package var links: [LifecycleLink] = []
     }
 
+    enum Limits {
+        /// The time without an announcement after which it counts as withdrawn: some of Apple's servers may lack it.
+        static let absence: Duration = .seconds(6 * 3600)
+        /// The time between two receipts for an endpoint that is used no longer.
+        static let checkInterval: Duration = .seconds(600)
+    }
+
+    private struct Announcement {
+        var state: State
+        /// The time of the first answer without it since the last one with it; nil if there is none.
+        var missingSince: Timestamp?
+    }
+
     private let configured: LifecycleDates
-    private let announcements: Mutex<[UpstreamEndpoint: State]>
+    private let announcements: Mutex<[UpstreamEndpoint: Announcement]>
+    private let nextChecks = Mutex<[UpstreamEndpoint: Timestamp]>([:])
 
     /// - Parameter configured: the operator's dates for `verifyReceipt`.
     package init(configured: LifecycleDates = LifecycleDates()) {
@@ -34,11 +49,59 @@ package final class UpstreamLifecycle: Sendable {
     ) -> Bool {
         guard dates != LifecycleDates() || !links.isEmpty else { return false }
         let state = State(dates: configured(for: endpoint).earliest(dates), announced: dates, links: links)
-        return announcements.withLock { $0.updateValue(state, forKey: endpoint) } != state
+        return announcements.withLock { $0.updateValue(Announcement(state: state), forKey: endpoint) }?.state != state
+    }
+
+    /// Records a usable answer of an endpoint that announces nothing.
+    /// - Returns: true if this withdraws an announcement.
+    package func recordAbsence(of endpoint: UpstreamEndpoint, at now: Timestamp) -> Bool {
+        announcements.withLock { announcements in
+            guard let known = announcements[endpoint] else { return false }
+            let since = known.missingSince ?? now
+            guard since.advanced(by: Limits.absence) <= now else {
+                announcements[endpoint]?.missingSince = since
+                return false
+            }
+            announcements[endpoint] = nil
+            return true
+        }
+    }
+
+    /// Takes over an announcement that another node received. Without dates and links it is one that was withdrawn.
+    /// - Returns: true if it is new. A repeated one does not reset `missingSince`.
+    package func adopt(
+        _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
+    ) -> Bool {
+        let known = announcements.withLock { $0[endpoint]?.state }
+        guard dates != LifecycleDates() || !links.isEmpty else {
+            return announcements.withLock { $0.removeValue(forKey: endpoint) } != nil
+        }
+        return (known?.announced != dates || known?.links != links) && record(dates, links: links, of: endpoint)
     }
 
     package func state(of endpoint: UpstreamEndpoint) -> State {
-        announcements.withLock { $0[endpoint] } ?? State(dates: configured(for: endpoint))
+        announcements.withLock { $0[endpoint]?.state } ?? State(dates: configured(for: endpoint))
+    }
+
+    /// Returns true if a subject belongs to the share that no longer depends on an endpoint near its end.
+    ///
+    /// At the end of the ramp all subjects do, but for one in ten minutes: the answers to these show if Apple postpones
+    /// or withdraws the end.
+    /// - Parameter fraction: the subject as a number from 0 to below 1.
+    func moves(_ fraction: Double, from endpoint: UpstreamEndpoint, at now: Timestamp) -> Bool {
+        let share = state(of: endpoint).dates.stage(at: now).rampShare
+        guard fraction < share else { return false }
+        return share < 1 || !isDueForCheck(endpoint, at: now)
+    }
+
+    /// Records a request to an endpoint: its answer shows the announcement, so the next check is due ten minutes later.
+    /// `moves` does not record it: a cached result may answer the receipt that it chooses.
+    func recordRequest(to endpoint: UpstreamEndpoint, at now: Timestamp) {
+        nextChecks.withLock { $0[endpoint] = now.advanced(by: Limits.checkInterval) }
+    }
+
+    private func isDueForCheck(_ endpoint: UpstreamEndpoint, at now: Timestamp) -> Bool {
+        nextChecks.withLock { $0[endpoint].map { $0 <= now } ?? true }
     }
 
     private func configured(for endpoint: UpstreamEndpoint) -> LifecycleDates {

@@ -23,17 +23,20 @@ package struct CustomerRequest: Sendable {
     package var environment: UpstreamEnvironment?
     /// True if signed evidence names the transaction. Requests without evidence have a smaller share of the budget.
     package var hasEvidence: Bool
+    /// True if the answer needs the unfinished consumables.
+    package var listsUnfinishedConsumables: Bool
     /// An earlier answer of the same environment, whose revision the history continues from.
     package var known: UpstreamAnswer?
 
     package init(
         bundleID: String, transactionID: String, environment: UpstreamEnvironment?, hasEvidence: Bool,
-        known: UpstreamAnswer? = nil
+        listsUnfinishedConsumables: Bool = false, known: UpstreamAnswer? = nil
     ) {
         self.bundleID = bundleID
         self.transactionID = transactionID
         self.environment = environment
         self.hasEvidence = hasEvidence
+        self.listsUnfinishedConsumables = listsUnfinishedConsumables
         self.known = known
     }
 }

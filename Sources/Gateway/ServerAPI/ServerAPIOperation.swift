@@ -39,7 +39,7 @@ extension ServerAPIOperation {
     /// True for the operations that verification itself needs.
     package var isPartOfVerification: Bool {
         switch self {
-        case .transactionHistory, .subscriptionStatuses, .appTransactionInfo: true
+        case .transactionHistory, .transactionHistoryV1, .subscriptionStatuses, .appTransactionInfo: true
         default: false
         }
     }

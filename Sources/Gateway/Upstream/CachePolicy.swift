@@ -28,7 +28,7 @@ package struct CachePolicy: Sendable {
     func use(of known: CachedResult, for assessment: Assessment) -> Use {
         let now = assessment.now, maximumAge = assessment.request.options.maximumAge
         let isLocal = assessment.request.options.mode == .local
-        guard isLocal || !assessment.isNewer(than: known) else { return .expired }
+        guard isLocal || !assessment.needsMore(than: known) else { return .expired }
         if known.isFresh(at: now, maximumAge: maximumAge) {
             return !isLocal && known.isDue(at: now, randomness: randomness()) ? .dueForRefresh : .fresh
         }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 internal import Receipts
 
 /// A contradiction between Apple's answer and data that Apple signed: the answer was changed on its way. The raw values

@@ -85,7 +85,7 @@ extension DegradedReason {
     var concernsAllNodes: Bool {
         switch self {
         case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamSlow, .stopping, .upstreamUnreachable,
-            .upstreamTLS, .sharedSecretRejected, .serverAPIKeyRejected, .sharedStoreUnreachable:
+            .upstreamTLS, .sharedSecretRejected, .serverAPIKeyRejected, .sharedStoreUnreachable, .customerLimit:
             false
         case .upstreamPaused, .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer,
             .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed, .upstreamDisagrees,

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Entitlements
 package import Receipts
 package import Secrets
 
@@ -100,6 +101,44 @@ package enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
     case stopping
 }
 
+/// The consumables that the app has not finished, which `verifyReceipt` lists. The Server API's history has all of them,
+/// without the difference.
+package enum UnfinishedConsumables: Hashable, Sendable {
+    case notRequested
+    /// Apple no longer returns them.
+    case unavailable
+    /// Their transaction IDs.
+    case known(Set<String>)
+}
+
+extension UpstreamAnswer {
+    /// Adds the purchases of another customer of the app. Of two states of one transaction, the one signed last counts.
+    mutating func join(_ other: UpstreamAnswer) {
+        let unfinished = (ownUnfinishedConsumables, other.ownUnfinishedConsumables)
+        if case (.known(let ids), .known(let others)) = unfinished {
+            unfinishedConsumables = .known(ids.union(others))
+        } else {
+            unfinishedConsumables = .unavailable
+        }
+        var indices = Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first
+        }
+        for transaction in other.transactions {
+            guard let index = indices[transaction.transactionID] else {
+                indices[transaction.transactionID] = transactions.count
+                transactions.append(transaction)
+                continue
+            }
+            if transaction.isSignedLater(than: transactions[index]) { transactions[index] = transaction }
+        }
+        renewals += other.renewals
+    }
+
+    /// A customer without consumables has no unfinished ones.
+    private var ownUnfinishedConsumables: UnfinishedConsumables {
+        transactions.contains(where: \.isConsumable) ? unfinishedConsumables : .known([])
+    }
+}
+
 /// Apple's data about a genuine receipt.
 package struct UpstreamAnswer: Sendable {
     package var environment: Environment
@@ -114,6 +153,9 @@ package struct UpstreamAnswer: Sendable {
     package var body: [UInt8]
     /// The position in the transaction history (App Store Server API) up to which the transactions are known.
     package var revision: String?
+    package var unfinishedConsumables = UnfinishedConsumables.notRequested
+    /// True if a part is missing that Apple may give soon.
+    package var isPartial = false
 
     package init(
         environment: Environment, bundleID: String, transactions: [Transaction], renewals: [Renewal],

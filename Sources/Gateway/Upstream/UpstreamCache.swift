@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Caching
+internal import Entitlements
 internal import Receipts
 internal import Synchronization
 
@@ -111,7 +112,8 @@ extension CachedResult {
     package var byteCount: Int {
         guard case .answered(let answer) = result else { return Self.fixedByteCount }
         return Self.fixedByteCount + answer.body.count + (answer.latestReceipt?.count ?? 0)
-            + (answer.revision?.utf8.count ?? 0) + answer.transactions.byteCount + answer.renewals.byteCount
+            + (answer.revision?.utf8.count ?? 0) + answer.unfinishedConsumables.byteCount
+            + answer.transactions.byteCount + answer.renewals.byteCount
     }
 
     private static let fixedByteCount = 512
@@ -124,6 +126,14 @@ private enum EstimatedBytes {
 
     /// A value with two such texts.
     static func value<Value>(_: Value.Type) -> Int { MemoryLayout<Value>.stride + 2 * text }
+}
+
+extension UnfinishedConsumables {
+    /// The bytes in memory, estimated.
+    fileprivate var byteCount: Int {
+        guard case .known(let ids) = self else { return 0 }
+        return ids.count * (MemoryLayout<String>.stride + EstimatedBytes.text)
+    }
 }
 
 extension [Transaction] {

@@ -76,6 +76,7 @@ final class UpstreamClient: Sendable {
 
     private func send(_ call: Call, by deadline: Instant) async -> (result: UpstreamResult, status: Int?) {
         var status: Int?
+        connection.lifecycle.recordRequest(to: call.api.endpoint(of: call.request.subject), at: clock())
         for endpoint in call.api.endpoints {
             let attempt: Attempt
             (attempt, status) = await sendWithRetry(call, endpoint, by: deadline)

@@ -11,6 +11,15 @@ package enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
     case serverAPI = "server_api"
 }
 
+/// The interfaces that the operator permits for receipts; signed transactions and transaction IDs need the Server API. The
+/// raw values are those of the configuration.
+package enum ReceiptUpstream: String, CaseIterable, Hashable, Sendable {
+    case verifyReceipt = "verify_receipt"
+    case serverAPI = "server_api"
+    /// `verifyReceipt` until shortly before its end, and then the Server API. Each replaces the other if it does not answer.
+    case both
+}
+
 /// Apple's environments. The raw values are those of the API and of metrics.
 package enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
     case production
@@ -42,30 +51,7 @@ package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
     }
 }
 
-// MARK: - Choice
-
 extension UpstreamAPI {
-    /// Chooses the interface for a subject. No other code decides it.
-    /// - Parameters:
-    ///   - hasSecret: true if there is a shared secret for the app.
-    ///   - transactionID: the ID for calls of the Server API; nil without one, or without a key for the app.
-    /// - Throws: The reason why there is none.
-    init(
-        answeringFor subject: VerificationSubject, mode: Mode, hasSecret: Bool, transactionID: String?
-    ) throws(UndecidedReason) {
-        // Apple has no record of purchases made in Xcode or by tests.
-        guard subject.environment?.isApples ?? true else { throw .environmentWithoutUpstream }
-        let isReceipt = subject.evidence?.receiptBytes != nil
-        // Only verifyReceipt has answers in Apple's form.
-        if isReceipt, hasSecret || transactionID == nil || mode == .appleFirst {
-            self = .verifyReceipt
-        } else if transactionID != nil {
-            self = .serverAPI
-        } else {
-            throw .upstreamNotConfigured
-        }
-    }
-
     /// The source of answers from the interface.
     var source: Provenance.Source {
         switch self {

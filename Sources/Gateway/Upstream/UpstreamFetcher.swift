@@ -40,9 +40,8 @@ final class UpstreamFetcher: Sendable {
     /// that request starts another one. So does evidence after a flight that ended for want of budget.
     /// - Parameter known: the cached result, which may not be used any more.
     func value(
-        for key: CacheKey, _ assessment: Assessment, since known: CachedResult?, waitLimit: Duration
+        for key: CacheKey, _ assessment: Assessment, since known: CachedResult?, by end: ContinuousClock.Instant
     ) async -> FlightResult<CachedResult> {
-        let end = ContinuousClock.now + waitLimit
         func flight() async -> FlightResult<CachedResult> {
             await flights.value(for: key, waitLimit: ContinuousClock.now.duration(to: end)) {
                 await self.fetch(key, for: assessment, since: known)
@@ -50,7 +49,7 @@ final class UpstreamFetcher: Sendable {
         }
         var found = await flight()
         for _ in 0..<Self.maximumJoinedFlights {
-            guard !found.isFirst, let result = found.value, !serves(result, assessment) else { break }
+            guard !found.isFirst, let result = found.value, !serves(result, key, assessment) else { break }
             found = await flight()
         }
         return found
@@ -60,10 +59,10 @@ final class UpstreamFetcher: Sendable {
     private static let maximumJoinedFlights = 4
 
     /// Returns true if the result of another request's flight answers this one.
-    private func serves(_ result: CachedResult, _ assessment: Assessment) -> Bool {
+    private func serves(_ result: CachedResult, _ key: CacheKey, _ assessment: Assessment) -> Bool {
         // The flight of a request without evidence has a smaller share of the budget.
         if case .unanswered(.upstreamBudget) = result.result, assessment.subject.evidence != nil { return false }
-        return isCurrent(result, for: assessment) && !assessment.isNewer(than: result)
+        return isCurrent(result, for: key, of: assessment) && !assessment.needsMore(than: result)
     }
 
     /// Fetches a result from Apple, or from the node that is already fetching it.
@@ -92,7 +91,7 @@ final class UpstreamFetcher: Sendable {
         of key: CacheKey, for assessment: Assessment, since known: CachedResult?
     ) async -> CachedResult? {
         guard let found = await lookUp(key, for: assessment).found.result,
-            known.map({ found.isNewer(than: $0) }) ?? true, !assessment.isNewer(than: found)
+            known.map({ found.isNewer(than: $0) }) ?? true, !assessment.needsMore(than: found)
         else { return nil }
         let maximumAge = found.fetchedAt < assessment.now ? assessment.request.options.maximumAge : nil
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
@@ -102,33 +101,33 @@ final class UpstreamFetcher: Sendable {
         _ assessment: Assessment, _ key: CacheKey, since before: CachedResult?
     ) async -> CachedResult {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
-        let usable = before.flatMap { isCurrent($0, for: assessment) ? $0.answer : nil }
+        let usable = before.flatMap { isCurrent($0, for: key, of: assessment) ? $0.answer : nil }
         let (result, status) = await client.result(
             about: UpstreamClient.Call(
                 request: assessment.upstreamRequest, api: key.api,
-                customer: CustomerRequest(key, for: assessment.subject, knowing: usable),
+                customer: CustomerRequest(key, for: assessment, knowing: usable),
                 reservation: assessment.request.reservation))
         let now = clock()
         func known(until end: Timestamp) -> CachedResult {
             CachedResult(
                 result, status: status, fetchedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
         }
-        let fresh = known(until: assessment.freshUntil(result, at: now))
+        let fresh = known(until: assessment.freshUntil(result, about: key.transactionID, at: now))
         // A purge during the request: the answer may be older. Only the requests that wait get it.
-        guard isCurrent(fresh, for: assessment) else { return known(until: now) }
+        guard isCurrent(fresh, for: key, of: assessment) else { return known(until: now) }
         await keep(fresh, for: key, of: assessment)
         return fresh
     }
 
-    private func isCurrent(_ known: CachedResult, for assessment: Assessment) -> Bool {
-        cache.purgeDecision(for: known, naming: assessment.transactionIDs) == .current
+    private func isCurrent(_ known: CachedResult, for key: CacheKey, of assessment: Assessment) -> Bool {
+        cache.purgeDecision(for: known, naming: assessment.transactionIDs(of: key)) == .current
     }
 
     /// Stores a result. A result without an answer does not replace an answer that may still be used.
     private func keep(_ known: CachedResult, for key: CacheKey, of assessment: Assessment) async {
         guard known.isLasting else { return }
         if known.result.isNegative,
-            let before = await cache.lookUp(key, naming: assessment.transactionIDs).result,
+            let before = await cache.lookUp(key, naming: assessment.transactionIDs(of: key)).result,
             policy.answersWithoutUpstream(before, about: assessment.subject, at: known.fetchedAt)
         {
             return
@@ -164,7 +163,7 @@ extension UpstreamFetcher {
     func lookUp(_ key: CacheKey, for assessment: Assessment) async -> (key: CacheKey, found: CacheLookup) {
         var key = key
         for _ in 0...Self.maximumAliases {
-            let found = await cache.lookUp(key, naming: assessment.transactionIDs)
+            let found = await cache.lookUp(key, naming: assessment.transactionIDs(of: key))
             guard case .alias(let alias) = found.result?.result else { return (key, found) }
             guard found.result?.isFresh(at: assessment.now, maximumAge: nil) == true else { break }
             key = key.canonical(alias)
@@ -176,12 +175,16 @@ extension UpstreamFetcher {
 extension CustomerRequest {
     /// Creates the request for a key; nil unless it is one of the Server API.
     /// - Parameter known: the cached answer, whose history continues.
-    fileprivate init?(_ key: CacheKey, for subject: VerificationSubject, knowing known: UpstreamAnswer?) {
+    fileprivate init?(_ key: CacheKey, for assessment: Assessment, knowing known: UpstreamAnswer?) {
         guard let bundleID = key.bundleID, let transactionID = key.transactionID else { return nil }
         let environment = key.environment.map { $0 == .sandbox ? UpstreamEnvironment.sandbox : .production }
         self.init(
             bundleID: bundleID, transactionID: transactionID, environment: environment,
-            hasEvidence: subject.evidence != nil, known: known?.revision == nil ? nil : known)
+            hasEvidence: assessment.subject.evidence != nil,
+            // Once needed, they are kept up to date.
+            listsUnfinishedConsumables: assessment.hasAppleForm
+                || known.map { $0.unfinishedConsumables != .notRequested } ?? false,
+            known: known?.revision == nil ? nil : known)
     }
 }
 

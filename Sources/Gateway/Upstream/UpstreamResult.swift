@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Caching
+internal import Entitlements
 package import Receipts
 
 /// The outcome of a request to Apple about a genuine receipt.
@@ -106,7 +107,7 @@ package struct CachedResult: Sendable {
     /// Returns the first end or start of a period after a time.
     private func nextBoundary(after time: Timestamp) -> Timestamp? {
         guard case .answered(let answer) = result else { return nil }
-        return Gateway.nextBoundary(after: time, in: answer.transactions, answer.renewals)
+        return Entitlements.nextBoundary(after: time, in: answer.transactions, answer.renewals)
     }
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in
@@ -116,6 +117,23 @@ package struct CachedResult: Sendable {
         return CachedResult(
             result, status: status, fetchedAt: fetchedAt, freshUntil: min(end, nextBoundary(after: fetchedAt) ?? end),
             took: took, purges: purges)
+    }
+
+    /// Returns the answer about two customers, with the dates of the older result and the earlier end.
+    func joined(with other: CachedResult) -> CachedResult {
+        guard var answer, let others = other.answer else { return self }
+        answer.join(others)
+        let older = fetchedAt < other.fetchedAt ? self : other
+        return CachedResult(
+            .answered(answer), fetchedAt: older.fetchedAt, freshUntil: min(freshUntil, other.freshUntil),
+            took: older.took, purges: older.purges)
+    }
+
+    /// Returns the result with another answer, which is fresh at most until `end`.
+    func replacing(with answer: UpstreamAnswer, until end: Timestamp) -> CachedResult {
+        CachedResult(
+            .answered(answer), status: status, fetchedAt: fetchedAt, freshUntil: min(freshUntil, end), took: took,
+            purges: purges)
     }
 
     /// Returns true if a fresh result should be refreshed early, so that no request waits later: XFetch (Vattani,

@@ -12,7 +12,7 @@ extension DegradedReason {
         case .upstreamSlow, .upstreamTimeout: .gatewayTimeout
         case .upstreamUnreachable, .upstreamTLS, .upstreamReset, .upstreamUnusableAnswer, .upstreamRequestRefused,
             .upstreamContradiction, .upstreamCallsMalformed, .upstreamDisagrees, .sharedSecretRejected,
-            .serverAPIKeyRejected, .transactionUnknown:
+            .serverAPIKeyRejected, .customerLimit, .transactionUnknown:
             .badGateway
         case .circuitOpen, .upstreamSaturated, .upstreamServerError, .upstreamUnavailable, .stopping,
             .sharedStoreUnreachable:

@@ -10,7 +10,9 @@ internal import Synchronization
 extension HTTPField.Name {
     /// `Cache-Status` (RFC 9211).
     package static let cacheStatus = known("Cache-Status")
-    /// `Gateway-Source`: the source of an answer to `POST /verifyReceipt`, `apple` or `local`.
+    /// `Gateway-Rebuilt`: the members of an answer in Apple's form that Apple's own would have with other contents.
+    package static let gatewayRebuilt = known("Gateway-Rebuilt")
+    /// `Gateway-Source`: the source of an answer in Apple's form; values as in `provenance.source`.
     package static let gatewaySource = known("Gateway-Source")
     /// `Gateway-Degraded`: the reason why Apple's answer is missing.
     package static let gatewayDegraded = known("Gateway-Degraded")

@@ -25,7 +25,11 @@ extension AreaCheck {
         } else {
             report.ok("file", "none: only clients on this machine are served, without a key")
         }
-        if configuration.apple.isEnabled { checkSecrets(for: file) }
+        guard configuration.apple.isEnabled else { return }
+        checkSecrets(for: file)
+        if let (seen, advice) = AccessRules(configuration, file).receiptUpstreamFault {
+            report.warn("receipt_upstream", seen, do: advice)
+        }
     }
 
     private func checkKeys(_ keys: [ClientKeys], at now: Timestamp) {
@@ -106,16 +110,6 @@ extension ClientsFile {
     fileprivate var keys: [ClientKeys] {
         clients.map { ClientKeys(name: $0.name, ends: $0.keys.map { ($0.id, $0.expires) }) }
             + formAccounts.map { ClientKeys(name: $0.client.name, ends: $0.keys.map { ("a form key", $0.expires) }) }
-    }
-}
-
-extension [String] {
-    private static var maximumListed: Int { 5 }
-
-    /// The first few names, and the number of the others.
-    var listed: String {
-        let rest = count > Self.maximumListed ? " and \(count - Self.maximumListed) more" : ""
-        return prefix(Self.maximumListed).map { $0.printable() }.joined(separator: ", ") + rest
     }
 }
 

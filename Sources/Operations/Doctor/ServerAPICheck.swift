@@ -66,9 +66,9 @@ extension AreaCheck {
     /// The call is about a transaction that does not exist, so it names no customer. Apple answers with an error code
     /// if it accepts the key, and with 401 otherwise.
     func tryKeys(with transport: HTTPTransport) async -> TriedKeys {
-        let file = try? ClientsFile(configuration, at: clock())
-        let keys = file?.serverAPIKeys ?? ServerAPIKeys()
-        let bundleIDs = (file?.bundleIDs ?? []).filter { keys.key(forApp: $0) != nil }
+        let rules = AccessRules(configuration, try? ClientsFile(configuration, at: clock()))
+        let keys = rules.serverAPIKeys
+        let bundleIDs = rules.knownApps.filter { keys.key(forApp: $0) != nil }
             .sorted { (keys.ofApps[$0] == nil ? 1 : 0, $0) < (keys.ofApps[$1] == nil ? 1 : 0, $1) }
         let tried = Array(bundleIDs.prefix(ServerAPILimits.apps))
         return TriedKeys(keys: keys, bundleIDs: bundleIDs, replies: await replies(forApps: tried, keys, transport))
@@ -217,17 +217,6 @@ extension DegradedReason {
 }
 
 // MARK: - Parts
-
-extension ClientsFile {
-    /// The apps that the file names.
-    fileprivate var bundleIDs: Set<String> {
-        let permitted = (clients + formAccounts.map(\.client)).flatMap { client -> [String] in
-            if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
-        }
-        return Set(permitted).union(sharedSecrets.keys).union(serverAPIKeys.ofApps.keys)
-            .union(serverAPIKeys.appAppleIDs.keys)
-    }
-}
 
 extension ServerAPIClient {
     /// Creates a client for the doctor: it shares nothing with the fleet, and no fault suspends its calls.

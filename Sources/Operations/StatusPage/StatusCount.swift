@@ -12,6 +12,8 @@ internal import Telemetry
 enum StatusCount: Hashable, Sendable {
     case genuine, rejected, undecided
     case fromNearCache, fromSharedCache, fromReceipts, fromApple
+    /// Genuine verdicts about receipts.
+    case receiptAnswered(Provenance.Source)
     case degraded, secretRejected, serverAPIKeyRejected, contradicted, unreachableForCallers
     case answered(UpstreamEndpoint), failed(UpstreamEndpoint), unsent(UpstreamEndpoint)
     case overBudget, unknownTransactions
@@ -35,7 +37,7 @@ extension StatusCount: CaseIterable {
             .cacheFaults, .cacheForgeries, .limitsAdmitted, .limitsAlone, .limitsInShadow, .refusedByRate,
             .refusedByConcurrency, .wrongCredentials, .answers, .serverErrors, .refusedAtEdge, .overloaded,
             .storeDone, .storeFailed, .storeRejected, .invalidations,
-        ] + UpstreamEndpoint.allCases.flatMap { [.answered($0), .failed($0), .unsent($0)] }
+        ] + UpstreamEndpoint.allCases.flatMap { [.answered($0), .failed($0), .unsent($0)] } + .receiptAnswers
 
     private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
 
@@ -144,6 +146,7 @@ extension StatusCount {
         case .fromSharedCache: .verdicts { $0.cache == .shared || $0.cache == .stale }
         case .fromReceipts: .verdicts { $0.cache == .miss && $0.source == .local }
         case .fromApple: .verdicts { $0.cache == .miss && $0.source != .local }
+        case .receiptAnswered(let source): .init(MetricCatalogue.receiptAnswers, source.labelValues)
         case .degraded:
             .init(MetricCatalogue.degraded) { $0 != DegradedReason.stopping && $0 != .sharedStoreUnreachable }
         case .secretRejected: .init(MetricCatalogue.degraded, DegradedReason.sharedSecretRejected.labelValues)

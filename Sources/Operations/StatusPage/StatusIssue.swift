@@ -53,6 +53,7 @@ struct StatusIssue: Hashable, Sendable {
         case latencyBurnsFast = "ReceiptGatewayLatencyBurnsFast"
         case overloaded = "ReceiptGatewayOverloaded"
         case sunsetApproaching = "ReceiptGatewaySunsetApproaching"
+        case sunsetAppWithoutKey = "ReceiptGatewaySunsetAppWithoutKey"
 
         /// The URL, as in the alerts.
         var address: String {
@@ -73,13 +74,16 @@ enum StatusThresholds {
     static let slowestHundredth = 1.0
     /// Days before the end, by severity.
     static let sunsetDays: [(days: Int, severity: StatusIssue.Severity)] = [
-        (7, .critical), (30, .warning), (90, .info),
+        (7, .critical), (30, .warning), (announcedDays, .info),
     ]
+    /// Days before the end from which apps need a key.
+    static let announcedDays = 90
 }
 
 extension StatusSources {
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
-        let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + [sunsetIssue(at: now)]
+        let sunset = [sunsetIssue(at: now), keyIssue(at: now)]
+        let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + sunset
         return [.critical, .warning, .info].flatMap { severity in
             all.compactMap { $0?.severity == severity ? $0 : nil }
         }
@@ -202,19 +206,39 @@ extension StatusSources {
     }
 
     private func sunsetIssue(at now: Timestamp) -> StatusIssue? {
-        let ends = UpstreamAPI.verifyReceipt.allEndpoints.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
-        guard isAppleEnabled, let end = ends.min() else { return nil }
-        let left = now.duration(to: end)
+        guard isAppleEnabled, let left = timeToSunset(at: now) else { return nil }
         guard left > .zero else {
             return StatusIssue(
                 .critical, "verifyReceipt has reached its end date.",
-                "Clients that need Apple's answer must have migrated.", .sunsetApproaching)
+                "The Server API answers for apps with a key. Receipts of other apps are answered from their own content.",
+                .sunsetApproaching)
         }
         return StatusThresholds.sunsetDays.first { left <= .seconds($0.days * 86_400) }.map { step in
             StatusIssue(
                 step.severity, "verifyReceipt ends in \(StatusValue.span(left).text).",
-                "In the last thirty days a growing share of answers rests on the receipt alone.", .sunsetApproaching)
+                "Between 30 and 7 days before the end, the receipts of apps with a key move to the Server API.",
+                .sunsetApproaching)
         }
+    }
+
+    private func keyIssue(at now: Timestamp) -> StatusIssue? {
+        let apps = isSunsetNear(at: now) ? appsWithoutKey() : []
+        return StatusIssue(
+            if: !apps.isEmpty, .warning,
+            "verifyReceipt ends, and there is no key of the App Store Server API for \(apps.listed).",
+            "Set server_api in the clients file. The receipts of these apps then move to the Server API.",
+            .sunsetAppWithoutKey)
+    }
+
+    /// Returns true from 90 days before an end of `verifyReceipt`, and after it.
+    func isSunsetNear(at now: Timestamp) -> Bool {
+        timeToSunset(at: now).map { $0 <= .seconds(StatusThresholds.announcedDays * 86_400) } ?? false
+    }
+
+    /// Returns the time to the earliest end of `verifyReceipt`, negative after it; nil if none is known.
+    private func timeToSunset(at now: Timestamp) -> Duration? {
+        let ends = UpstreamAPI.verifyReceipt.allEndpoints.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
+        return ends.min().map { now.duration(to: $0) }
     }
 }
 

@@ -19,6 +19,8 @@ package struct StatusSources: Sendable {
     let isAppleEnabled: Bool
     /// True if some app has a key for the App Store Server API.
     let hasServerAPIKey: @Sendable () -> Bool
+    /// Returns the apps that depend on `verifyReceipt`, in alphabetical order.
+    let appsWithoutKey: @Sendable () -> [String]
     let bodyBudget: BodyBudget
     let nearCacheBytes: Int
     /// The configuration as `check-config` prints it, with redacted secrets.
@@ -35,13 +37,15 @@ package struct StatusSources: Sendable {
     package init(
         _ configuration: GatewayConfiguration, health: NodeHealth, upstreams: UpstreamState,
         reloads: ReloadHistory, bodyBudget: BodyBudget, registry: PrometheusRegistry,
-        hasServerAPIKey: @escaping @Sendable () -> Bool, clock: @escaping @Sendable () -> Timestamp
+        hasServerAPIKey: @escaping @Sendable () -> Bool, appsWithoutKey: @escaping @Sendable () -> [String],
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         self.health = health
         self.upstreams = upstreams
         self.reloads = reloads
         self.bodyBudget = bodyBudget
         self.hasServerAPIKey = hasServerAPIKey
+        self.appsWithoutKey = appsWithoutKey
         self.clock = clock
         isAppleEnabled = configuration.apple.isEnabled
         nearCacheBytes = configuration.nearCacheSize.bytes
@@ -67,8 +71,8 @@ package struct StatusSources: Sendable {
 
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
         [
-            node(windows, at: now), apple(windows), serverAPI(windows), sunset(at: now), caches(windows),
-            limits(windows), store(windows),
+            node(windows, at: now), apple(windows), serverAPI(windows), sunset(at: now),
+            receipts(windows.all, at: now), caches(windows), limits(windows), store(windows),
         ].compactMap(\.self)
     }
 
@@ -159,6 +163,7 @@ package struct StatusSources: Sendable {
 
 extension [StatusCount] {
     static let verdicts: [StatusCount] = [.genuine, .rejected, .undecided]
+    static let receiptAnswers = Provenance.Source.allCases.map { StatusCount.receiptAnswered($0) }
 }
 
 extension StoreCondition {
@@ -255,6 +260,26 @@ extension StatusSources {
                     .share($0.dates.stage(at: now).rampShare)
                 },
                 row("said_by", "Announced by", known) { $0.source },
+            ])
+    }
+
+    /// The sources of answers about receipts: how much of them has moved from `verifyReceipt` to the Server API.
+    private func receipts(_ window: StatusWindow, at now: Timestamp) -> StatusTable {
+        func share(_ source: Provenance.Source) -> StatusValue {
+            .share(window.share(.receiptAnswered(source), of: .receiptAnswers))
+        }
+        let apps = appsWithoutKey()
+        return StatusTable(
+            heading: .init("receipts", "Answers about receipts"), note: "the last ten minutes",
+            columns: StatusTable.onlyColumn,
+            rows: [
+                Row("answers", "Answers", .count(window.count(.receiptAnswers))),
+                Row("server_api_share", "From the Server API", share(.serverAPI)),
+                Row("verify_receipt_share", "From verifyReceipt", share(.apple)),
+                Row("receipt_share", "From the receipt alone", share(.local)),
+                Row(
+                    "apps_without_key", "Apps without a key", .names(apps),
+                    !apps.isEmpty && isSunsetNear(at: now) ? .notable : .plain),
             ])
     }
 

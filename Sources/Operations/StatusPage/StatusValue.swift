@@ -3,6 +3,7 @@
 
 internal import JSON
 internal import Receipts
+internal import Settings
 
 /// A value of the status page, for people and for programs.
 enum StatusValue: Hashable, Sendable {
@@ -19,6 +20,13 @@ enum StatusValue: Hashable, Sendable {
     case span(Duration?)
     case bytes(Int?)
     case time(Timestamp?)
+    /// Names of the operator's. People see the first few.
+    case names([String])
+
+    enum Limits {
+        /// The names in `/status.json`, as in the metrics.
+        static let names = 1000
+    }
 
     static func word(_ word: String) -> StatusValue { .word(word, shown: word.replacing("_", with: " ")) }
 
@@ -38,6 +46,7 @@ enum StatusValue: Hashable, Sendable {
         case .span(let span): span?.spanText ?? Self.nothing
         case .bytes(let bytes): bytes.map(Self.bytesText) ?? Self.nothing
         case .time(let time): time?.clockText ?? Self.nothing
+        case .names(let names): names.isEmpty ? "none" : names.listed
         }
     }
 
@@ -115,6 +124,8 @@ extension JSONWriter {
         case .span(let span): optional(span) { $0.integer($1.components.seconds) }
         case .bytes(let bytes): optional(bytes) { $0.integer($1) }
         case .time(let time): optional(time) { $0.string($1.description) }
+        case .names(let names):
+            array { json in for name in names.prefix(StatusValue.Limits.names) { json.string(name) } }
         }
     }
 

@@ -3,7 +3,9 @@
 
 internal import ArgumentParser
 internal import Logging
+internal import Receipts
 internal import Settings
+internal import Telemetry
 
 struct CheckConfigurationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,7 +13,8 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
         abstract: "Check the configuration without starting anything.",
         discussion: """
             Reads the environment, the file and every file they name, as `serve` would, and opens no socket. Prints \
-            the effective configuration on standard output, secrets redacted, or every problem at once on standard error:
+            the effective configuration on standard output, secrets redacted, and warnings, or every problem at once, on \
+            standard error:
 
               receipt-gateway check-config --config gateway.yaml
               receipt-gateway check-config | grep -v '# default'
@@ -25,6 +28,14 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
         let configuration = try options.load()
         try options.orExit { () throws(ConfigurationProblems) in try configuration.tryOut() }
         print(configuration.effectiveText, terminator: "")
+        try options.orExit { () throws(ConfigurationProblems) in try warn(about: configuration) }
+    }
+
+    /// Prints what `serve` starts with, although it is probably not intended.
+    private func warn(about configuration: GatewayConfiguration) throws(ConfigurationProblems) {
+        let rules = AccessRules(configuration, try ClientsFile(configuration, at: .now()))
+        guard configuration.apple.isEnabled, let (seen, advice) = rules.receiptUpstreamFault else { return }
+        StandardError.write("Warning: receipt_upstream: \(seen). \(advice)\n")
     }
 }
 

@@ -15,6 +15,7 @@ package struct AccessRules: Hashable, Sendable {
     var pepper: Secret?
     package var secrets = SharedSecrets()
     package var serverAPIKeys = ServerAPIKeys()
+    package var receiptUpstreams = ReceiptUpstreams()
 }
 
 extension AccessRules {
@@ -22,7 +23,8 @@ extension AccessRules {
     package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(
             clients: file?.clients, formAccounts: file?.formAccounts ?? [], pepper: configuration.apiKeyPepper,
-            secrets: SharedSecrets(configuration, file), serverAPIKeys: file?.serverAPIKeys ?? ServerAPIKeys())
+            secrets: SharedSecrets(configuration, file), serverAPIKeys: file?.serverAPIKeys ?? ServerAPIKeys(),
+            receiptUpstreams: ReceiptUpstreams(configuration, file))
     }
 
     /// Returns the earliest expiry among keys that are still valid; nil if none expires.
@@ -45,8 +47,9 @@ package final class Access: Sendable {
     package let rules: AccessRules
     package let authenticator: Authenticator
     package let formAuthenticator: FormAuthenticator
-    /// The number of changes of the shared secrets, the keys of the App Store Server API, and form accounts. An answer
-    /// from an earlier version may rest on another secret or key, or on another app for the same token.
+    /// The number of changes of the shared secrets, the keys of the App Store Server API, the interfaces for receipts, and
+    /// form accounts. An answer from an earlier version may rest on another secret, key or interface, or on another app
+    /// for the same token.
     package let secretsVersion: UInt64
 
     package init(_ rules: AccessRules, secretsVersion: UInt64 = 0) {
@@ -65,7 +68,7 @@ package final class Access: Sendable {
     func followed(by rules: AccessRules) -> Access {
         let answersHold =
             rules.secrets == self.rules.secrets && rules.serverAPIKeys == self.rules.serverAPIKeys
-            && rules.formAccounts == self.rules.formAccounts
+            && rules.receiptUpstreams == self.rules.receiptUpstreams && rules.formAccounts == self.rules.formAccounts
         return Access(rules, secretsVersion: answersHold ? secretsVersion : secretsVersion + 1)
     }
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import AppStore
-internal import Gateway
+package import Gateway
 internal import JSON
 package import Receipts
 package import Secrets
@@ -44,6 +44,7 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///     app_apple_id: 1234567890
 ///     shared_secret_file: /run/secrets/shop
 ///     server_api: {issuer_id: ..., key_id: ..., private_key_file: ...}
+///     receipt_upstream: server_api     # or verify_receipt, both
 /// ```
 /// Unknown names are errors: a misspelt `expires` must not make a key that never expires.
 package struct ClientsFile {
@@ -53,6 +54,8 @@ package struct ClientsFile {
     package var sharedSecrets: [String: Secret] = [:]
     /// The keys of the App Store Server API, and the numbers of apps at Apple.
     package private(set) var serverAPIKeys = ServerAPIKeys()
+    /// The interfaces that are permitted for the receipts of apps, by bundle ID.
+    package private(set) var receiptUpstreams: [String: ReceiptUpstream] = [:]
     /// The clients' access to the form API.
     package internal(set) var formAccounts: [FormAccount] = []
     private(set) var problems: [ConfigurationProblem] = []
@@ -213,9 +216,9 @@ extension ClientsFile {
         static let characters = 16...64
     }
 
-    private static let appFields = sharedSecretFields + ["server_api", "app_apple_id"]
+    private static let appFields = sharedSecretFields + ["server_api", "app_apple_id", "receipt_upstream"]
 
-    /// Reads the list of apps with a shared secret, a key or a number of their own.
+    /// Reads the list of apps with a shared secret, a key, a number or an interface of their own.
     mutating func readApps(_ nodes: [Node], readFile: FileReader) {
         var bundleIDs: Set<String> = []
         for node in nodes {
@@ -223,12 +226,17 @@ extension ClientsFile {
             let secret = readSharedSecret(fields, readFile: readFile)
             let key = fields["server_api"].flatMap { readServerAPIKey($0, readFile: readFile) }
             let appAppleID = readAppAppleID(fields)
+            let receiptUpstream: ReceiptUpstream? = value("receipt_upstream", of: fields)
             if Self.appFields.allSatisfy({ fields[$0] == nil }) {
-                report("an app needs shared_secret_file, shared_secret, server_api or app_apple_id", at: node)
+                report(
+                    "an app needs shared_secret_file, shared_secret, server_api, app_apple_id or receipt_upstream",
+                    at: node)
             }
             guard let bundleID = text(fields["bundle_id"], named: "bundle_id", of: node) else { continue }
             if bundleID == "*" {
-                report("what any app uses is gateway.apple.shared_secret, and server_api outside of apps", at: node)
+                report(
+                    "what any app uses is gateway.apple.shared_secret, gateway.apple.receipt_upstream, and server_api "
+                        + "outside of apps", at: node)
             }
             if !bundleIDs.insert(bundleID).inserted {
                 report("the app \(bundleID.printable()) appears twice", at: fields["bundle_id"])
@@ -236,6 +244,7 @@ extension ClientsFile {
             sharedSecrets[bundleID] = secret
             serverAPIKeys.ofApps[bundleID] = key
             serverAPIKeys.appAppleIDs[bundleID] = appAppleID
+            receiptUpstreams[bundleID] = receiptUpstream
         }
     }
 

@@ -21,6 +21,7 @@ package struct AppleConfiguration: Hashable, Sendable {
     package var concurrency = 200
     package var maximumRequestsPerSecond = 0
     package var breaker = CircuitBreaker.Mode.auto
+    var receiptUpstream = ReceiptUpstream.both
     package var deprecation: Timestamp?
     package var sunset: Timestamp?
     package var cacheSize = ByteCount.mebibytes(128)

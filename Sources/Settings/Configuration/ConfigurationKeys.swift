@@ -215,6 +215,9 @@ package enum ConfigurationKeys {
             "apple.breaker", \.apple.breaker,
             "Mode of the circuit breakers that suspend requests to a failing endpoint."),
         ConfigurationKey(
+            "apple.receipt_upstream", \.apple.receiptUpstream,
+            "Interfaces that answer for receipts, for apps without their own in the clients file."),
+        ConfigurationKey(
             "apple.deprecation", \.apple.deprecation,
             "Deprecation date of verifyReceipt, if known before Apple announces it."
         ),

@@ -71,6 +71,16 @@ extension String {
     }
 }
 
+extension [String] {
+    private static var maximumListed: Int { 5 }
+
+    /// The first few names, and the number of the others.
+    package var listed: String {
+        let rest = count > Self.maximumListed ? " and \(count - Self.maximumListed) more" : ""
+        return prefix(Self.maximumListed).map { $0.printable() }.joined(separator: ", ") + rest
+    }
+}
+
 extension Unicode.Scalar {
     fileprivate var isVisible: Bool {
         switch properties.generalCategory {

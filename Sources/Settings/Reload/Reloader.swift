@@ -83,10 +83,11 @@ extension AccessRules {
         var names: [String] = []
         let isFileNew =
             clients != old.clients || formAccounts != old.formAccounts || secrets.ofApps != old.secrets.ofApps
-            || serverAPIKeys != old.serverAPIKeys
+            || serverAPIKeys != old.serverAPIKeys || receiptUpstreams.ofApps != old.receiptUpstreams.ofApps
         if isFileNew { names.append("gateway.clients_file") }
         if pepper != old.pepper { names.append("gateway.api_key_pepper") }
         if secrets.primary != old.secrets.primary { names.append("gateway.apple.shared_secret") }
+        if receiptUpstreams.primary != old.receiptUpstreams.primary { names.append("gateway.apple.receipt_upstream") }
         return names
     }
 
@@ -126,6 +127,7 @@ extension GatewayConfiguration {
         var next = self
         (next.clientsFile, next.apiKeyPepper) = (other.clientsFile, other.apiKeyPepper)
         next.apple.sharedSecret = other.apple.sharedSecret
+        next.apple.receiptUpstream = other.apple.receiptUpstream
         return next
     }
 }

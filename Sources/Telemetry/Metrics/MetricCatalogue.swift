@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 internal import Gateway
 package import PrometheusExport
 internal import Receipts
@@ -45,7 +46,12 @@ package enum MetricCatalogue {
     static let signedItems = MetricFamily(
         "receipt_gateway_signed_items_total", .counter,
         "Items of signed_transactions, by the cache of items verified lately.", by: SignedItemLookup.self)
-    private static let verification = [verifications, rejections, undecided, degraded, evidence, signedItems]
+    package static let receiptAnswers = MetricFamily(
+        "receipt_gateway_receipt_answers_total", .counter, "Genuine verdicts about receipts, by source.",
+        by: Provenance.Source.self)
+    private static let verification = [
+        verifications, rejections, undecided, degraded, evidence, signedItems, receiptAnswers,
+    ]
 
     // MARK: - Requests to Apple
 
@@ -114,19 +120,27 @@ package enum MetricCatalogue {
         "receipt_gateway_server_api_calls_total", .counter,
         "Calls of the App Store Server API, by operation and outcome, also those that were not sent.",
         by: ServerAPICallLabels.self)
-    /// The one family with apps in its labels: an operator must learn which key of which app to replace. Its series
-    /// exist only while Apple rejects a key, and their labels stand in the clients file.
+    // The two families with apps in their labels: an operator must learn which key of which app to replace, and which
+    // app needs one before `verifyReceipt` ends. Their labels stand in the clients file.
+
+    /// The keys that Apple rejects. A series exists only meanwhile.
     package static let serverAPIKeyPaused = MetricFamily(
         readAtScrape: "receipt_gateway_server_api_key_paused",
         "1 for a key of the App Store Server API that Apple rejects for an app; no series otherwise.",
         labelNames: ["key_id", "bundle_id"])
+    package static let appWithoutServerAPIKey = MetricFamily(
+        readAtScrape: "receipt_gateway_app_without_server_api_key",
+        "1 for an app whose receipts depend on verifyReceipt: it has no key of the App Store Server API.",
+        labelNames: ["bundle_id"])
     package static let serverAPIClockSkew = MetricFamily(
         "receipt_gateway_server_api_clock_skew_seconds", .gauge,
         "Apple's clock minus this node's, as far as Apple's answers prove a difference.", by: UpstreamEnvironment.self)
     package static let unknownTransactionIDs = MetricFamily(
         "receipt_gateway_unknown_transaction_ids_total", .counter,
         "Transaction IDs without evidence that Apple does not know.")
-    private static let serverAPI = [serverAPICalls, serverAPIKeyPaused, serverAPIClockSkew, unknownTransactionIDs]
+    private static let serverAPI = [
+        serverAPICalls, serverAPIKeyPaused, appWithoutServerAPIKey, serverAPIClockSkew, unknownTransactionIDs,
+    ]
 
     // MARK: - The end of Apple's endpoints
 

@@ -11,6 +11,7 @@ package final class VerificationMetrics: Sendable {
     private let undecided: [UndecidedReason: PrometheusCounter]
     private let evidence: [RequestSubject.Kind: PrometheusCounter]
     private let signedItems: [SignedItemLookup: PrometheusCounter]
+    private let receiptAnswers: [Provenance.Source: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
         verifications = registry.counters(MetricCatalogue.verifications)
@@ -18,6 +19,7 @@ package final class VerificationMetrics: Sendable {
         undecided = registry.counters(MetricCatalogue.undecided)
         evidence = registry.counters(MetricCatalogue.evidence)
         signedItems = registry.counters(MetricCatalogue.signedItems)
+        receiptAnswers = registry.counters(MetricCatalogue.receiptAnswers)
     }
 
     /// Returns the counters for an answer, incremented each time a client gets it.
@@ -28,8 +30,10 @@ package final class VerificationMetrics: Sendable {
             case .rejected(let rejection): rejections[rejection]
             case .undecided(let reason): undecided[reason]
             }
+        let isReceiptAnswer = kind.isReceipt && answer.verdict == .genuine
         return VerdictCounters(
-            verdict: verifications[VerificationLabels(answer)], reason: reason, evidence: evidence[kind])
+            verdict: verifications[VerificationLabels(answer)], reason: reason, evidence: evidence[kind],
+            receiptAnswer: isReceiptAnswer ? receiptAnswers[answer.provenance.source] : nil)
     }
 
     /// Counts a look-up of a signed item among those verified lately.
@@ -42,11 +46,14 @@ package struct VerdictCounters: Sendable {
     fileprivate let verdict: PrometheusCounter?
     fileprivate let reason: PrometheusCounter?
     fileprivate let evidence: PrometheusCounter?
+    /// Nil unless a receipt is genuine.
+    fileprivate let receiptAnswer: PrometheusCounter?
 
     package func increment() {
         verdict?.increment()
         reason?.increment()
         evidence?.increment()
+        receiptAnswer?.increment()
     }
 }
 
@@ -104,6 +111,13 @@ package enum SignedItemLookup: String, CaseIterable, SeriesLabels {
 
 extension RequestSubject.Kind: SeriesLabels {
     package static var labelNames: [String] { ["kind"] }
+
+    /// True for the evidence that `verifyReceipt` takes.
+    fileprivate var isReceipt: Bool { self == .appReceipt || self == .transactionReceipt }
+}
+
+extension Provenance.Source: SeriesLabels {
+    package static var labelNames: [String] { ["source"] }
 }
 
 extension Rejection: SeriesLabels {

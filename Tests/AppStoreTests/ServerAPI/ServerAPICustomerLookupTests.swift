@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Gateway
 import NIOHTTP1
 import RateLimits
@@ -63,6 +64,70 @@ struct ServerAPICustomerLookupTests {
         ) { bench in
             let answer = try #require(await bench.lookUp(in: .sandbox).answer)
             #expect(answer.transactions.count == 1 && answer.transactions[0].cancellationDate != nil)
+        }
+    }
+
+    // MARK: - Unfinished consumables
+
+    private static func coins(_ ids: String...) -> [String] {
+        ids.map { id in Samples.item(id) { $0.type = "Consumable" } }
+    }
+
+    private static func isFirstVersion(_ request: LocalServer.Request) -> Bool {
+        request.head.uri.contains("/v1/history/")
+    }
+
+    @Test func `version 1 of the history lists the unfinished consumables, page by page`() async throws {
+        let script: LocalServer.Script = { request in
+            guard Self.isFirstVersion(request) else { return .page(Self.coins("1", "2", "3") + [Samples.item("4")]) }
+            return request.head.uri.contains("revision=a")
+                ? .page(Self.coins("3"), revision: "b") : .page(Self.coins("1"), revision: "a", hasMore: true)
+        }
+        try await ServerAPIBench.run(sandbox: script) { bench in
+            let answer = try #require(await bench.lookUp("4", in: .sandbox, listsUnfinished: true).answer)
+            #expect(answer.unfinishedConsumables == .known(["1", "3"]) && answer.transactions.count == 4)
+            #expect(
+                bench.sandbox.requests.map(\.head.uri).dropFirst() == [
+                    "/inApps/v1/history/4?productType=CONSUMABLE",
+                    "/inApps/v1/history/4?productType=CONSUMABLE&revision=a",
+                ])
+            // Not needed by every request.
+            let other = try #require(await bench.lookUp("4", in: .sandbox).answer)
+            #expect(other.unfinishedConsumables == .notRequested && bench.sandbox.requests.count == 4)
+        }
+    }
+
+    @Test func `without consumables there is no such call`() async throws {
+        try await ServerAPIBench.run(sandbox: { _ in .page([Samples.item("7")]) }) { bench in
+            let answer = try #require(await bench.lookUp("7", in: .sandbox, listsUnfinished: true).answer)
+            #expect(answer.unfinishedConsumables == .known([]) && bench.sandbox.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: [(4_000_000, 400), (4_040_010, 404), (0, 410)] as [(Int, Int)])
+    func `if Apple ends version 1, the rest is answered`(code: Int, status: Int) async throws {
+        let script: LocalServer.Script = { request in
+            guard Self.isFirstVersion(request) else { return .page(Self.coins("1")) }
+            return code == 0 ? Answer(status: .init(statusCode: status), body: "Gone") : .error(code)
+        }
+        try await ServerAPIBench.run(sandbox: script) { bench in
+            let answer = try #require(await bench.lookUp("1", in: .sandbox, listsUnfinished: true).answer)
+            #expect(answer.unfinishedConsumables == .unavailable && answer.transactions.count == 1)
+            #expect(!answer.isPartial)
+        }
+    }
+
+    @Test(arguments: [503, 429, 500]) func `a failure of version 1 is its own`(status: Int) async throws {
+        let script: LocalServer.Script = { request in
+            guard Self.isFirstVersion(request) else { return .page(Self.coins("1")) }
+            return Answer(status: .init(statusCode: status), headers: ["Retry-After": "60"], body: "")
+        }
+        try await ServerAPIBench.run(sandbox: script) { bench in
+            for _ in 0..<20 {
+                let answer = try #require(await bench.lookUp("1", in: .sandbox, listsUnfinished: true).answer)
+                // It may come soon.
+                #expect(answer.unfinishedConsumables == .unavailable && answer.isPartial)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 
 import AppStore
 import Cryptography
+import Entitlements
 import Gateway
 import NIOHTTP1
 import ReceiptForge

@@ -96,7 +96,7 @@ struct AgreementTests {
 }
 
 extension AgreementTests {
-    private static let comparedFields: Set<String> = [
+    static let comparedFields: Set<String> = [
         "quantity", "product_id", "transaction_id", "original_transaction_id", "purchase_date_ms",
         "original_purchase_date_ms", "expires_date_ms", "cancellation_date_ms", "cancellation_reason",
         "web_order_line_item_id", "is_trial_period", "is_in_intro_offer_period", "promotional_offer_id",
@@ -105,7 +105,7 @@ extension AgreementTests {
     ]
 
     /// Returns the fields of `latest_receipt_info` that follow from claims.
-    private static func fields(ofClaims claims: [String: Any]) -> [String: String] {
+    static func fields(ofClaims claims: [String: Any]) -> [String: String] {
         let names = [
             "quantity": "quantity", "productId": "product_id", "transactionId": "transaction_id",
             "originalTransactionId": "original_transaction_id", "purchaseDate": "purchase_date_ms",
@@ -126,7 +126,7 @@ extension AgreementTests {
     }
 
     /// Returns the fields of `pending_renewal_info` that follow from claims.
-    private static func fields(ofRenewal claims: [String: Any]) -> [String: String] {
+    static func fields(ofRenewal claims: [String: Any]) -> [String: String] {
         let names = [
             "autoRenewProductId": "auto_renew_product_id", "productId": "product_id",
             "originalTransactionId": "original_transaction_id", "autoRenewStatus": "auto_renew_status",

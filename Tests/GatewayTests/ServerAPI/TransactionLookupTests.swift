@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import RateLimits
 import Receipts
 import Synchronization
@@ -22,7 +23,8 @@ struct CustomerFixture {
     init(
         _ script: [String: [UpstreamResult]], apps: Set<String> = [SignedSamples.app], gate: Gate? = nil,
         verifyReceipt: ScriptedUpstream = ScriptedUpstream([:], hasSecret: false),
-        verifier: ReceiptVerifier = SignedSamples.verifier
+        verifier: ReceiptVerifier = SignedSamples.verifier, lifecycle: UpstreamLifecycle = UpstreamLifecycle(),
+        receiptUpstream: ReceiptUpstream = .both
     ) {
         clock = TestClock(SignedSamples.signed)
         customers = ScriptedCustomers(script, apps: apps, gate: gate)
@@ -32,13 +34,16 @@ struct CustomerFixture {
         (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
         verification = UpstreamVerification(
             UpstreamConnection(
-                upstream, customers: customers, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(),
-                timeouts: timeouts, verifier: verifier),
+                upstream, customers: customers, receiptUpstream: { _ in receiptUpstream }, guards: UpstreamGuards(),
+                lifecycle: lifecycle, timeouts: timeouts, verifier: verifier),
             fleet: ports, policy: CachePolicy { 0 }, observer: events, clock: { [clock] in clock.time })
         invalidation = CacheInvalidation(of: ports.cache, observer: events)
         forgetful = VerificationService(verifier: verifier, apple: verification)
         service = RememberingService(forgetful)
     }
+
+    /// Sets the clock that Apple's answers are dated by.
+    func advance(to now: Timestamp) { clock.set(now) }
 
     /// Sends a request of a client with one app.
     func ask(

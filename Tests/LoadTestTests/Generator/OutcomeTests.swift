@@ -38,6 +38,11 @@ struct OutcomeTests {
         #expect(Outcome(status: status, cache: CacheStatus(field: field.span), opening: opening.span) == outcome)
     }
 
+    @Test func `an answer in Apple's form is degraded if its header says so`() {
+        let body = Array(#"{"status":0}"#.utf8)
+        #expect(Outcome(status: 200, cache: .degraded, opening: body.span) == .degraded)
+    }
+
     @Test func `outcomes have a place each, in the order of all`() {
         #expect(Outcome.allCases.map(\.index) == Array(Outcome.allCases.indices))
     }

@@ -137,9 +137,12 @@ struct TrafficTests {
     private static func customerTraffic(_ mix: String, zipf: Double = 0) throws -> ReceiptTraffic {
         let target = try LoadTarget("http://h:1/v1/verify"), customers = SimulatedCustomers(5, at: UTCDate(2026, 1, 1))
         var pools = ReceiptPools(repeated: [])
-        pools.customers = CustomerPools(customers, .ofFleets, zipf: zipf) { content in
+        func form(_ content: RequestForm.Content) -> RequestForm {
             RequestForm(target: target, mode: .apple, fields: [], content: content)
         }
+        var customerPools = CustomerPools(customers, .ofFleets, zipf: zipf, form)
+        customerPools.addReceipts(of: customers, pki, form)
+        pools.customers = customerPools
         return ReceiptTraffic(
             pools, try #require(RequestMix(argument: mix)), KeyPopularity(keys: 0, exponent: 0), worker: 0, of: 1,
             seed: 4)
@@ -162,6 +165,19 @@ struct TrafficTests {
         }
         #expect(unknownIDs.count == 20 && unknownIDs.isDisjoint(with: known))
         #expect(unknownIDs.allSatisfy { $0.count == 16 && $0.hasPrefix("9") })
+    }
+
+    @Test func `customers' receipts come in both forms`() throws {
+        var own = try Self.customerTraffic("customer-receipt=1"), apples = try Self.customerTraffic("verify-receipt=1")
+        let first = String(buffer: own.next()), second = String(buffer: apples.next())
+        #expect(first.hasPrefix("POST /v1/verify ") && second.hasPrefix("POST /verifyReceipt "))
+        var trusted = TrustStore(anchors: [])
+        try trusted.add(pem: Self.pki.rootPEM, environments: [.production])
+        let verifier = ReceiptVerifier(trustStore: trusted)
+        let body = try Self.body(&own), receipt = try #require(body["receipt"] as? String)
+        #expect(body["mode"] as? String == "apple" && Self.judge(receipt, verifier) == "genuine")
+        let form = try Self.body(&apples), same = try #require(form["receipt-data"] as? String)
+        #expect(form.count == 1 && Self.judge(same, verifier) == "genuine")
     }
 
     /// The transaction ID in a JWS.

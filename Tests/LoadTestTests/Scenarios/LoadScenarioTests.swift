@@ -17,7 +17,7 @@ struct LoadScenarioTests {
         ["apple-outage", "cache-stampede", "forged-flood", "outage-2020-01-24", "ramp-to-saturation"]
         + [
             "redis-outage", "rolling-restart", "server-api-fleet", "server-api-outage", "server-api-random-ids",
-            "steady",
+            "steady", "verify-receipt-end",
         ]
 
     @Test func `the folder holds what this test knows of`() throws {
@@ -58,6 +58,50 @@ struct LoadScenarioTests {
         #expect(customers.fleet.hasServerAPI && customers.load.traffic.customers == 7)
     }
 
+    @Test func `requests to Apple are judged from one event to the next`() throws {
+        let scenario = try Self.read(
+            "fleet: {server_api: true}", "load: {}", "events:",
+            "  - {at: 1s, kill: verify_receipt, calls: [verify_receipt<=0, 'server_api > 10']}",
+            "  - {at: 2s, start: verify_receipt}")
+        #expect(scenario.events.map(\.action) == [.refuseVerifyReceipt, .acceptVerifyReceipt])
+        #expect(scenario.events.map { "\($0.action)" } == ["kill verify_receipt", "start verify_receipt"])
+        let run = ScenarioRun(
+            scenario: scenario, scale: ScenarioScale(time: 2),
+            source: .same(SameRequest(request: RequestForm.request("GET", try LoadTarget("http://h"), [], body: nil))))
+        let checked = run.checkedCalls(
+            [[.verifyReceipt: 5, .serverAPI: 5], [.verifyReceipt: 5, .serverAPI: 15]],
+            until: [.verifyReceipt: 90, .serverAPI: 90])
+        #expect(checked.map(\.expression) == ["verify_receipt<=0 from 2s", "server_api>10 from 2s"])
+        #expect(checked.map(\.measured) == [0, 10] && checked.map(\.met) == [true, false])
+    }
+
+    // MARK: - States
+
+    private static func verdict(_ states: String...) -> String {
+        let subscriptions = states.map { #"{"state":"\#($0)","access_until":"2026"}"# }
+        return #"{"verdict":"genuine","subscriptions":[\#(subscriptions.joined(separator: ","))]}"#
+    }
+
+    @Test(arguments: [
+        (verdict("active"), true), (verdict("active", "active"), true), (verdict("active", "expired"), false),
+        (verdict(), false), (#"{"verdict":"undecided"}"#, false), ("", false),
+        (#"{"status":0,"latest_receipt_info":[{"expires_date_ms":"9"},{"expires_date_ms":"11"}]}"#, true),
+        (#"{"status":0,"latest_receipt_info":[{"expires_date_ms":"9"}]}"#, false),
+        (#"{"latest_receipt_info":[{"expires_date_ms":"11"}],"status":0}"#, true),
+        (#"{"status":21009}"#, false),
+    ])
+    func `an answer shows active subscriptions or a wrong state`(answer: String, isActive: Bool) {
+        #expect(SubscriptionStates.areActive(in: Array(answer.utf8), at: 10) == isActive)
+    }
+
+    @Test func `only answers have states`() {
+        let states = SubscriptionStates()
+        for status in [nil, 503, 200] {
+            states.check(Completion(latency: .zero, status: status, opening: Array(Self.verdict("expired").utf8)))
+        }
+        #expect(states.wrongCount == 1)
+    }
+
     @Test(arguments: [
         (["lod: {}"], 2, "'lod' is unknown here"),
         (["load: {}", "fleet: {gateway: 2}"], 3, "'gateway' is unknown here"),
@@ -70,6 +114,9 @@ struct LoadScenarioTests {
         (["load:", "  rate: 5", "  speed: 7"], 4, "'speed' is unknown here"),
         (["load: {rate: fast}"], 2, "'load' takes"),
         (["load: {}", "events: [{at: 1s, kill: redis}]"], 3, "a fleet with redis"),
+        (["load: {}", "events: [{at: 1s, kill: verify_receipt}]"], 3, "a fleet with server_api"),
+        (["load: {}", "events: [{at: 1s, restart: 1, calls: [p99<1s]}]"], 3, "'calls' takes"),
+        (["load: {}", "events: [{at: 1s, restart: 1, calls: [wrong_states<=0]}]"], 3, "'calls' takes"),
         (["load: {}", "events: [{at: 1s, restart: 2}]"], 3, "'restart' takes"),
         (["load: {}", "events: [{at: soon, restart: 1}]"], 3, "a time such as 10s"),
         (["load: {}", "events: [{at: 1s}]"], 3, "is missing"),
@@ -125,7 +172,11 @@ struct LoadScenarioTests {
         #expect(many.verdict == .thresholdMissed && many.thresholds.last?.measured == 11)
         #expect(many.verdictReasons == ["questions 11.00, wanted <=10"])
         #expect(Samples.result([threshold], questions: nil).verdict == .thresholdMissed)
-        #expect(throws: (any Error).self) { try HTTPCommand.parse(["http://h", "--threshold", "questions<=10"]) }
+        for count in ScenarioCount.allCases {
+            #expect(throws: (any Error).self) {
+                try HTTPCommand.parse(["http://h", "--threshold", "\(count.rawValue)<=10"])
+            }
+        }
     }
 
     @Test func `an event that fails is a reason not to pass, but hides no other verdict`() {
@@ -144,7 +195,8 @@ struct LoadScenarioTests {
             let description = RunResult.Plan(
                 url: "http://127.0.0.1/", loop: .open, arrival: .constant, warmupSeconds: 0, connections: 1,
                 workers: 1, keys: 1, zipf: 0, seed: 1, timeoutMilliseconds: 1)
-            let extras = RunRecord.Extras(thresholds: thresholds, questions: questions)
+            let counts = questions.map { [ScenarioCount.questions: $0] } ?? [:]
+            let extras = RunRecord.Extras(thresholds: thresholds, counts: counts)
             return RunRecord(plan: plan, description: description)
                 .result(LoadMeasurements(), extras, wasInterrupted: false)
         }

@@ -123,11 +123,12 @@ struct ServerAPIKeyTests {
         ),
         (
             "apps:\n- {bundle_id: '*', server_api: {\(key)}}",
-            "clients.yaml:3: what any app uses is gateway.apple.shared_secret, and server_api outside of apps"
+            "clients.yaml:3: what any app uses is gateway.apple.shared_secret, gateway.apple.receipt_upstream, and server_api "
+                + "outside of apps"
         ),
         (
             "apps:\n- {bundle_id: a}",
-            "clients.yaml:3: an app needs shared_secret_file, shared_secret, server_api or app_apple_id"
+            "clients.yaml:3: an app needs shared_secret_file, shared_secret, server_api, app_apple_id or receipt_upstream"
         ),
         (
             "apps:\n- {bundle_id: a, app_apple_id: 1}\n- {bundle_id: a, server_api: {\(key)}}",

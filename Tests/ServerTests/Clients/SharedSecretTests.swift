@@ -40,7 +40,7 @@ struct SharedSecretTests {
         ("- {shared_secret: \(secret)}", "clients.yaml:3: bundle_id is missing"),
         (
             "- {bundle_id: a}",
-            "clients.yaml:3: an app needs shared_secret_file, shared_secret, server_api or app_apple_id"
+            "clients.yaml:3: an app needs shared_secret_file, shared_secret, server_api, app_apple_id or receipt_upstream"
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret), shared_secret_file: short}",
@@ -61,7 +61,8 @@ struct SharedSecretTests {
         ),
         (
             "- {bundle_id: '*', shared_secret: \(secret)}",
-            "clients.yaml:3: what any app uses is gateway.apple.shared_secret, and server_api outside of apps"
+            "clients.yaml:3: what any app uses is gateway.apple.shared_secret, gateway.apple.receipt_upstream, and server_api "
+                + "outside of apps"
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret)}\n- {bundle_id: a, shared_secret: \(secret)}",
@@ -69,16 +70,16 @@ struct SharedSecretTests {
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret), shared_secrt \(secret)}",
-            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id)"
+            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id, receipt_upstream)"
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret), bundle_idd: b}",
-            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id; did you mean bundle_id?)"
+            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id, receipt_upstream; did you mean bundle_id?)"
         ),
         ("  a: \(secret)", "clients.yaml:3: apps must be a list"),
         (
             "- \(secret)",
-            "clients.yaml:3: must have the fields bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id"
+            "clients.yaml:3: must have the fields bundle_id, shared_secret, shared_secret_file, server_api, app_apple_id, receipt_upstream"
         ),
     ]
 

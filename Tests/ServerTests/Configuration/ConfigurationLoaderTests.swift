@@ -249,6 +249,10 @@ struct ConfigurationLoaderTests {
         ("GATEWAY_HTTP_DEADLINES_IDLE", "2h", "GATEWAY_HTTP_DEADLINES_IDLE: \"2h\" is out of range"),
         ("GATEWAY_LOG_REQUESTS", "yes", "GATEWAY_LOG_REQUESTS: \"yes\" is not accepted; accepted: none, sampled, all"),
         ("GATEWAY_LOG_LEVEL", "loud", "GATEWAY_LOG_LEVEL: \"loud\" is not a log level; accepted: trace, debug, info"),
+        (
+            "GATEWAY_APPLE_RECEIPT_UPSTREAM", "serverapi",
+            "GATEWAY_APPLE_RECEIPT_UPSTREAM: \"serverapi\" is not accepted; accepted: verify_receipt, server_api, both"
+        ),
         ("GATEWAY_TRUST_ROOTS", "a.pem=Prod", "GATEWAY_TRUST_ROOTS: \"Prod\" in \"a.pem=Prod\" is not an environment"),
         ("GATEWAY_TRUST_ROOTS", "missing.pem", "missing.pem: does not exist"),
         (

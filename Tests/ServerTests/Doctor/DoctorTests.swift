@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Gateway
 import ReceiptForge
 import Receipts
 import Secrets
@@ -19,12 +20,18 @@ struct DoctorTests {
     // MARK: - Clients
 
     private static func observations(ofClients yaml: String, secret: Secret? = nil) throws -> [CheckResult] {
+        try observations(ofClients: yaml) { $0.apple.sharedSecret = secret }
+    }
+
+    private static func observations(
+        ofClients yaml: String, _ change: (inout GatewayConfiguration) -> Void
+    ) throws -> [CheckResult] {
         let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
         try Data(yaml.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         var configuration = GatewayConfiguration()
         configuration.clientsFile = file.path
-        configuration.apple.sharedSecret = secret
+        change(&configuration)
         let report = CheckReport(.clients)
         AreaCheck(configuration: configuration, report: report) { now }.checkClients()
         return report.close()
@@ -74,6 +81,27 @@ struct DoctorTests {
         let secrets = try #require(observations.first { $0.subject == "secrets" })
         #expect(
             secrets.level == .ok && secrets.seen.hasPrefix("no shared secret of the account; its key"), "\(secrets)")
+    }
+
+    @Test func `apps that may only use the Server API, and have no key, are named`() throws {
+        let limits = "    limits: [{name: minute, quota: 10, window: 60s}]\n"
+        let shop = "clients:\n" + Self.client("shop", keys: [nil], limits)
+        func warning(_ apps: String, _ primary: ReceiptUpstream = .both) throws -> CheckResult? {
+            try Self.observations(ofClients: shop + apps) { configuration in
+                configuration.apple.sharedSecret = Secret("of-the-whole-account")
+                configuration.apple.receiptUpstream = primary
+            }.first { $0.subject == "receipt_upstream" }
+        }
+        #expect(try warning("") == nil && warning("", .verifyReceipt) == nil)
+        let ofApp = try #require(try warning("apps: [{bundle_id: a, receipt_upstream: server_api}]\n"))
+        #expect(ofApp.level == .warning && ofApp.seen.contains("key of the App Store Server API for a:"), "\(ofApp)")
+        #expect(ofApp.advice?.contains("`server_api`") == true)
+        let ofAll = try #require(try warning("apps: [{bundle_id: a, receipt_upstream: both}]\n", .serverAPI))
+        #expect(ofAll.seen.contains(" for com.example.shop:"), "\(ofAll)")
+        #expect(
+            try Self.observations(ofClients: shop) {
+                ($0.apple.receiptUpstream, $0.apple.isEnabled) = (.serverAPI, false)
+            }.allSatisfy { $0.subject != "receipt_upstream" })
     }
 
     // MARK: - Keys of the App Store Server API

@@ -50,7 +50,7 @@ struct VerifyReceiptLogTests {
         let json = #"{"status":21199,"exception":"\#(escaped)"}"#
         let head = ReplyHead(
             httpStatus: 200, correlationKey: exception.filter { $0 != "\u{1}" }, retryAfter: nil,
-            announcements: EndpointAnnouncements(), took: .zero)
+            announcements: EndpointAnnouncements(), receivedAt: Timestamp(millisecondsSince1970: 0), took: .zero)
         log.answered(
             VerifyReceiptReply(response: try VerifyReceiptResponse(parsing: Array(json.utf8)), head: head),
             to: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
@@ -63,5 +63,5 @@ struct VerifyReceiptLogTests {
 extension ReplyHead {
     fileprivate static let blank = ReplyHead(
         httpStatus: 200, correlationKey: nil, retryAfter: nil,
-        announcements: EndpointAnnouncements(), took: .zero)
+        announcements: EndpointAnnouncements(), receivedAt: Timestamp(millisecondsSince1970: 0), took: .zero)
 }

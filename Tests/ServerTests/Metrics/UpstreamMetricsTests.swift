@@ -1,14 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Logging
 import PrometheusExport
 import Resilience
+import Synchronization
 import Testing
 
 @testable import AppStore
 @testable import Gateway
 @testable import Server
+@testable import Settings
 @testable import Telemetry
 
 /// The events of requests to Apple, in metrics and log.
@@ -85,6 +88,32 @@ struct UpstreamMetricsTests {
         #expect(text.contains("\n# TYPE receipt_gateway_server_api_key_paused gauge\n"))
         #expect(!text.contains("\nreceipt_gateway_server_api_key_paused"))
         #expect(text.contains("\nreceipt_gateway_server_api_clock_skew_seconds{environment=\"production\"} 0\n"))
+    }
+
+    @Test func `an app without a key has a series, until it has one`() throws {
+        let apps = Mutex(["com.example.b", "com.example.a"])
+        let registry = try PrometheusRegistry(
+            MetricCatalogue.all, series: [ServerAPIReadings.appsWithoutKey { apps.withLock(\.self) }])
+        func lines() -> [Substring] {
+            registry.text().split(separator: "\n").filter { $0.hasPrefix("receipt_gateway_app_without_server_api_key") }
+        }
+        #expect(
+            lines()
+                == ["a", "b"].map { #"receipt_gateway_app_without_server_api_key{bundle_id="com.example.\#($0)"} 1"# }
+        )
+        apps.withLock { $0 = [] }
+        #expect(lines() == [])
+    }
+
+    @Test(arguments: [true, false])
+    func `the metrics list the apps without a key, unless Apple is disabled`(isEnabled: Bool) async throws {
+        try await RunningGateway.withClient(
+            APIKey.random(), "apps: [com.example.shop]", change: { $0.apple.isEnabled = isEnabled }
+        ) { gateway in
+            let scrape = gateway.server.metrics.text()
+            let line = "\nreceipt_gateway_app_without_server_api_key{bundle_id=\"com.example.shop\"} 1\n"
+            #expect(scrape.contains(line) == isEnabled)
+        }
     }
 
     @Test func `the dates of the settings are those of verifyReceipt`() {

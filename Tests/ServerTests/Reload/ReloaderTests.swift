@@ -3,6 +3,7 @@
 
 import AppStore
 import Foundation
+import Gateway
 import HTTPTypes
 import ReceiptForge
 import Receipts
@@ -106,6 +107,27 @@ struct ReloaderTests {
         #expect(!refused.problems.joined().contains("BEGIN") && !refused.problems.joined().contains("key.p8"))
     }
 
+    @Test func `the interface for receipts changes for an app and for all, and outdates cached answers`() throws {
+        let clients = [("shop", [APIKey.random()])]
+        let fixture = try Fixture(clients: clients)
+        func upstream(_ bundleID: String) -> ReceiptUpstream {
+            fixture.access.now.rules.receiptUpstreams.upstream(forApp: bundleID)
+        }
+        #expect(upstream("a") == .both && fixture.access.now.secretsVersion == 0)
+        try fixture.write(clients: clients, apps: "apps:\n- {bundle_id: a, receipt_upstream: server_api}\n")
+        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 1)
+        #expect(upstream("a") == .serverAPI && upstream("b") == .both)
+        try fixture.write(appleSettings: ", receipt_upstream: verify_receipt")
+        let reload = fixture.reload()
+        #expect(reload.changed == ["gateway.apple.receipt_upstream"] && reload.awaitingRestart == [])
+        #expect(fixture.access.now.secretsVersion == 2)
+        #expect(upstream("a") == .serverAPI && upstream("b") == .verifyReceipt)
+        try fixture.write(clients: clients, apps: "apps:\n- {bundle_id: a, receipt_upstream: apple}\n")
+        let refused = fixture.reload()
+        #expect(refused.result == .refused && upstream("a") == .serverAPI)
+        #expect(refused.problems.first?.hasSuffix("receipt_upstream takes verify_receipt, server_api, both") == true)
+    }
+
     @Test func `a new pepper with old hashes is rejected, and with new hashes accepted`() throws {
         let key = APIKey.random()
         let fixture = try Fixture(clients: [("shop", [key])])
@@ -191,20 +213,22 @@ struct ReloaderTests {
 
         func write(_ text: String, to name: String) throws { try folder.write([name: text]) }
 
-        func write(configuration: String) throws {
-            try folder.write(["gateway.yaml": Self.text(configuration, folder, false)])
+        func write(configuration: String = "", appleSettings: String = "") throws {
+            try folder.write(["gateway.yaml": Self.text(configuration, folder, false, appleSettings)])
         }
 
         func write(clients: [(String, [APIKey])], apps: String = "", pepper: String = ReloaderTests.pepper) throws {
             try folder.write(["clients.yaml": Self.text(clients, pepper) + apps])
         }
 
-        private static func text(_ configuration: String, _ folder: Folder, _ roots: Bool) -> String {
+        private static func text(
+            _ configuration: String, _ folder: Folder, _ roots: Bool, _ appleSettings: String = ""
+        ) -> String {
             """
             gateway:
               clients_file: \(folder.path("clients.yaml"))
               api_key_pepper_file: \(folder.path("pepper"))
-              apple: {shared_secret_file: \(folder.path("secret"))}
+              apple: {shared_secret_file: \(folder.path("secret"))\(appleSettings)}
             \(roots ? "  trust_roots: \(folder.path("root.pem"))\n" : "")\(configuration)
             """
         }

@@ -148,6 +148,26 @@ struct StatusIssueTests {
         #expect(results.allSatisfy { $0.runbook == .sunsetApproaching })
     }
 
+    @Test(arguments: [(nil, false), (91, false), (90, true), (30, true), (-1, true)])
+    func `apps without a key are an issue once an end is announced within 90 days`(
+        days: Int?, _ isIssue: Bool
+    ) throws {
+        let sample = try StatusSample(appsWithoutKey: ["com.example.a", "com.example.b"])
+        if let days {
+            let sunset = StatusSample.now.advanced(by: .seconds(days * 86_400))
+            sample.upstreams.lifecycle.record(LifecycleDates(sunset: sunset), links: [], of: .production)
+        }
+        let issue = sample.issues().first { $0.runbook == .sunsetAppWithoutKey }
+        #expect((issue != nil) == isIssue)
+        #expect(
+            issue.map { $0.severity == .warning && $0.text.hasSuffix(" for com.example.a, com.example.b.") } != false)
+    }
+
+    @Test func `an end without apps that lack a key is no issue about keys`() throws {
+        let sample = try StatusSample { $0.apple.sunset = StatusSample.now }
+        #expect(sample.issues().map(\.runbook) == [.sunsetApproaching])
+    }
+
     @Test func `the most severe issue comes first, and determines the summary`() throws {
         let sample = try StatusSample(isEmbedded: false) { $0.apple.breaker = .forcedOpen }
         sample.store.recordLogin(.commands, refused: Self.wrongPassword)

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Gateway
 import HTTPTypes
+import PrometheusExport
+import Receipts
 import Secrets
 import Testing
 
 @testable import Operations
 @testable import Settings
+@testable import Telemetry
 
 @Suite("The status page")
 struct StatusPageTests {
@@ -82,6 +86,35 @@ struct StatusPageTests {
         let identifiers = page.report.tables.flatMap(\.cells).map(\.identifier)
         #expect(Set(identifiers).count == identifiers.count)
         #expect(identifiers.contains("apple.server_api_sandbox.breaker") == hasKey)
+    }
+
+    @Test func `answers about receipts are shown by source, and apps without a key with their names`() throws {
+        let sample = try StatusSample(appsWithoutKey: (1...7).map { "com.example.app\($0)" })
+        let board = StatusBoard(sample.sources)
+        for (source, times) in [(Provenance.Source.local, 1), (.apple, 2), (.serverAPI, 5)] {
+            sample.registry.counter(MetricCatalogue.receiptAnswers, source.labelValues).increment(by: Int64(times))
+        }
+        board.tick()
+        let cells = Dictionary(uniqueKeysWithValues: board.page.report.tables.flatMap(\.cells).map { ($0, $1.value) })
+        #expect(cells["receipts.answers"] == .count(8))
+        #expect(cells["receipts.server_api_share"] == .share(0.625))
+        #expect(cells["receipts.verify_receipt_share"] == .share(0.25))
+        #expect(cells["receipts.receipt_share"] == .share(0.125))
+        #expect(cells["receipts.apps_without_key"]?.text.hasSuffix("com.example.app5 and 2 more") == true)
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(board.json)) as? [String: Any])
+        let receipts = try #require(json["receipts"] as? [String: Any])
+        #expect(receipts["server_api_share"] as? Double == 0.625)
+        #expect((receipts["apps_without_key"] as? [String])?.count == 7)
+    }
+
+    @Test(arguments: [(nil, "plain"), (91, "plain"), (90, "notable"), (-1, "notable")])
+    func `apps without a key stand out once the end is near`(days: Int?, tone: String) throws {
+        let sample = try StatusSample(appsWithoutKey: ["com.example.shop"]) { configuration in
+            configuration.apple.sunset = days.map { StatusSample.now.advanced(by: .seconds($0 * 86_400)) }
+        }
+        let html = StatusBoard(sample.sources).page.html
+        let cell = "<td id=\"receipts.apps_without_key\" data-tone=\"\(tone)\">com.example.shop</td>"
+        #expect(html.contains(cell))
     }
 
     @Test func `each count and timing has a position of its own`() {

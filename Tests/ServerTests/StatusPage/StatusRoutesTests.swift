@@ -82,6 +82,20 @@ struct StatusRoutesTests {
         }
     }
 
+    @Test func `only the admin plane names the apps without a key`() async throws {
+        let key = APIKey.random()
+        try await RunningGateway.withClient(
+            key, "apps: [com.example.shop]", change: { $0.apple.isEnabled = true }
+        ) { gateway in
+            let status = try await gateway.send(
+                "GET /status.json HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)
+            #expect(status?.body.contains(#""apps_without_key":["com.example.shop"]"#) == true)
+            let forClients = try await gateway.send(
+                "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-API-Key: \(key.exposed)\r\n\r\n")
+            #expect(forClients?.status == 200 && forClients?.body.contains("com.example.shop") == false)
+        }
+    }
+
     @Test func `the page does not close its connection`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.adminPort) { connection in

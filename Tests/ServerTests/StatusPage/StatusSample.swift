@@ -27,7 +27,7 @@ struct StatusSample {
     static let now = Timestamp(millisecondsSince1970: 1_795_262_400_000)
 
     init(
-        isEmbedded: Bool = true, hasServerAPIKey: Bool = false,
+        isEmbedded: Bool = true, hasServerAPIKey: Bool = false, appsWithoutKey: [String] = [],
         _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = GatewayConfiguration()
@@ -39,7 +39,7 @@ struct StatusSample {
         sources = StatusSources(
             configuration, health: NodeHealth(lifecycle: lifecycle, store: store), upstreams: upstreams,
             reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), registry: registry,
-            hasServerAPIKey: { hasServerAPIKey }, clock: { Self.now })
+            hasServerAPIKey: { hasServerAPIKey }, appsWithoutKey: { appsWithoutKey }, clock: { Self.now })
     }
 
     func count(_ verdict: VerificationLabels.VerdictLabel, _ cache: Provenance.Cache = .near, times: Int = 1) {

@@ -30,7 +30,11 @@ struct StatusValueTests {
         (.bytes(64 << 20), "64 MiB", "67108864"), (.bytes(nil), "–", "null"),
         (.time(StatusSample.now), "2026-11-21 12:00:00 UTC", #""2026-11-21T12:00:00Z""#),
         (.time(Timestamp(millisecondsSince1970: 1_798_675_200_000)), "2026-12-31", #""2026-12-31T00:00:00Z""#),
-        (.time(nil), "–", "null"),
+        (.time(nil), "–", "null"), (.names([]), "none", "[]"), (.names(["a", "b"]), "a, b", #"["a","b"]"#),
+        (
+            .names((1...7).map { "app\($0)" }), "app1, app2, app3, app4, app5 and 2 more",
+            #"["app1","app2","app3","app4","app5","app6","app7"]"#
+        ),
     ]
 
     @Test(arguments: values.indices) func `a value has one text for people and one for programs`(_ index: Int) {
@@ -39,6 +43,13 @@ struct StatusValueTests {
         writer.value(value)
         #expect(value.text == text)
         #expect(String(decoding: writer.bytes, as: UTF8.self) == json)
+    }
+
+    @Test func `the number of names for programs is limited`() {
+        var writer = JSONWriter()
+        writer.value(.names([String](repeating: "a", count: StatusValue.Limits.names + 1)))
+        #expect(writer.bytes.count { $0 == UInt8(ascii: ",") } == StatusValue.Limits.names - 1)
+        #expect(StatusValue.Limits.names == 1000)
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])

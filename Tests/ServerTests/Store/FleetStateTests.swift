@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
+import Entitlements
 import Gateway
 import RealServers
 import Receipts
@@ -78,6 +79,29 @@ struct FleetStateTests {
             Self.learn(second, nodes[1])
             try await eventually { Self.announced(nodes[0]) == second }
         }
+    }
+
+    @Test func `a withdrawn announcement is forgotten by all nodes, also after a restart`() async throws {
+        let redis = try await RealServer.redis()
+        let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
+        try await StoreNode.run(nodes) {
+            Self.learn(LifecycleDates(sunset: Self.sunset), nodes[0])
+            try await eventually { Self.announced(nodes[1]).sunset != nil }
+            let note = try redis.ask("GET", "gw:lifecycle:production")
+            let lifecycle = nodes[0].upstreams.lifecycle
+            #expect(!lifecycle.recordAbsence(of: .production, at: Self.sunset))
+            // An exchange writes what Redis lost. It is no answer of Apple.
+            try redis.ask("DEL", "gw:lifecycle:production")
+            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:production") == "1" }
+            // As if it were written a minute ago.
+            try redis.ask("SET", "gw:lifecycle:production", "1\(note.drop { $0 != " " })")
+            #expect(lifecycle.recordAbsence(of: .production, at: Self.sunset.advanced(by: .seconds(6 * 3600))))
+            nodes[0].fleet.ports.fleetState.publish(.lifecycle(LifecycleDates(), links: []), of: .production)
+            try await eventually { Self.announced(nodes[1]).sunset == nil }
+            #expect(Self.announced(nodes[0]).sunset == nil)
+        }
+        let late = try StoreNode(.test(redis))
+        try await StoreNode.run([late]) { #expect(Self.announced(late).sunset == nil) }
     }
 
     @Test func `a state that Redis lost is published again`() async throws {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Caching
+import Entitlements
 import Receipts
 import Redis
 import Secrets

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Caching
+import Entitlements
 import NIOCore
 import NIOPosix
 import RealServers
@@ -116,9 +117,11 @@ enum StoreSamples {
         renewal.promotionalOfferID = "offer"
         renewal.offerCodeName = "code"
         renewal.signedFields = .value(signedRenewalFields)
-        return UpstreamAnswer(
+        var answer = UpstreamAnswer(
             environment: .sandbox, bundleID: bundleID, transactions: [transaction, transaction], renewals: [renewal],
             latestReceipt: nil, body: body(), revision: "1700000000000_für Dich")
+        answer.unfinishedConsumables = .known(["2000000987654321", "", "für"])
+        return answer
     }
 
     /// The fields of a signed transaction, without nil values.

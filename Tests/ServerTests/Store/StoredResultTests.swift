@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Receipts
 import Testing
 
@@ -34,7 +35,9 @@ struct StoredResultTests {
         let blank = UpstreamAnswer(
             environment: .production, bundleID: "", transactions: [Transaction(productID: "", transactionID: "")],
             renewals: [Renewal(originalTransactionID: "")], latestReceipt: nil, body: [])
-        for answer in [StoreSamples.fullAnswer, blank] {
+        var untold = blank
+        untold.unfinishedConsumables = .unavailable
+        for answer in [StoreSamples.fullAnswer, blank, untold] {
             let known = CachedResult(
                 .answered(answer), fetchedAt: StoreSamples.time(100), freshUntil: StoreSamples.time(130))
             guard case .answered(let read) = try StoredResult(Self.bytes(known), policy: Self.policy).known.result
@@ -45,6 +48,7 @@ struct StoredResultTests {
             #expect(read.environment == answer.environment && read.bundleID == answer.bundleID)
             #expect(read.transactions == answer.transactions && read.renewals == answer.renewals)
             #expect(read.body == answer.body && read.revision == answer.revision)
+            #expect(read.unfinishedConsumables == answer.unfinishedConsumables)
         }
     }
 
@@ -168,7 +172,7 @@ struct StoredResultTests {
     @Test(
         arguments: [
             (.answered(StoreSamples.fullAnswer), 86_400), (.accountNotFound, 3600),
-            (.unknownTransaction(.notFound), 5), (.unknownTransaction(.idInvalid), 3600),
+            (.unknownTransaction(.notFound), 300), (.unknownTransaction(.idInvalid), 3600),
             (.alias(TransactionAlias(originalTransactionID: "1", environment: .production)), 30 * 86_400),
             (.unanswered(.upstreamDisagrees), 300),
         ] as [(UpstreamResult, Int64)])
@@ -212,7 +216,7 @@ struct StoredResultTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 5, .unreadable), (0, 7, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
+            (0, 6, .unreadable), (0, 8, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
             (1, 4, .unreadable), (1, 5, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),
@@ -227,8 +231,8 @@ struct StoredResultTests {
 
     @Test func `an announced length beyond the end is rejected`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
-        // The number of transactions follows the environment, the bundle ID and the missing revision.
-        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4
+        // The number of transactions follows the environment, the bundle ID, the missing revision and consumables.
+        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4 + 1
         #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
         for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
             var changed = bytes

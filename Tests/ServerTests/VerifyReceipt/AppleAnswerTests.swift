@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Foundation
 import Gateway
 import JSON
@@ -80,7 +81,7 @@ struct AppleAnswerTests {
         to answer: AppleAnswers.Answer, latestReceipt: String? = nil, at now: Timestamp
     ) throws -> VerifyReceiptResponse {
         let receipt = try ReceiptVerifier().verify(Base64.decode(#require(answer.receiptData)), at: now)
-        let body = LocalVerifyReceiptResponse(
+        let body = AppReceiptResponse(
             receipt: receipt, latest: receipt.purchases.map { Transaction($0) }, latestReceipt: latestReceipt,
             requestDate: now
         ).body

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Foundation
 import HTTPTypes
 import JSON
@@ -67,6 +68,30 @@ struct TransactionReceiptResponseTests {
         contents.cancellationDate = Self.start.advanced(bySeconds: 60)
         let response = try Self.response(to: contents, at: Self.start.advanced(byDays: 1))
         #expect(response.status == .subscriptionExpired && response.latestExpiredReceiptInfo[0].cancellationDate != nil)
+    }
+
+    @Test func `a refund that Apple knows is in the receipt and in its last period`() throws {
+        let receipt = try #require(
+            Self.answer(Self.forge.wellFormed, at: Self.end).subject?.evidence?.transactionReceipt)
+        var refunded = Transaction(receipt)
+        (refunded.cancellationDate, refunded.cancellationReason) = (Self.start.advanced(bySeconds: 60).timestamp, 1)
+        let body = TransactionReceiptResponse(receipt: receipt, isLapsed: true, chain: [refunded]).body
+        let response = try VerifyReceiptResponse(parsing: body)
+        #expect(response.receipt?.inApp.first?.cancellationDate == refunded.cancellationDate)
+        #expect(response.latestExpiredReceiptInfo.map(\.cancellationDate) == [refunded.cancellationDate])
+        #expect(response.latestExpiredReceiptInfo.map(\.cancellationReason) == [1])
+    }
+
+    @Test func `the last period is the one that ends last, also before it begins`() throws {
+        let receipt = try #require(
+            Self.answer(Self.forge.wellFormed, at: Self.start).subject?.evidence?.transactionReceipt)
+        var renewed = Transaction(receipt)
+        renewed.transactionID = "1000000000000003"
+        (renewed.purchaseDate, renewed.expiresDate) = (Self.end.timestamp, Self.end.advanced(byDays: 30).timestamp)
+        let response = TransactionReceiptResponse(
+            receipt: receipt, isLapsed: false, chain: [renewed, Transaction(receipt)])
+        let latest = try VerifyReceiptResponse(parsing: response.body).latestReceiptInfo
+        #expect(latest.map(\.transactionID) == [renewed.transactionID])
     }
 
     @Test func `another product is answered with the receipt alone`() throws {

@@ -83,6 +83,19 @@ def sunset(days: int) -> Callable:
 
 
 @contextmanager
+def app_without_key(fleet: Fleet, load: Load):
+    """Names an app in the clients file. The account has no key."""
+    fleet.write_clients(fleet.client, apps=[{"bundle_id": "com.example.other", "app_apple_id": 1}])
+    yield
+    fleet.write_clients(fleet.client)
+    wait_until(
+        "both gateways reload the original clients file",
+        lambda: not fleet.query("receipt_gateway_app_without_server_api_key"),
+        30,
+    )
+
+
+@contextmanager
 def nothing(fleet: Fleet, load: Load):
     """Changes only the requests of clients."""
     yield
@@ -430,6 +443,7 @@ SCENES = [
         "the end of verifyReceipt",
         [
             Fault("Apple announces the end in 90 days", ["SunsetApproaching/info"], sunset(90)),
+            Fault("an app has no key, and the end is near", ["SunsetAppWithoutKey"], app_without_key),
             Fault("Apple announces the end in 30 days", ["SunsetApproaching/warning"], sunset(30)),
             Fault(
                 "Apple announces the end in 7 days",

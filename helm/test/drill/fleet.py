@@ -151,9 +151,9 @@ class Fleet:
         self.write_clients(client)
         return key
 
-    def write_clients(self, client: dict) -> None:
-        """Replaces the clients file. The nodes reload it by themselves."""
-        self.write("clients.yaml", yaml.safe_dump({"clients": [client]}))
+    def write_clients(self, client: dict, **more) -> None:
+        """Replaces the clients file, with more members beside the client. The nodes reload it by themselves."""
+        self.write("clients.yaml", yaml.safe_dump({"clients": [client], **more}))
 
     def write(self, name: str, text: str) -> None:
         """Replaces a file atomically."""

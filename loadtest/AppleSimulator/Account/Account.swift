@@ -15,6 +15,8 @@ struct Account: Hashable, Sendable {
     /// True if the customer deleted the account.
     let isDeleted: Bool
     private let receipt: ReceiptContents
+    /// The recorded answer that has the whole account; nil if receipts and stories make it.
+    private let recorded: RecordedAccount?
 
     /// - Parameters:
     ///   - changes: the effects of the Server API's writes.
@@ -44,6 +46,23 @@ struct Account: Hashable, Sendable {
         isIOS6Style = told.contains { $0.story == .ios6Style }
         isDeleted = heard.contains(.accountDeleted)
         self.receipt = receipt
+        recorded = nil
+    }
+
+    /// Creates an account as a recorded answer has it, without a story.
+    init(_ recorded: RecordedAccount, receipt: ReceiptContents, changes: CustomerChanges, now: UTCDate) {
+        let recorded = recorded.changed(by: changes)
+        let transactions = recorded.transactions
+        let chains = Dictionary(grouping: transactions, by: \.purchase.originalTransactionID)
+        subscriptions = chains.sorted { $0.key < $1.key }.compactMap { original, transactions in
+            let periods = transactions.filter(\.purchase.isSubscription)
+            let renewals = (recorded.renewals ?? []).filter { $0.originalTransactionID == original }
+            return periods.isEmpty ? nil : Subscription(recorded: periods, renewals: renewals, now: now)
+        }
+        items = transactions.filter { !$0.purchase.isSubscription }
+        (isVolumePurchase, isIOS6Style, isDeleted) = (false, false, false)
+        self.receipt = receipt
+        self.recorded = recorded
     }
 
     /// All transactions, finished consumables included.
@@ -58,6 +77,11 @@ struct Account: Hashable, Sendable {
         transactions(excludingOld: false).first { $0.purchase.transactionID == transactionID }?.purchase
     }
 
+    /// The ownership by transaction ID. Since 2021 Apple names it in `in_app`, too, although receipts do not have it.
+    var ownershipTypes: [String: String] {
+        Dictionary(history.map { ($0.purchase.transactionID, $0.ownershipType) }) { first, _ in first }
+    }
+
     /// Returns the receipt that the customer's device would get now.
     func receipt(issuedAt date: UTCDate) -> ReceiptContents {
         var latest = receipt
@@ -69,6 +93,29 @@ struct Account: Hashable, Sendable {
         }
         return latest
     }
+}
+
+extension Account {
+    /// The elements of `pending_renewal_info`; nil if a recorded answer does not have the member.
+    var renewals: [Renewal]? {
+        guard let recorded else { return subscriptions.flatMap(\.renewals) }
+        return recorded.renewals
+    }
+
+    /// Returns the elements of `latest_receipt_info`; nil if a recorded answer does not have the member.
+    func listed(excludingOld: Bool) -> [Transaction]? {
+        guard let recorded else { return transactions(excludingOld: excludingOld) }
+        return recorded.listed(excludingOld: excludingOld)
+    }
+
+    /// True if a recorded answer has a `latest_receipt`; nil without a recorded answer.
+    var hasRecordedLatestReceipt: Bool? { recorded?.hasLatestReceipt }
+
+    /// The parts of a recorded answer to a transaction receipt; nil without one.
+    var recordedIOS6: RecordedAccount.IOS6? { recorded?.ios6 }
+
+    /// Returns an element of `in_app` in a recorded answer; nil without one.
+    func recordedPurchase(_ transactionID: String) -> Transaction? { recorded?.inApp[transactionID] }
 }
 
 extension PurchaseContents {
@@ -101,21 +148,37 @@ struct Transaction: Hashable, Sendable {
     var appAccountToken: String?
     /// True for a consumable that the app delivered and finished.
     var isFinished = false
+    /// The group in a recorded answer; nil if it is the app's only one.
+    var recordedGroup: String?
+    /// False in a recorded answer that is older than `in_app_ownership_type` (2020).
+    var hasOwnershipType = true
+    /// False in a recorded answer that is older than `subscription_group_identifier`, and in its `in_app`.
+    var hasGroup = true
 
     init(_ purchase: PurchaseContents) {
         self.purchase = purchase
     }
 
-    /// The group of the product; nil for single items. Every app has one group.
-    var subscriptionGroup: String? { purchase.isSubscription ? "20000001" : nil }
+    /// `in_app_ownership_type`.
+    var ownershipType: String { isFamilyShared ? "FAMILY_SHARED" : "PURCHASED" }
+
+    /// The group of the product; nil for single items. Every app has one group, except in recorded answers.
+    var subscriptionGroup: String? { recordedGroup ?? (purchase.isSubscription ? "20000001" : nil) }
 
     /// Returns the transaction with the effects of the Server API's writes, except for extensions.
     func marked(by changes: CustomerChanges) -> Transaction {
         var transaction = self
-        transaction.appAccountToken = changes.appAccountTokens[purchase.originalTransactionID]
+        transaction.appAccountToken = changes.appAccountTokens[purchase.originalTransactionID] ?? appAccountToken
         transaction.isFinished = changes.finished.contains(purchase.transactionID)
         if changes.familyShared.contains(purchase.originalTransactionID) { transaction.isFamilyShared = true }
         return transaction
+    }
+
+    /// Marks it as bought with an offer code, in place of another offer: a purchase has one at most.
+    mutating func redeem(offerCode name: String) {
+        offerCode = name
+        purchase.promotionalOfferID = nil
+        purchase.isInIntroOfferPeriod = purchase.isInIntroOfferPeriod.map { _ in false }
     }
 
     /// Marks it as refunded at a date, or at its purchase if that was later.

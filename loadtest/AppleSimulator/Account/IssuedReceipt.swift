@@ -3,13 +3,15 @@
 
 internal import ReceiptForge
 
-/// The latest receipt of an account before it is signed, of the kind that was sent.
+/// A receipt before it is signed: the latest one of an account, of the kind that was sent, or that of a recorded answer.
 enum IssuedReceipt: Sendable {
     case app(ReceiptContents)
     case transaction(TransactionReceiptContents)
 
     init(_ account: Account, for sent: GenuineReceipt, at date: UTCDate) {
-        if let transaction = sent.transaction, let newest = account.subscriptions.first?.newest.purchase {
+        if sent.transaction != nil, let latest = account.recordedIOS6?.latest {
+            self = .transaction(latest)
+        } else if let transaction = sent.transaction, let newest = account.subscriptions.first?.newest.purchase {
             self = .transaction(transaction.with(newest))
         } else {
             self = .app(account.receipt(issuedAt: date))
@@ -18,7 +20,7 @@ enum IssuedReceipt: Sendable {
 
     func base64(signedBy pki: ForgedPKI) -> String {
         switch self {
-        case .app(let contents): ForgedEvidence.der(pki.sign(contents)).base64
+        case .app(let contents): ForgedEvidence.der(pki.signAtCreation(contents)).base64
         case .transaction(let contents): ForgedEvidence.der(pki.sign(contents)).base64
         }
     }

@@ -27,11 +27,26 @@ struct Subscription: Hashable, Sendable {
         }
         self.extensions = extensions
         self.now = now
-        // The story decides about its products.
-        renewal = Renewal(productID: "", nextProductID: "")
+        renewal = Renewal(of: self.periods[self.periods.count - 1].purchase)
         apply(story, start)
+        // The story decides about its products.
         (renewal.productID, renewal.nextProductID) = (newest.purchase.productID, newest.purchase.productID)
+        renewal.promotionalOfferID = newest.purchase.promotionalOfferID
         finish()
+    }
+
+    /// Creates a subscription as a recorded answer has it.
+    /// - Parameters:
+    ///   - periods: at least one, each with an end.
+    ///   - renewals: those of all its products. Answers before 2017 have none, and the App Store Server API has one for
+    ///     each subscription: then it is as in the story `as_in_receipt`.
+    init(recorded periods: [Transaction], renewals: [Renewal], now: UTCDate) {
+        self.periods = periods.sorted(by: Transaction.isEarlierPeriod)
+        extensions = [:]
+        self.now = now
+        let newest = self.periods[self.periods.count - 1].purchase
+        renewal = renewals.first { $0.productID == newest.productID } ?? renewals.first ?? Renewal(of: newest)
+        if renewals.isEmpty { finish() }
     }
 
     /// Its elements of `pending_renewal_info`.
@@ -61,9 +76,9 @@ struct Subscription: Hashable, Sendable {
         case .familyShared: for index in periods.indices { periods[index].isFamilyShared = true }
         case .priceIncrease:
             goOn(until: now)
-            renewal.awaitsPriceConsent = true
+            (renewal.priceConsentStatus, renewal.priceIncreaseStatus) = (0, 0)
         case .offerCode(let name):
-            changeNewest { $0.offerCode = name }
+            changeNewest { $0.redeem(offerCode: name) }
             renewal.offerCode = name
         }
     }
@@ -142,10 +157,10 @@ extension Subscription {
         let former = newest.purchase.productID
         lapse(at: date)
         changeNewest { $0.purchase.productID = productID ?? former + ".other" }
-        formerRenewals = [
-            Renewal(
-                productID: former, isOn: false, nextProductID: former, expirationIntent: 1, isInBillingRetry: false)
-        ]
+        var formerRenewal = renewal
+        (formerRenewal.productID, formerRenewal.nextProductID) = (former, former)
+        (formerRenewal.isOn, formerRenewal.expirationIntent, formerRenewal.isInBillingRetry) = (false, 1, false)
+        formerRenewals = [formerRenewal]
         failToCollect(graceDays: 16)
     }
 
@@ -163,7 +178,7 @@ extension Subscription {
 
 extension Transaction {
     /// Returns the period with its extension, if it has one.
-    fileprivate func extended(by extensions: [String: Int64]) -> Transaction {
+    func extended(by extensions: [String: Int64]) -> Transaction {
         guard let extra = extensions[purchase.transactionID] else { return self }
         var period = self
         period.purchase.expiresDate = purchase.expiresDate?.advanced(bySeconds: extra)
@@ -190,6 +205,7 @@ extension Transaction {
 
 /// The renewal state of a subscription: an element of `pending_renewal_info`.
 struct Renewal: Hashable, Sendable {
+    let originalTransactionID: String
     var productID: String
     /// True if the subscription renews automatically.
     var isOn = true
@@ -199,6 +215,18 @@ struct Renewal: Hashable, Sendable {
     /// True while Apple retries the payment; nil while the subscription runs.
     var isInBillingRetry: Bool?
     var gracePeriodExpires: UTCDate?
-    var awaitsPriceConsent = false
+    /// 0 while the customer has not agreed to a higher price, then 1; nil without an increase.
+    var priceConsentStatus: Int?
+    var priceIncreaseStatus: Int?
     var offerCode: String?
+    var promotionalOfferID: String?
+}
+
+extension Renewal {
+    /// The renewal of a period's product, without an offer.
+    init(of period: PurchaseContents) {
+        self.init(
+            originalTransactionID: period.originalTransactionID, productID: period.productID,
+            nextProductID: period.productID)
+    }
 }

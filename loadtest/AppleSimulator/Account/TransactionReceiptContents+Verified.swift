@@ -9,11 +9,11 @@ extension TransactionReceiptContents {
     init(_ receipt: VerifiedTransactionReceipt) {
         self.init(
             bundleID: receipt.bundleID, productID: receipt.productID, transactionID: receipt.transactionID,
-            purchaseDate: UTCDate(receipt.purchaseDate))
+            purchaseDate: UTCDate.exact(receipt.purchaseDate))
         originalTransactionID = receipt.originalTransactionID ?? transactionID
-        originalPurchaseDate = receipt.originalPurchaseDate.map(UTCDate.init) ?? purchaseDate
-        expiresDate = receipt.expiresDate.map(UTCDate.init)
-        cancellationDate = receipt.cancellationDate.map(UTCDate.init)
+        originalPurchaseDate = receipt.originalPurchaseDate.map(UTCDate.exact) ?? purchaseDate
+        expiresDate = receipt.expiresDate.map(UTCDate.exact)
+        cancellationDate = receipt.cancellationDate.map(UTCDate.exact)
         applicationVersion = receipt.applicationVersion
         quantity = receipt.quantity
         itemID = receipt.itemID
@@ -49,6 +49,7 @@ extension TransactionReceiptContents {
         contents.originalPurchaseDate = purchase.originalPurchaseDate
         contents.expiresDate = purchase.expiresDate
         contents.cancellationDate = purchase.cancellationDate
+        contents.cancellationReason = purchase.cancellationReason
         contents.quantity = purchase.quantity
         contents.webOrderLineItemID = purchase.webOrderLineItemID == 0 ? nil : String(purchase.webOrderLineItemID)
         contents.isTrialPeriod = purchase.isTrialPeriod
@@ -66,7 +67,7 @@ extension ReceiptContents {
 }
 
 extension PurchaseContents {
-    fileprivate init(_ transaction: TransactionReceiptContents) {
+    init(_ transaction: TransactionReceiptContents) {
         self.init(
             productID: transaction.productID, transactionID: transaction.transactionID,
             purchaseDate: transaction.purchaseDate)
@@ -75,6 +76,7 @@ extension PurchaseContents {
         originalPurchaseDate = transaction.originalPurchaseDate
         expiresDate = transaction.expiresDate
         cancellationDate = transaction.cancellationDate
+        cancellationReason = transaction.cancellationReason
         webOrderLineItemID = transaction.webOrderLineItemID.flatMap { Int64($0) } ?? 0
         isTrialPeriod = transaction.isTrialPeriod
         isInIntroOfferPeriod = transaction.isInIntroOfferPeriod

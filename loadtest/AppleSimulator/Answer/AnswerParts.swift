@@ -24,7 +24,7 @@ extension JSONWriter {
 
 extension JSONWriter {
     /// Writes the members of `receipt`, in Apple's order.
-    mutating func receiptMembers(_ receipt: ReceiptContents, requestedAt now: Timestamp) {
+    mutating func receiptMembers(_ receipt: ReceiptContents, of account: Account, requestedAt now: Timestamp) {
         member("receipt_type", receipt.receiptType)
         member("adam_id", receipt.adamID)
         member("app_item_id", receipt.adamID)
@@ -38,18 +38,33 @@ extension JSONWriter {
         member("expiration_date", receipt.expirationDate)
         member("preorder_date", receipt.preorderDate)
         member("original_application_version", receipt.originalApplicationVersion)
+        let ownershipTypes = account.ownershipTypes
         array("in_app") { list in
-            for purchase in receipt.purchases { list.object { $0.members(of: purchase) } }
+            for purchase in receipt.purchases {
+                list.object { json in
+                    json.members(of: purchase)
+                    if let recorded = account.recordedPurchase(purchase.transactionID) {
+                        json.serverMembers(of: recorded)
+                    } else {
+                        json.member("in_app_ownership_type", ownershipTypes[purchase.transactionID])
+                    }
+                }
+            }
         }
     }
 
     /// Writes an element of `latest_receipt_info`: the receipt's fields, and the server's.
     mutating func members(of transaction: Transaction) {
         members(of: transaction.purchase)
-        member("in_app_ownership_type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
+        serverMembers(of: transaction)
+    }
+
+    /// Writes what a receipt does not have.
+    private mutating func serverMembers(of transaction: Transaction) {
+        member("in_app_ownership_type", transaction.hasOwnershipType ? transaction.ownershipType : nil)
         member("is_upgraded", transaction.isUpgraded ? "true" : nil)
         member("offer_code_ref_name", transaction.offerCode)
-        member("subscription_group_identifier", transaction.subscriptionGroup)
+        member("subscription_group_identifier", transaction.hasGroup ? transaction.subscriptionGroup : nil)
         member("app_account_token", transaction.appAccountToken)
     }
 
@@ -71,18 +86,17 @@ extension JSONWriter {
     }
 
     /// Writes an element of `pending_renewal_info`.
-    mutating func members(of renewal: Renewal, in subscription: Subscription) {
-        let newest = subscription.newest.purchase
+    mutating func members(of renewal: Renewal) {
         member("auto_renew_product_id", renewal.nextProductID)
         member("product_id", renewal.productID)
-        member("original_transaction_id", newest.originalTransactionID)
+        member("original_transaction_id", renewal.originalTransactionID)
         member("auto_renew_status", renewal.isOn ? "1" : "0")
         member("expiration_intent", renewal.expirationIntent?.description)
         member("is_in_billing_retry_period", renewal.isInBillingRetry.map { $0 ? "1" : "0" })
         member("grace_period_expires_date", renewal.gracePeriodExpires)
-        member("price_consent_status", renewal.awaitsPriceConsent ? "0" : nil)
-        member("price_increase_status", renewal.awaitsPriceConsent ? "0" : nil)
+        member("price_consent_status", renewal.priceConsentStatus?.description)
+        member("price_increase_status", renewal.priceIncreaseStatus?.description)
         member("offer_code_ref_name", renewal.offerCode)
-        member("promotional_offer_id", renewal.productID == newest.productID ? newest.promotionalOfferID : nil)
+        member("promotional_offer_id", renewal.promotionalOfferID)
     }
 }

@@ -21,12 +21,13 @@ struct GenuineAnswer: Sendable {
     func rendered(requestedAt now: Timestamp) -> StoreAnswer {
         if let sent = sentTransaction {
             let answer = IOS6Answer(
-                sent: tampered(sent), latest: latest(after: sent), now: issuedAt, latestReceipt: latestReceipt)
+                sent: tampered(sent), latest: latest(after: sent), now: issuedAt, latestReceipt: latestReceipt,
+                isRecordedAsOver: account.recordedIOS6?.isOver)
             return rendered(status: answer.status, answer.write)
         }
         return rendered(status: 0) { json in
             json.member("environment", environment.rawValue)
-            json.object("receipt") { $0.receiptMembers(tampered(receipt.contents), requestedAt: now) }
+            json.object("receipt") { $0.receiptMembers(tampered(receipt.contents), of: account, requestedAt: now) }
             if let latestReceipt { writeLatest(latestReceipt, to: &json) }
         }
     }
@@ -35,6 +36,7 @@ struct GenuineAnswer: Sendable {
     /// period in an app receipt whose story says so.
     private var sentTransaction: TransactionReceiptContents? {
         if let transaction = receipt.transaction {
+            guard account.recordedIOS6 == nil else { return transaction }
             return account.purchase(transaction.transactionID).map(transaction.with) ?? transaction
         }
         guard account.isIOS6Style, let subscription = account.subscriptions.first else { return nil }
@@ -45,8 +47,11 @@ struct GenuineAnswer: Sendable {
 
     private func latest(
         after sent: TransactionReceiptContents
-    ) -> (period: TransactionReceiptContents, renewal: Renewal)? {
-        account.subscriptions.first.map { (tampered(sent.with($0.newest.purchase)), $0.renewal) }
+    ) -> (period: TransactionReceiptContents, renewal: Renewal?)? {
+        if let recorded = account.recordedIOS6 {
+            return recorded.latest.map { (tampered($0), account.renewals?.first) }
+        }
+        return account.subscriptions.first.map { (tampered(sent.with($0.newest.purchase)), $0.renewal) }
     }
 
     private func rendered(status: Int, _ writeMembers: (inout JSONWriter) -> Void) -> StoreAnswer {
@@ -56,17 +61,15 @@ struct GenuineAnswer: Sendable {
 
     private func writeLatest(_ latestReceipt: String, to json: inout JSONWriter) {
         var generator = SplitMix64(seed: seed, purpose: receipt.contents.bundleID)
-        let transactions = account.transactions(excludingOld: excludesOldTransactions).shuffled(using: &generator)
-        json.array("latest_receipt_info") { list in
-            for transaction in transactions { list.object { $0.members(of: tampered(transaction)) } }
+        if let transactions = account.listed(excludingOld: excludesOldTransactions)?.shuffled(using: &generator) {
+            json.array("latest_receipt_info") { list in
+                for transaction in transactions { list.object { $0.members(of: tampered(transaction)) } }
+            }
         }
         json.member("latest_receipt", latestReceipt)
-        json.array("pending_renewal_info") { list in
-            let renewals = account.subscriptions.flatMap { subscription in
-                subscription.renewals.map { (renewal: $0, subscription: subscription) }
-            }
-            for (renewal, subscription) in renewals.shuffled(using: &generator) {
-                list.object { $0.members(of: renewal, in: subscription) }
+        if let renewals = account.renewals?.shuffled(using: &generator) {
+            json.array("pending_renewal_info") { list in
+                for renewal in renewals { list.object { $0.members(of: renewal) } }
             }
         }
     }

@@ -9,11 +9,14 @@ internal import ReceiptForge
 struct IOS6Answer {
     /// The purchase that was sent.
     let sent: TransactionReceiptContents
-    /// The last period of its subscription, and the renewal; nil for other products.
-    let latest: (period: TransactionReceiptContents, renewal: Renewal)?
+    /// The last period of its subscription, and the renewal; nil for other products. Answers of 2012 have no renewal.
+    let latest: (period: TransactionReceiptContents, renewal: Renewal?)?
     let now: UTCDate
     /// In base64; nil for other products. Not in an answer about an expired subscription.
     let latestReceipt: String?
+    /// True if a recorded answer is about an expired subscription; nil without one: the end of the period decides, or its
+    /// refund.
+    var isRecordedAsOver: Bool?
 
     /// Writes the members of the answer, except `status`.
     func write(to json: inout JSONWriter) {
@@ -21,6 +24,7 @@ struct IOS6Answer {
         guard let (period, renewal) = latest else { return }
         json.object(isOver ? "latest_expired_receipt_info" : "latest_receipt_info") { $0.members(of: period) }
         if !isOver { json.member("latest_receipt", latestReceipt) }
+        guard let renewal else { return }
         json.member("auto_renew_product_id", renewal.nextProductID)
         json.member("auto_renew_status", renewal.isOn ? 1 : 0)
         json.member("expiration_intent", renewal.expirationIntent?.description)
@@ -29,7 +33,13 @@ struct IOS6Answer {
 
     var status: Int { isOver ? 21006 : 0 }
 
-    private var isOver: Bool { latest?.period.expiresDate.map { $0 <= now } ?? false }
+    private var isOver: Bool { isRecordedAsOver ?? latest?.period.isOver(at: now) ?? false }
+}
+
+extension TransactionReceiptContents {
+    fileprivate func isOver(at now: UTCDate) -> Bool {
+        expiresDate.map { $0 <= now || cancellationDate != nil } ?? false
+    }
 }
 
 extension JSONWriter {
@@ -50,6 +60,7 @@ extension JSONWriter {
         member("purchase_date", transaction.purchaseDate)
         member("original_purchase_date", transaction.originalPurchaseDate)
         member("cancellation_date", transaction.cancellationDate)
+        member("cancellation_reason", transaction.cancellationReason?.rawValue.description)
         if let expires = transaction.expiresDate.map(AppleDate.init) {
             member("expires_date", expires.milliseconds)
             member("expires_date_formatted", expires.plain)

@@ -12,6 +12,7 @@ struct Listener: Sendable {
     private let channel: any Channel
 
     let url: String
+    let port: Int
 
     /// Starts to listen.
     /// - Parameter port: 0 for any free one.
@@ -30,9 +31,8 @@ struct Listener: Sendable {
             }
         do {
             let channel = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
-            let scheme = tls == nil ? "http" : "https"
-            return Listener(
-                channel: channel, url: "\(scheme)://127.0.0.1:\(channel.localAddress?.port ?? port)/verifyReceipt")
+            let scheme = tls == nil ? "http" : "https", port = channel.localAddress?.port ?? port
+            return Listener(channel: channel, url: "\(scheme)://127.0.0.1:\(port)/verifyReceipt", port: port)
         } catch {
             throw .portUnavailable(port, reason: "\(error)")
         }
@@ -55,6 +55,36 @@ struct Listener: Sendable {
         }
         try pipeline.configureHTTPServerPipeline()
         try pipeline.addHandler(ConversationHandler(responder: responder))
+    }
+}
+
+/// The listeners of both endpoints, and their connections.
+struct ListenerPair: Sendable {
+    let production, sandbox: Listener
+    private let connections: Connections
+
+    /// Starts to listen.
+    /// - Parameter ports: 0 for any free one.
+    static func start(
+        _ store: SimulatedStore, ports: (production: Int, sandbox: Int), _ tls: TLSContexts?
+    ) async throws(SimulatorError) -> ListenerPair {
+        let connections = Connections(maximumConnections: store.limits.maximumConnections)
+        let production = try await Listener.start(
+            RequestResponder(store: store, endpoint: .production), port: ports.production, tls, connections)
+        do throws(SimulatorError) {
+            let sandbox = try await Listener.start(
+                RequestResponder(store: store, endpoint: .sandbox), port: ports.sandbox, tls, connections)
+            return ListenerPair(production: production, sandbox: sandbox, connections: connections)
+        } catch {
+            await production.stop()
+            throw error
+        }
+    }
+
+    /// Stops listening, and closes all connections, answered or not.
+    func stop() async {
+        for listener in [production, sandbox] { await listener.stop() }
+        await connections.closeAll()
     }
 }
 

@@ -62,8 +62,8 @@ struct RequestResponder: Sendable {
     private func register(_ body: [UInt8]) -> HTTPAnswer {
         do throws(ControlError) {
             let evidence = try AccountEvidence(body, limits: store.limits)
-            let count = try evidence.register(in: store, store.controlContext(at: endpoint))
-            return HTTPAnswer(body: ByteBuffer(string: "{\"registered\":\(count)}"))
+            let registered = try evidence.register(in: store, store.controlContext(at: endpoint))
+            return HTTPAnswer(body: ByteBuffer(bytes: registered.json))
         } catch {
             return Self.refusal(.unprocessableEntity, error.description)
         }

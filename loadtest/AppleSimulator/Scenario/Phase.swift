@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
 internal import Yams
 
 /// A part of a scenario: the requests it applies to, and its effects on their answers.
@@ -20,6 +21,8 @@ struct Phase: Hashable, Sendable {
     var latency: Latency?
     /// Additional header fields, in order, spelled as in the scenario.
     var headers: [HeaderField]?
+    /// The seconds from the scenario's start to the date of an additional field `Sunset`; negative for a date before it.
+    var sunsetSeconds: Int64?
 
     /// One line of a header.
     struct HeaderField: Hashable, Sendable {
@@ -32,7 +35,9 @@ extension Phase {
     init(_ value: YAMLValue, limits: SimulatorLimits) throws(ScenarioError) {
         let fields = try YAMLFields(
             value,
-            known: ["endpoint", "api", "from", "to", "for", "share", "requests", "fault", "latency", "headers"])
+            known: [
+                "endpoint", "api", "from", "to", "for", "share", "requests", "fault", "latency", "headers", "sunset_in",
+            ])
         endpoint = try fields["endpoint"]?.word(as: Endpoint.self)
         seconds = try Self.seconds(fields)
         share = try fields["share"]?.number(in: 0...1) ?? 1
@@ -40,9 +45,10 @@ extension Phase {
         if let value = fields["fault"] { fault = try ServerFault(value) }
         if let value = fields["latency"] { latency = try Latency(value, limits: limits) }
         if let value = fields["headers"] { headers = try HeaderField.all(value) }
+        sunsetSeconds = try fields["sunset_in"]?.span()
         api = try Self.api(fields, fault)
-        guard !fields.present(of: ["fault", "latency", "headers"]).isEmpty else {
-            throw ScenarioError(line: value.line, fault: .missing("fault, latency or headers"))
+        guard !fields.present(of: ["fault", "latency", "headers", "sunset_in"]).isEmpty else {
+            throw ScenarioError(line: value.line, fault: .missing("fault, latency, headers or sunset_in"))
         }
     }
 
@@ -69,6 +75,30 @@ extension Phase {
         }
         return from..<end
     }
+}
+
+extension Phase {
+    /// Returns the phase of a scenario that starts at a time: its `Sunset` has a date.
+    func starting(at start: Timestamp) -> Phase {
+        guard let sunsetSeconds else { return self }
+        var phase = self
+        let date = HTTPDate.text(start.advanced(by: .seconds(sunsetSeconds)))
+        phase.headers = (headers ?? []) + [HeaderField(name: "Sunset", value: date)]
+        return phase
+    }
+}
+
+extension YAMLValue {
+    /// Reads `20d`, `12s` or `-1d`, in seconds.
+    fileprivate func span() throws(ScenarioError) -> Int64 {
+        let text = scalar ?? "", units: [Character: Int64] = ["s": 1, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()),
+            (-Self.maximumNumber...Self.maximumNumber).contains(number)
+        else { throw wrong(needed: "days or seconds such as 20d, 12s or -1d") }
+        return number * unit
+    }
+
+    private static let maximumNumber: Int64 = 1_000_000
 }
 
 extension Phase.HeaderField {

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// The faults and knowledge of the simulated servers, read from YAML; see loadtest/scenarios.
 package struct Scenario: Hashable, Sendable {
     var seed: UInt64 = 1
@@ -19,6 +21,12 @@ package struct Scenario: Hashable, Sendable {
     var unknownApps: Set<String> = []
     var stories = Stories()
     var phases: [Phase] = []
+
+    func starting(at start: Timestamp) -> Scenario {
+        var scenario = self
+        scenario.phases = phases.map { $0.starting(at: start) }
+        return scenario
+    }
 
     /// A scenario without faults: every answer is correct and immediate.
     package static let healthy = Scenario()

@@ -13,7 +13,7 @@ struct ScenarioState: Sendable {
     private var remaining: [Int?]
 
     init(_ scenario: Scenario, startingAt start: Timestamp) {
-        self.scenario = scenario
+        self.scenario = scenario.starting(at: start)
         self.start = start
         generator = SplitMix64(seed: scenario.seed, purpose: "faults")
         remaining = scenario.phases.map(\.requests)

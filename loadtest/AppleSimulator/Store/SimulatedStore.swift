@@ -10,7 +10,7 @@ internal import Synchronization
 final class SimulatedStore: Sendable {
     let stats: StatsCounter
     let limits: SimulatorLimits
-    private let pki: ForgedPKI
+    let pki: ForgedPKI
     let verifier: ReceiptVerifier
     private let now: @Sendable () -> Timestamp
     let customers: CustomerRegistry
@@ -152,7 +152,7 @@ extension SimulatedStore {
         var answer = request.answer(for: call.edition) { genuineAnswer(to: request, receipt, call) }
         guard !answer.account.isDeleted else { return StoreAnswer(status: 21010) }
         answer.fault = fault
-        if case .latestReceipt(let replacement) = fault, receipt.hasSubscriptions {
+        if case .latestReceipt(let replacement) = fault, answer.latestReceipt != nil {
             answer.latestReceipt = answer.latestReceipt(replacement, signedBy: pki)
         }
         return answer.rendered(requestedAt: call.now)
@@ -163,7 +163,8 @@ extension SimulatedStore {
     ) -> GenuineAnswer {
         let now = UTCDate(call.now)
         let account = customers.register(receipt, at: call.endpoint, call).account
-        let latest = receipt.hasSubscriptions ? IssuedReceipt(account, for: receipt, at: now) : nil
+        let hasLatest = account.hasRecordedLatestReceipt ?? receipt.hasSubscriptions
+        let latest = hasLatest ? IssuedReceipt(account, for: receipt, at: now) : nil
         return GenuineAnswer(
             receipt: receipt, account: account, latestReceipt: latest?.base64(signedBy: pki),
             excludesOldTransactions: request.excludesOldTransactions, seed: call.scenario.seed, issuedAt: now)

@@ -25,7 +25,8 @@ struct AppleCommand: AsyncParsableCommand {
             below jws-root.pem of the corpus. Its key is written there as AuthKey_ID.p8, and its lines for a gateway's \
             clients file are printed. A customer is known once a receipt of theirs was verified here, or by:
 
-              PUT /accounts        {"receipts": [base64], "signed_transactions": [JWS]}
+              PUT /accounts        {"receipts": [base64], "signed_transactions": [JWS],
+                                   "answers": [recorded answers of verifyReceipt]}
               PUT /customers       {"bundle_id": text, "environment": "production",
                                    "count": n, "first_transaction_id": n}
               --customers n        the same; customer i, counted from 0, has the original

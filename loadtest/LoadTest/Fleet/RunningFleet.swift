@@ -16,7 +16,8 @@ struct FleetShape: Hashable, Sendable {
     var settings: [String: String] = [:]
     /// The limits of the one client, as `FleetClients` takes them; nil if clients need no API key.
     var limits: String?
-    /// True if gateways call the App Store Server API and not verifyReceipt. Clients need an API key then.
+    /// True if gateways call the App Store Server API, and verifyReceipt only with a shared secret in `settings`. Clients
+    /// need an API key then.
     var hasServerAPI = false
 
     /// Sealing and naming of what gateways keep in Redis; any 32 bytes in base64 will do.
@@ -85,6 +86,7 @@ actor RunningFleet: RunningProgram {
             var configuration = AppleSimulator.Configuration(pki: pki)
             configuration.transactionPKI = .ofFleets
             configuration.scenario = scenario
+            configuration.hasServerAPIPorts = shape.hasServerAPI
             let apple = try await AppleSimulator.start(configuration)
             self.apple = apple
             if shape.hasServerAPI {
@@ -130,7 +132,14 @@ actor RunningFleet: RunningProgram {
     var adminPorts: [Int] { gateways.map(\.adminPort) }
     var servers: [BenchServer] { gateways.map { BenchServer($0) } }
     /// The number of requests to both endpoints of Apple's until now, in either of its interfaces.
-    var questions: Int { (apple?.stats).map { $0.production + $0.sandbox + $0.serverApi.count } ?? 0 }
+    var questions: Int { calls[.questions] ?? 0 }
+
+    /// The numbers of requests to Apple until now.
+    var calls: [ScenarioCount: Int] {
+        let stats = apple?.stats
+        let (receipts, serverAPI) = (stats.map { $0.production + $0.sandbox } ?? 0, stats?.serverApi.count ?? 0)
+        return [.questions: receipts + serverAPI, .verifyReceipt: receipts, .serverAPI: serverAPI]
+    }
 
     func carryOut(_ action: LoadScenario.Action) async throws {
         switch action {
@@ -144,6 +153,8 @@ actor RunningFleet: RunningProgram {
             let ports = ["GATEWAY_HTTP_PORT": "\(old.dataPort)", "GATEWAY_ADMIN_PORT": "\(old.adminPort)"]
             gateways[number - 1] = try await RunningGateway.start(gatewayPath, settings + ports)
         case .apple(let scenario): apple?.play(scenario)
+        case .refuseVerifyReceipt: await apple?.refuseVerifyReceipt()
+        case .acceptVerifyReceipt: try await apple?.acceptVerifyReceipt()
         }
     }
 

@@ -90,7 +90,11 @@ struct HTTPCommand: AsyncParsableCommand {
         try check(requests.map { $0 > 0 } ?? true, "--requests takes at least 1.")
         try check((name ?? "").utf8.count <= 200, "--name takes up to 200 bytes.")
         try check((description ?? "").utf8.count <= 2000, "--description takes up to 2000 bytes.")
-        try check(threshold.allSatisfy { $0.metric != .questions }, "Only scenarios know the questions to Apple.")
+        for threshold in threshold {
+            if case .count(let count) = threshold.metric {
+                throw ValidationError("Only scenarios count \(count.rawValue).")
+            }
+        }
         _ = try scrapeTargets()
         try check(
             (stages?.curve(from: 0).stages.contains { $0.to > 0 } ?? true) || rate != nil,

@@ -19,7 +19,7 @@ struct RunRecord {
     }
 
     func result(_ measurements: LoadMeasurements, _ extras: Extras, wasInterrupted: Bool) -> RunResult {
-        let thresholds = extras.thresholds.map { $0.check(measurements, questions: extras.questions) }
+        let thresholds = extras.thresholds.map { $0.check(measurements, counts: extras.counts) } + extras.checked
         let judgement = Judgement(measurements, plan, thresholds, wasInterrupted: wasInterrupted)
         return RunResult(
             verdict: judgement.verdict, verdictReasons: judgement.reasons, startedAt: startedAt,
@@ -35,7 +35,9 @@ struct RunRecord {
     /// The parts of a result that the generator does not measure.
     struct Extras {
         var thresholds: [Threshold] = []
-        var questions: Int?
+        var counts: [ScenarioCount: Int] = [:]
+        /// Further thresholds, with their measurements.
+        var checked: [RunResult.Threshold] = []
         var marks: [RunResult.Mark] = []
         var metrics: [RunResult.Series] = []
     }

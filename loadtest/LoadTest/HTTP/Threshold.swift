@@ -3,6 +3,20 @@
 
 internal import ArgumentParser
 
+/// A number that only scenarios know; the raw values are those of thresholds.
+enum ScenarioCount: String, CaseIterable, Hashable, Sendable {
+    /// Requests to both endpoints of Apple's together, in either of its interfaces.
+    case questions
+    /// Those to verifyReceipt.
+    case verifyReceipt = "verify_receipt"
+    /// Those to the App Store Server API.
+    case serverAPI = "server_api"
+    /// Answers that show another subscription than an active one, or none.
+    case wrongStates = "wrong_states"
+
+    var isOfCalls: Bool { self != .wrongStates }
+}
+
 /// A condition on a run: `p99<25ms`, `errors<=0.1%`, `rate>=5000`.
 struct Threshold: Hashable, Sendable {
     let metric: Metric
@@ -20,8 +34,7 @@ struct Threshold: Hashable, Sendable {
         case errors
         case share(Outcome)
         case rate
-        /// Requests to both endpoints of Apple's together, for scenarios.
-        case questions
+        case count(ScenarioCount)
     }
 
     enum Comparison: String, CaseIterable, Sendable {
@@ -43,15 +56,18 @@ struct Threshold: Hashable, Sendable {
 }
 
 extension Threshold.Metric {
-    /// `p50` to `p99.99`, `mean`, `max`, `errors`, `rate`, `questions`, or an outcome such as `shed`.
+    /// `p50` to `p99.99`, `mean`, `max`, `errors`, `rate`, an outcome such as `shed`, or a count of scenarios.
     init?(_ name: Substring) {
         switch name {
         case "mean": self = .mean
         case "max": self = .maximum
         case "errors": self = .errors
         case "rate": self = .rate
-        case "questions": self = .questions
         default:
+            if let count = ScenarioCount(rawValue: String(name)) {
+                self = .count(count)
+                return
+            }
             if let outcome = Outcome(rawValue: String(name)) {
                 self = .share(outcome)
                 return
@@ -68,7 +84,7 @@ extension Threshold.Metric {
         case .percentile, .mean, .maximum: "ms"
         case .errors, .share: "%"
         case .rate: "/s"
-        case .questions: ""
+        case .count: ""
         }
     }
 
@@ -80,7 +96,7 @@ extension Threshold.Metric {
             return TimeSpan(argument: String(text)).map { $0.seconds * 1000 }
         case .errors, .share:
             return text.hasSuffix("%") ? PlainNumber.read(text.dropLast()) : PlainNumber.read(text).map { $0 * 100 }
-        case .questions: return PlainNumber.read(text)
+        case .count: return PlainNumber.read(text)
         case .rate:
             guard case .perSecond(let rate) = RateOption(argument: String(text)) else { return nil }
             return rate
@@ -103,15 +119,23 @@ extension Threshold: ExpressibleByArgument {
 
     /// Compares with the measurements; a missing measurement misses the threshold.
     ///
-    /// - Parameter questions: the requests to Apple, if they were counted.
-    func check(_ measurements: LoadMeasurements, questions: Int? = nil) -> RunResult.Threshold {
-        let value = metric == .questions ? questions.map(Double.init) : value(measurements)
-        return RunResult.Threshold(
+    /// - Parameter counts: those of a scenario, as far as they were counted.
+    func check(_ measurements: LoadMeasurements, counts: [ScenarioCount: Int] = [:]) -> RunResult.Threshold {
+        check(value(measurements, counts), as: expression)
+    }
+
+    /// Compares with the calls to Apple from a moment of the run on.
+    func check(_ calls: [ScenarioCount: Int], from moment: String) -> RunResult.Threshold {
+        check(value(LoadMeasurements(), calls), as: "\(expression) from \(moment)")
+    }
+
+    private func check(_ value: Double?, as expression: String) -> RunResult.Threshold {
+        RunResult.Threshold(
             expression: expression, measured: value, unit: metric.unit,
             met: value.map { comparison.holds($0, bound) } ?? false)
     }
 
-    private func value(_ measurements: LoadMeasurements) -> Double? {
+    private func value(_ measurements: LoadMeasurements, _ scenario: [ScenarioCount: Int]) -> Double? {
         let counts = measurements.counts
         switch metric {
         case .percentile(let percentile): return measurements.response.milliseconds(atPercentile: percentile)
@@ -121,7 +145,7 @@ extension Threshold: ExpressibleByArgument {
         case .share(let outcome):
             return counts.intended > 0 ? 100 * Double(counts[outcome]) / Double(counts.intended) : nil
         case .rate: return measurements.answersPerSecond
-        case .questions: return nil
+        case .count(let count): return scenario[count].map(Double.init)
         }
     }
 }

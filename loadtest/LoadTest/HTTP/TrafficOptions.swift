@@ -58,8 +58,8 @@ struct TrafficOptions: ParsableArguments {
             "Shares of receipts sent again (repeat), genuine and never sent before (fresh), "
                 + "damaged (malformed), with a false signature (forged), and with a subscription that ends during "
                 + "the run (near-expiry); and of requests about customers of 'apple': with a signed transaction "
-                + "(signed), with a transaction ID alone (known-id), and with an ID that Apple does not know "
-                + "(unknown-id); together 1."))
+                + "(signed), with a receipt (customer-receipt; in Apple's form verify-receipt), with a transaction ID "
+                + "alone (known-id), and with an ID that Apple does not know (unknown-id); together 1."))
     var mix = RequestMix.repeated
 
     @Option(

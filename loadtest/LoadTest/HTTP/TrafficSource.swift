@@ -48,8 +48,12 @@ extension TrafficOptions {
         }
         var pools = try await pools(form(.receipt), requests: requests, seconds: seconds)
         if mix.sendsCustomers {
-            pools.customers = CustomerPools(
-                SimulatedCustomers(customers, at: .now), try TransactionPKI(corpus: corpus), zipf: zipf, form)
+            let customers = SimulatedCustomers(customers, at: .now)
+            var customerPools = CustomerPools(customers, try TransactionPKI(corpus: corpus), zipf: zipf, form)
+            if mix.sendsCustomerReceipts {
+                customerPools.addReceipts(of: customers, try ForgedPKI(corpus: corpus), form)
+            }
+            pools.customers = customerPools
         }
         return .receipts(pools, mix, KeyPopularity(keys: pools.repeated.count, exponent: zipf))
     }

@@ -20,6 +20,8 @@ struct LoadScenario: Sendable {
         /// The time from the first request, the warm-up included.
         let seconds: Double
         let action: Action
+        /// Conditions on the requests to Apple from then on, until the next event.
+        var calls: [Threshold] = []
     }
 
     enum Action: Hashable, Sendable {
@@ -31,6 +33,10 @@ struct LoadScenario: Sendable {
         case restartGateway(Int)
         /// Apple's servers change their behaviour.
         case apple(Scenario)
+        /// Connections to verifyReceipt are refused, as if its server were gone.
+        case refuseVerifyReceipt
+        /// It accepts connections again, where it was.
+        case acceptVerifyReceipt
     }
 }
 
@@ -42,6 +48,8 @@ extension LoadScenario.Action: CustomStringConvertible {
         case .startRedis: "start redis"
         case .restartGateway(let number): "restart gateway \(number)"
         case .apple: "Apple changes"
+        case .refuseVerifyReceipt: "kill verify_receipt"
+        case .acceptVerifyReceipt: "start verify_receipt"
         }
     }
 }
@@ -71,14 +79,24 @@ extension LoadScenario {
         events = try (fields["events"]?.list() ?? []).prefix(Self.maximumEvents)
             .map { value throws(ScenarioError) in try Event(value, fleet) }
             .sorted { $0.seconds < $1.seconds }
-        thresholds = try (fields["thresholds"]?.list() ?? []).map(Self.threshold)
+        thresholds = try (fields["thresholds"]?.list() ?? []).map(Threshold.init(of:))
     }
+}
 
-    private static func threshold(_ value: YAMLValue) throws(ScenarioError) -> Threshold {
+extension Threshold {
+    fileprivate init(of value: YAMLValue) throws(ScenarioError) {
         guard let threshold = Threshold(argument: try value.text()) else {
             throw value.wrong(needed: "p99<25ms, errors<1%, questions<=100 and the like")
         }
-        return threshold
+        self = threshold
+    }
+
+    /// Reads a condition on the requests to Apple.
+    fileprivate init(calls value: YAMLValue) throws(ScenarioError) {
+        try self.init(of: value)
+        guard case .count(let count) = metric, count.isOfCalls else {
+            throw value.wrong(needed: "verify_receipt<=3, server_api>0, questions<=100 and the like")
+        }
     }
 }
 
@@ -137,9 +155,10 @@ extension HTTPCommand {
 extension LoadScenario.Event {
     private static let actions = ["kill", "start", "restart", "apple"]
 
-    /// `{at: 10s, kill: redis}`, `{at: 20s, start: redis}`, `{at: 5s, restart: 1}`, `{at: 8s, apple: {faults: [...]}}`.
+    /// `{at: 10s, kill: redis}`, `{at: 20s, start: redis}`, `{at: 5s, restart: 1}`, `{at: 8s, apple: {faults: [...]}}`,
+    /// each also with `calls: [server_api>0]`.
     fileprivate init(_ value: YAMLValue, _ fleet: FleetShape) throws(ScenarioError) {
-        let fields = try YAMLFields(value, known: ["at"] + Self.actions)
+        let fields = try YAMLFields(value, known: ["at", "calls"] + Self.actions)
         let time = try fields.required("at")
         guard let moment = TimeSpan(argument: try time.text()) else {
             throw time.wrong(needed: "a time such as 10s")
@@ -151,6 +170,7 @@ extension LoadScenario.Event {
         }
         if present.count > 1 { throw ScenarioError(line: value.line, fault: .contradiction(present[0], present[1])) }
         action = try LoadScenario.Action(name, fields.required(name), fleet)
+        calls = try (fields["calls"]?.list() ?? []).map(Threshold.init(calls:))
     }
 }
 
@@ -162,13 +182,19 @@ extension LoadScenario.Action {
             guard fleet.apple != nil else { throw value.wrong(needed: "a fleet with a simulated Apple") }
             self = .apple(try Scenario(value))
         default:
-            guard fleet.hasRedis else { throw value.wrong(needed: "a fleet with redis") }
-            _ = try value.word(as: Server.self)
-            self = name == "kill" ? .killRedis : .startRedis
+            switch try value.word(as: Server.self) {
+            case .redis:
+                guard fleet.hasRedis else { throw value.wrong(needed: "a fleet with redis") }
+                self = name == "kill" ? .killRedis : .startRedis
+            case .verifyReceipt:
+                guard fleet.hasServerAPI else { throw value.wrong(needed: "a fleet with server_api") }
+                self = name == "kill" ? .refuseVerifyReceipt : .acceptVerifyReceipt
+            }
         }
     }
 
     private enum Server: String, CaseIterable {
         case redis
+        case verifyReceipt = "verify_receipt"
     }
 }

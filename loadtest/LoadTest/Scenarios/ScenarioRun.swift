@@ -22,7 +22,12 @@ struct ScenarioRun: Sendable {
 
     /// Runs the load on a fleet, carries the events out, and judges.
     func run(on fleet: RunningFleet) async throws -> RunResult {
-        let plan = try await plan(on: fleet)
+        var plan = try await plan(on: fleet)
+        let states = scenario.thresholds.contains { $0.metric == .count(.wrongStates) } ? SubscriptionStates() : nil
+        if let states {
+            plan.limits.answer.openingBytes = SubscriptionStates.openingBytes
+            plan.completion = states.check
+        }
         let watch = MetricWatch(
             try await fleet.adminPorts.map { port in try LoadTarget("http://127.0.0.1:\(port)/metrics") })
         let session = LoadSession(plan, source)
@@ -43,13 +48,27 @@ struct ScenarioRun: Sendable {
             })
         await log.end()
         var extras = RunRecord.Extras(thresholds: scenario.thresholds.map(scale.applied), marks: log.marks)
-        (extras.metrics, extras.questions) = (watch.series, await fleet.questions)
+        (extras.metrics, extras.counts) = (watch.series, await fleet.calls)
+        extras.checked = checkedCalls(log.calls, until: extras.counts)
+        extras.counts[.wrongStates] = states?.wrongCount
         var result = record.result(measurements, extras, wasInterrupted: wasInterrupted || Task.isCancelled)
         result.add(log.failures)
         // The user who ends a run early knows that the rest is missing.
         let missing = result.verdict == .interrupted ? [] : scenario.events.dropFirst(log.marks.count)
         result.add(missing.map { "\($0.action): the load ended before it began" })
         return result
+    }
+
+    /// Returns the conditions of the events that were carried out, with the requests to Apple until the next event.
+    /// - Parameter starts: the numbers of requests at each event.
+    func checkedCalls(
+        _ starts: [[ScenarioCount: Int]], until end: [ScenarioCount: Int]
+    ) -> [RunResult.Threshold] {
+        let ends = starts.dropFirst() + [end]
+        return zip(scenario.events, zip(starts, ends)).flatMap { event, counts in
+            let calls = counts.1.merging(counts.0, uniquingKeysWith: -)
+            return event.calls.map { $0.check(calls, from: "\(PlainNumber.text(scale.seconds(event.seconds)))s") }
+        }
     }
 
     private func plan(on fleet: RunningFleet) async throws -> LoadPlan {
@@ -96,6 +115,7 @@ struct ScenarioScale: Hashable, Sendable {
 final class EventLog: Sendable {
     private struct State {
         var marks: [RunResult.Mark] = []
+        var calls: [[ScenarioCount: Int]] = []
         var failures: [String] = []
         var underWay: Task<Void, Never>?
     }
@@ -103,6 +123,8 @@ final class EventLog: Sendable {
     private let state = Mutex(State())
 
     var marks: [RunResult.Mark] { state.withLock(\.marks) }
+    /// The numbers of requests to Apple before each.
+    var calls: [[ScenarioCount: Int]] { state.withLock(\.calls) }
     var failures: [String] { state.withLock(\.failures) }
 
     /// Carries an action out to its end, even if the run ends meanwhile: a half-done restart would leave the fleet
@@ -111,7 +133,11 @@ final class EventLog: Sendable {
         _ action: LoadScenario.Action, on fleet: RunningFleet, from origin: ContinuousClock.Instant
     ) async {
         let begun = max(0, (ContinuousClock.now - origin).seconds)
-        state.withLock { $0.marks.append(.init(atSeconds: begun.rounded(toDecimals: 3), text: "\(action)")) }
+        let calls = await fleet.calls
+        state.withLock { state in
+            state.marks.append(.init(atSeconds: begun.rounded(toDecimals: 3), text: "\(action)"))
+            state.calls.append(calls)
+        }
         let work = Task {
             do {
                 try await fleet.carryOut(action)

@@ -6,9 +6,12 @@ internal import FoundationEssentials
 internal import NIOCore
 internal import ReceiptForge
 
-/// Requests about the customers of a simulated Apple: with a signed transaction, and with a transaction ID alone.
+/// Requests about the customers of a simulated Apple: with a signed transaction, with a receipt, and with a transaction ID
+/// alone.
 struct CustomerPools: Sendable {
     private let signed: [ByteBuffer]
+    /// Receipts in both forms; empty if the mix has none.
+    private var receipts: [ByteBuffer] = [], verifyReceipt: [ByteBuffer] = []
     private let known: [ByteBuffer]
     private let unknown: RequestForm
     private let popularity: KeyPopularity
@@ -27,10 +30,24 @@ struct CustomerPools: Sendable {
         popularity = KeyPopularity(keys: customers.count, exponent: zipf)
     }
 
+    /// Adds requests with the customers' receipts.
+    mutating func addReceipts(
+        of customers: SimulatedCustomers, _ pki: ForgedPKI, _ form: (RequestForm.Content) -> RequestForm
+    ) {
+        let (own, apples) = (form(.receipt), form(.verifyReceipt))
+        let texts = (0..<customers.count).map { customers.receipt($0, by: pki) }
+        (receipts, verifyReceipt) = (texts.map(own.request), texts.map(apples.request))
+    }
+
     func next(_ kind: RequestKind, using generator: inout SplitMix64) -> ByteBuffer {
         guard kind != .unknownID else { return unknown.request(Self.unknownID(using: &generator)) }
         let customer = popularity.key(at: generator.fraction())
-        return kind == .signed ? signed[customer] : known[customer]
+        switch kind {
+        case .signed: return signed[customer]
+        case .customerReceipt: return receipts[customer]
+        case .verifyReceipt: return verifyReceipt[customer]
+        default: return known[customer]
+        }
     }
 
     /// Returns 16 digits; those of customers begin with a 2.

@@ -56,7 +56,8 @@ struct ReceiptTraffic: LoadTraffic {
         case .nearExpiry: return Self.take(pools.nearExpiry, &nextNearExpiry, workers)
         case .malformed: return malformed(popular())
         case .forged: return forged(popular())
-        case .signed, .knownID, .unknownID: return pools.customers?.next(kind, using: &generator) ?? popular().bytes
+        case .signed, .customerReceipt, .verifyReceipt, .knownID, .unknownID:
+            return pools.customers?.next(kind, using: &generator) ?? popular().bytes
         }
     }
 

@@ -13,6 +13,8 @@ struct RequestForm: Sendable {
     /// The member of the body that is not constant.
     enum Content: Hashable, Sendable {
         case receipt
+        /// A receipt in Apple's form, at Apple's path whatever that of the target is.
+        case verifyReceipt
         case signedTransaction
         case transactionID(ofApp: String)
     }
@@ -22,6 +24,7 @@ struct RequestForm: Sendable {
         target: LoadTarget, mode: VerifyMode?, maximumAge: Int? = nil, fields: [HeaderField],
         content: Content = .receipt
     ) {
+        let target = content == .verifyReceipt ? target.verifyReceipt : target
         head = Self.head("POST", target, fields, type: "application/json")
         // Apple's form has another name for the member, and no modes.
         let isApples = target.path.hasSuffix("/verifyReceipt")
@@ -70,10 +73,18 @@ struct RequestForm: Sendable {
     }
 }
 
+extension LoadTarget {
+    /// The path of Apple's name on the same server.
+    fileprivate var verifyReceipt: LoadTarget {
+        path.hasSuffix("/verifyReceipt")
+            ? self : LoadTarget(isSecure: isSecure, host: host, port: port, path: "/verifyReceipt")
+    }
+}
+
 extension RequestForm.Content {
     fileprivate var opening: String {
         switch self {
-        case .receipt: #"{"receipt":""#
+        case .receipt, .verifyReceipt: #"{"receipt":""#
         case .signedTransaction: #"{"signed_transactions":[""#
         case .transactionID(let bundleID): #"{"bundle_id":"\#(bundleID)","transaction_id":""#
         }

@@ -17,13 +17,17 @@ enum RequestKind: String, CaseIterable, Sendable {
     case nearExpiry = "near-expiry"
     /// A signed transaction of a customer of the simulated Apple.
     case signed
+    /// The app receipt of such a customer.
+    case customerReceipt = "customer-receipt"
+    /// The same receipt in Apple's form, at the path `/verifyReceipt`.
+    case verifyReceipt = "verify-receipt"
     /// The transaction ID of such a customer, without evidence.
     case knownID = "known-id"
     /// A transaction ID that Apple does not know. Each is another one.
     case unknownID = "unknown-id"
 
-    /// False if requests of this kind carry a receipt.
-    var isOfCustomer: Bool { [.signed, .knownID, .unknownID].contains(self) }
+    /// True if requests of this kind are about customers of the simulated Apple.
+    var isOfCustomer: Bool { [.signed, .customerReceipt, .verifyReceipt, .knownID, .unknownID].contains(self) }
 }
 
 /// The source that a request wants its answer from, as `POST /v1/verify` names it.
@@ -61,6 +65,9 @@ struct RequestMix: Hashable, Sendable {
 
     /// True if some requests are made from the receipts that are sent again and again.
     var sendsRepeated: Bool { [.repeated, .malformed, .forged].contains { self[$0] > 0 } }
+
+    /// True if some requests carry customers' receipts.
+    var sendsCustomerReceipts: Bool { self[.customerReceipt] > 0 || self[.verifyReceipt] > 0 }
 
     /// True if some requests are about customers of the simulated Apple.
     var sendsCustomers: Bool { RequestKind.allCases.contains { $0.isOfCustomer && self[$0] > 0 } }

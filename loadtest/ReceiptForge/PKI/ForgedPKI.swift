@@ -43,6 +43,18 @@ extension ForgedPKI {
         container(signing: contents.payload).encoded
     }
 
+    /// Signs a receipt with certificates that were valid at its creation. Before 2016, those are others of the same names
+    /// and keys; before 2014 there was no root.
+    package func signAtCreation(_ contents: ReceiptContents) -> [UInt8] {
+        guard contents.creationDate < Self.leafBegins else { return sign(contents) }
+        var chain = Chain(keys: keys)
+        chain.leaf.validity = .init(UTCDate(2014, 1, 1), Self.leafBegins)
+        chain.intermediate.validity = .init(UTCDate(2014, 1, 1), UTCDate(2040, 1, 1))
+        return container(signing: contents.payload, certificates: chain.certificates(signedWith: keys)).encoded
+    }
+
+    private static let leafBegins = UTCDate(2016, 1, 1)
+
     /// Returns the container of a genuine receipt, or one signed with the key of the first of other `certificates`.
     func container(
         signing payload: [UInt8], by signer: KeyRole = .leaf, certificates: [Certificate]? = nil,

@@ -3,10 +3,12 @@
 
 package import Receipts
 
-/// A second in time, UTC, without leap seconds.
+/// A second in time, UTC, without leap seconds. Dates that Apple gave more precisely also have milliseconds.
 package struct UTCDate: Sendable, Hashable, Comparable {
     /// Seconds since 1970-01-01T00:00:00Z.
     package var secondsSince1970: Int64
+    /// The part of the second that has passed, 0 to 999. A date in a receipt has none.
+    private(set) var milliseconds: Int64 = 0
 
     package init(secondsSince1970: Int64) {
         self.secondsSince1970 = secondsSince1970
@@ -23,18 +25,29 @@ package struct UTCDate: Sendable, Hashable, Comparable {
         secondsSince1970 = timestamp.millisecondsSince1970 / 1000
     }
 
+    /// Keeps the milliseconds of a timestamp since 1970.
+    package static func exact(_ timestamp: Timestamp) -> UTCDate {
+        var date = UTCDate(timestamp)
+        date.milliseconds = timestamp.millisecondsSince1970 % 1000
+        return date
+    }
+
+    package var millisecondsSince1970: Int64 { secondsSince1970 * 1000 + milliseconds }
+
     /// The same time for the verifier.
     package var timestamp: Timestamp {
-        Timestamp(millisecondsSince1970: secondsSince1970 * 1000)
+        Timestamp(millisecondsSince1970: millisecondsSince1970)
     }
 
     package static func < (left: UTCDate, right: UTCDate) -> Bool {
-        left.secondsSince1970 < right.secondsSince1970
+        (left.secondsSince1970, left.milliseconds) < (right.secondsSince1970, right.milliseconds)
     }
 
     /// Returns the date `seconds` later; negative values go back.
     package func advanced(bySeconds seconds: Int64) -> UTCDate {
-        UTCDate(secondsSince1970: secondsSince1970 + seconds)
+        var date = self
+        date.secondsSince1970 += seconds
+        return date
     }
 
     /// Returns the date `days` of 86,400 seconds later.
@@ -42,8 +55,8 @@ package struct UTCDate: Sendable, Hashable, Comparable {
         advanced(bySeconds: days * 86_400)
     }
 
-    /// `2025-12-26T18:39:47Z`, the form of every date in a receipt (RFC 3339).
-    package var rfc3339: String { timestamp.description }
+    /// `2025-12-26T18:39:47Z`, the form of every date in a receipt (RFC 3339), without milliseconds.
+    package var rfc3339: String { Timestamp(millisecondsSince1970: secondsSince1970 * 1000).description }
 
     /// UTCTime through the year 2049, GeneralizedTime from 2050 on (RFC 5280 §4.1.2.5).
     var element: DERElement {

@@ -14,6 +14,7 @@ package struct TransactionReceiptContents: Sendable, Hashable {
     /// The end of the subscription period; nil for everything but subscriptions.
     package var expiresDate: UTCDate?
     package var cancellationDate: UTCDate?
+    package var cancellationReason: PurchaseContents.CancellationReason?
     package var applicationVersion: String? = "1.0"
     package var quantity: Int64? = 1
     package var itemID: String? = "1000000001"
@@ -51,13 +52,13 @@ extension TransactionReceiptContents {
     }
 
     private func forms(of date: UTCDate, _ name: String) -> [ForgedPropertyList.Member] {
-        [.init(name + "-pst", date.pacificText), .init(name + "-ms", date.milliseconds), .init(name, date.text)]
+        [.init(name + "-pst", date.pacificText), .init(name + "-ms", date.millisecondsText), .init(name, date.text)]
     }
 
     private var expiry: [ForgedPropertyList.Member] {
         guard let expiresDate else { return [] }
         return [
-            .init("expires-date", expiresDate.milliseconds),
+            .init("expires-date", expiresDate.millisecondsText),
             .init("expires-date-formatted-pst", expiresDate.pacificText),
             .init("expires-date-formatted", expiresDate.text),
         ]
@@ -83,19 +84,19 @@ extension TransactionReceiptContents {
         [
             .init("is-trial-period", isTrialPeriod.map { "\($0)" }),
             .init("is-in-intro-offer-period", isInIntroOfferPeriod.map { "\($0)" }),
+            .init("cancellation-reason", cancellationReason.map { "\($0.rawValue)" }),
             .init("quantity", quantity.map { "\($0)" }),
         ].compactMap(\.self)
     }
 }
 
 extension UTCDate {
-    fileprivate var milliseconds: String { "\(secondsSince1970 * 1000)" }
+    fileprivate var millisecondsText: String { "\(millisecondsSince1970)" }
 
     /// `2015-11-18 04:34:41 Etc/GMT`
     fileprivate var text: String { "\(dateAndTime) Etc/GMT" }
 
-    /// Winter time all year: verifiers do not read this form.
-    fileprivate var pacificText: String { "\(advanced(bySeconds: -8 * 3600).dateAndTime) America/Los_Angeles" }
+    fileprivate var pacificText: String { "\(inLosAngeles.dateAndTime) America/Los_Angeles" }
 
     private var dateAndTime: String {
         String(rfc3339.dropLast().map { $0 == "T" ? " " : $0 })

@@ -15,7 +15,7 @@ extension RenewalInfoContents {
         productID = renewal.productID
         autoRenewStatus = renewal.isOn ? 1 : 0
         isInBillingRetryPeriod = renewal.isInBillingRetry
-        priceIncreaseStatus = renewal.awaitsPriceConsent ? 0 : nil
+        priceIncreaseStatus = (renewal.priceIncreaseStatus ?? renewal.priceConsentStatus).map(Int64.init)
         gracePeriodExpiresDate = renewal.gracePeriodExpires?.timestamp
         signedDate = nil
         environment = customer.app.endpoint.environment.rawValue
@@ -24,14 +24,14 @@ extension RenewalInfoContents {
         if !renewal.isOn { (renewalPrice, currency) = (nil, nil) }
         appAccountToken = subscription.newest.appAccountToken
         appTransactionID = customer.appTransactionID
-        discount(renewal, newest)
+        discount(renewal)
     }
 
-    private mutating func discount(_ renewal: Renewal, _ newest: PurchaseContents) {
+    private mutating func discount(_ renewal: Renewal) {
         offerDiscountType = nil
         if let code = renewal.offerCode {
             (offerType, offerIdentifier) = (3, code)
-        } else if renewal.productID == newest.productID, let promotional = newest.promotionalOfferID {
+        } else if let promotional = renewal.promotionalOfferID {
             (offerType, offerIdentifier) = (2, promotional)
         }
     }

@@ -21,23 +21,24 @@ extension TransactionContents {
         quantity = purchase.quantity
         type = transaction.typeClaim
         appAccountToken = transaction.appAccountToken
-        inAppOwnershipType = transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"
+        inAppOwnershipType = transaction.ownershipType
         environment = customer.app.endpoint.environment.rawValue
         transactionReason = transaction.isRenewal ? "RENEWAL" : "PURCHASE"
         appTransactionID = customer.appTransactionID
         isUpgraded = transaction.isUpgraded ? true : nil
         signedDate = nil
-        revoke(purchase)
+        revoke(transaction)
         sell(transaction)
     }
 
     /// `revocationDate` and `revocationReason` are `cancellation_date` and `cancellation_reason`.
-    private mutating func revoke(_ purchase: PurchaseContents) {
+    private mutating func revoke(_ transaction: Transaction) {
+        let purchase = transaction.purchase
         revocationDate = purchase.cancellationDate?.timestamp
         revocationReason = purchase.cancellationReason?.rawValue
         guard purchase.cancellationReason != nil else { return }
-        revocationType = "REFUND_FULL"
-        revocationPercentage = 100_000
+        revocationType = transaction.isFamilyShared ? "FAMILY_REVOKE" : "REFUND_FULL"
+        revocationPercentage = transaction.isFamilyShared ? nil : 100_000
     }
 
     /// `is_trial_period` is FREE_TRIAL, `is_in_intro_offer_period` offer type 1 without it, `promotional_offer_id` the
@@ -61,12 +62,15 @@ extension Transaction {
     }
 
     var offer: Offer? {
-        if purchase.isTrialPeriod == true { return Offer(type: 1, discountType: "FREE_TRIAL") }
-        if purchase.isInIntroOfferPeriod == true { return Offer(type: 1, discountType: "PAY_AS_YOU_GO") }
+        let isTrial = purchase.isTrialPeriod == true
+        let discountType = isTrial ? "FREE_TRIAL" : "PAY_AS_YOU_GO"
         if let promotional = purchase.promotionalOfferID {
-            return Offer(type: 2, identifier: promotional, discountType: "PAY_AS_YOU_GO")
+            return Offer(type: 2, identifier: promotional, discountType: discountType)
         }
-        return offerCode.map { Offer(type: 3, identifier: $0, discountType: "PAY_AS_YOU_GO") }
+        if let offerCode { return Offer(type: 3, identifier: offerCode, discountType: discountType) }
+        // Claims cannot express a trial that is also an introductory price, as one old answer of Apple's has it.
+        let isIntroductory = isTrial || purchase.isInIntroOfferPeriod == true
+        return isIntroductory ? Offer(type: 1, discountType: discountType) : nil
     }
 
     var isRenewal: Bool { purchase.isSubscription && purchase.transactionID != purchase.originalTransactionID }

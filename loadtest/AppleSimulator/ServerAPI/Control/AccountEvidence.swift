@@ -5,29 +5,61 @@ internal import JSON
 internal import Receipts
 internal import SignedPayloads
 
-/// The body of `PUT /accounts`: `{"receipts": [base64…], "signed_transactions": [JWS…]}`.
+/// The body of `PUT /accounts`: `{"receipts": [base64…], "signed_transactions": [JWS…], "answers": [object…]}`.
 struct AccountEvidence: Sendable {
     private let receipts: [String]
     private let signed: [String]
+    private let answers: [RecordedAnswer]
 
     init(_ body: [UInt8], limits: SimulatorLimits) throws(ControlError) {
-        let members = try ControlMembers(body, known: ["receipts", "signed_transactions"])
-        receipts = try members.texts("receipts")
-        signed = try members.texts("signed_transactions")
-        guard receipts.count + signed.count <= limits.maximumEvidence else {
-            throw .tooMuchEvidence(maximum: limits.maximumEvidence)
-        }
+        let members = try ControlMembers(body, known: ["receipts", "signed_transactions", "answers"])
+        try self.init(
+            receipts: members.texts("receipts"), signed: members.texts("signed_transactions"),
+            answers: members.list("answers"), limits: limits)
     }
 
-    /// Registers all evidence in its order. Returns the number of pieces.
-    func register(in store: SimulatedStore, _ call: CallContext) throws(ControlError) -> Int {
+    /// - Parameter recordedAnswers: answers of verifyReceipt as JSON.
+    init(recordedAnswers: [[UInt8]], limits: SimulatorLimits) throws(ControlError) {
+        // What is no JSON is no object either, and refused as such.
+        try self.init(
+            receipts: [], signed: [], answers: recordedAnswers.map { (try? JSONValue(parsing: $0)) ?? .null },
+            limits: limits)
+    }
+
+    private init(
+        receipts: [String], signed: [String], answers: [JSONValue], limits: SimulatorLimits
+    ) throws(ControlError) {
+        guard receipts.count + signed.count + answers.count <= limits.maximumEvidence else {
+            throw .tooMuchEvidence(maximum: limits.maximumEvidence)
+        }
+        self.receipts = receipts
+        self.signed = signed
+        self.answers = try answers.enumerated().map { index, answer throws(ControlError) in
+            try RecordedAnswer(answer, at: "answers[\(index)]")
+        }
+    }
+}
+
+extension AccountEvidence {
+    struct Registered: Hashable, Sendable {
+        /// The number of pieces of evidence.
+        let count: Int
+        /// The receipts that were issued for recorded answers, in base64.
+        let receipts: [String]
+    }
+
+    /// Registers all evidence in its order: receipts, signed transactions, answers.
+    func register(in store: SimulatedStore, _ call: CallContext) throws(ControlError) -> Registered {
         for (index, receipt) in receipts.enumerated() {
             try Self.register(receipt, "receipts[\(index)]", store, call)
         }
         for (index, jws) in signed.enumerated() {
             try Self.register(jws: jws, "signed_transactions[\(index)]", store, call)
         }
-        return receipts.count + signed.count
+        let issued = try answers.enumerated().map { index, answer throws(ControlError) in
+            try Self.register(answer, "answers[\(index)]", store, call)
+        }
+        return Registered(count: receipts.count + signed.count + answers.count, receipts: issued)
     }
 
     private static func register(
@@ -35,8 +67,7 @@ struct AccountEvidence: Sendable {
     ) throws(ControlError) {
         let subject = ReceiptRequest.subject(ofReceipt: receipt, store.verifier, call.now).0
         guard case .genuine(let receipt) = subject else { throw .notGenuine(name) }
-        let endpoint: Endpoint = receipt.environment == .production ? .production : .sandbox
-        guard store.customers.register(receipt, at: endpoint, call).isKept else { throw .tooManyAccounts }
+        guard store.customers.register(receipt, at: receipt.endpoint, call).isKept else { throw .tooManyAccounts }
     }
 
     private static func register(
@@ -49,5 +80,37 @@ struct AccountEvidence: Sendable {
         case .renewalInfo, .notification, nil: throw .notGenuine(name)
         }
         guard isKept else { throw .tooManyAccounts }
+    }
+
+    /// Issues a receipt for a recorded answer, and registers the answer's account. Returns the receipt.
+    private static func register(
+        _ answer: RecordedAnswer, _ name: String, _ store: SimulatedStore, _ call: CallContext
+    ) throws(ControlError) -> String {
+        let issued = answer.receipt.base64(signedBy: store.pki)
+        let subject = ReceiptRequest.subject(ofReceipt: issued, store.verifier, call.now).0
+        guard case .genuine(let receipt) = subject else { throw .notIssuable(name) }
+        guard receipt.environment == answer.environment else {
+            throw .wrongValue(of: name + ".environment", needed: "the environment of the receipt's type")
+        }
+        guard store.customers.register(answer.account, with: receipt, at: receipt.endpoint, call) else {
+            throw .tooManyAccounts
+        }
+        return issued
+    }
+}
+
+extension GenuineReceipt {
+    fileprivate var endpoint: Endpoint { environment == .production ? .production : .sandbox }
+}
+
+extension AccountEvidence.Registered {
+    /// `{"registered": n}`, and with recorded answers `"receipts": [base64…]`.
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("registered", count)
+            if !receipts.isEmpty { json.strings("receipts", receipts) }
+        }
+        return json.bytes
     }
 }

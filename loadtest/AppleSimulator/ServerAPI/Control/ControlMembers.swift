@@ -22,6 +22,13 @@ struct ControlMembers: Sendable {
         return texts
     }
 
+    /// Returns the values of a list; none without the member.
+    func list(_ name: String) throws(ControlError) -> [JSONValue] {
+        guard let list = value[name] else { return [] }
+        guard let elements = list.elements else { throw .wrongValue(of: name, needed: "a list") }
+        return elements
+    }
+
     func text(_ name: String) throws(ControlError) -> String {
         guard let text = value[name] else { throw .missing(name) }
         guard let text = text.string, !text.isEmpty else { throw .wrongValue(of: name, needed: "a text") }
@@ -47,6 +54,8 @@ package enum ControlError: Error, Hashable, Sendable, CustomStringConvertible {
     case tooMuchEvidence(maximum: Int)
     /// The piece of evidence of this name.
     case notGenuine(String)
+    /// A receipt with the contents of the recorded answer of this name would not verify.
+    case notIssuable(String)
     case tooManyAccounts
     case tooManyPopulations(maximum: Int)
     /// Another population of the app has some of the transaction IDs.
@@ -60,6 +69,9 @@ package enum ControlError: Error, Hashable, Sendable, CustomStringConvertible {
         case .missing(let name): "'\(name)' is missing."
         case .tooMuchEvidence(let maximum): "Send at most \(maximum) pieces of evidence at once."
         case .notGenuine(let name): "\(name) is not genuine; the evidence before it is registered."
+        case .notIssuable(let name):
+            "A receipt with the contents of \(name) would not verify. Check its type, dates and texts; the evidence "
+                + "before it is registered."
         case .tooManyAccounts: "The limit of accounts is reached. Restart the simulator."
         case .tooManyPopulations(let maximum): "At most \(maximum) populations are possible. Restart the simulator."
         case .overlapping: "Another population of the app has some of these transaction IDs. Choose others."

@@ -23,6 +23,8 @@ struct Customer: Hashable, Sendable {
     /// False if all evidence is of the time before app receipts (iOS 6).
     private(set) var hasAppTransaction: Bool
     var changes = CustomerChanges()
+    /// The account in a recorded answer: it is complete, and other evidence changes nothing. Nil without one.
+    private(set) var recorded: RecordedAccount?
 
     /// Creates a customer with the contents of an app receipt.
     init(app: AppInStore, receipt: ReceiptContents) {
@@ -45,9 +47,17 @@ struct Customer: Hashable, Sendable {
         signedLater = Set(contents.purchases.map(\.transactionID))
     }
 
+    /// Creates a customer whose account is exactly as a recorded answer has it.
+    /// - Parameter receipt: the one that was issued with the answer's `receipt`.
+    init(app: AppInStore, receipt: GenuineReceipt, recorded: RecordedAccount) {
+        self.init(app: app, contents: receipt.contents, hasAppTransaction: receipt.transaction == nil)
+        self.recorded = recorded
+    }
+
     func withPurchases(_ isIncluded: (PurchaseContents) -> Bool) -> Customer {
         var customer = self
         customer.contents.purchases.removeAll { !isIncluded($0) }
+        customer.recorded = recorded?.withPurchases(isIncluded)
         return customer
     }
 
@@ -59,13 +69,16 @@ struct Customer: Hashable, Sendable {
 
     /// Returns the customer's purchases and subscriptions as Apple knows them.
     func account(_ call: CallContext) -> Account {
-        Account(contents, changes: changes, stories: call.scenario.stories, start: call.start, now: UTCDate(call.now))
+        if let recorded { return Account(recorded, receipt: contents, changes: changes, now: UTCDate(call.now)) }
+        return Account(
+            contents, changes: changes, stories: call.scenario.stories, start: call.start, now: UTCDate(call.now))
     }
 }
 
 extension Customer {
     /// Adds an app receipt. Of receipts of one date, the last one counts.
     mutating func add(_ receipt: ReceiptContents) {
+        guard recorded == nil else { return }
         hasAppTransaction = true
         defer { contents.creationDate = max(contents.creationDate, receipt.creationDate) }
         guard receiptDate.map({ receipt.creationDate >= $0 }) ?? true else { return addPurchases(ofOlder: receipt) }
@@ -95,6 +108,7 @@ extension Customer {
     /// - Parameter date: the time of signing; nil for a transaction receipt, which has none. Of several, the last one
     ///   counts, unless an app receipt shows the purchase.
     mutating func add(_ purchase: PurchaseContents, signedAt date: UTCDate?) {
+        guard recorded == nil else { return }
         let known = contents.purchases.firstIndex { $0.transactionID == purchase.transactionID }
         if let known {
             let isNewest = date.map { $0 >= contents.creationDate } ?? signedLater.contains(purchase.transactionID)

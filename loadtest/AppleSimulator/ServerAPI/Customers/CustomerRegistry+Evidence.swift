@@ -66,6 +66,19 @@ extension CustomerRegistry {
         return keep([new.appTransactionID], of: app, call, add: { _ in }, make: { new })
     }
 
+    /// Registers the account in a recorded answer, in place of a known one that has some of its transactions. Returns false
+    /// beyond the limit of accounts.
+    ///
+    /// - Parameter receipt: the one that was issued with the answer's `receipt`.
+    func register(
+        _ recorded: RecordedAccount, with receipt: GenuineReceipt, at endpoint: Endpoint, _ call: CallContext
+    ) -> Bool {
+        let app = AppInStore(bundleID: receipt.contents.bundleID, endpoint: endpoint)
+        let new = Customer(app: app, receipt: receipt, recorded: recorded)
+        let ids = receipt.contents.ids + recorded.ids + [new.appTransactionID]
+        return keep(ids, of: app, call, add: { $0 = new }, make: { new })
+    }
+
     private func keep(
         _ ids: [String], of app: AppInStore, _ call: CallContext, add: (inout Customer) -> Void, make: () -> Customer
     ) -> Bool {
@@ -123,7 +136,7 @@ extension PurchaseContents {
         cancellationReason = transaction.revocationReason.flatMap(CancellationReason.init(rawValue:))
         webOrderLineItemID = transaction.webOrderLineItemID.flatMap { Int64($0) } ?? 0
         isTrialPeriod = transaction.offerDiscountType == "FREE_TRIAL"
-        isInIntroOfferPeriod = transaction.offerType == 1 && isTrialPeriod != true
+        isInIntroOfferPeriod = expiresDate.map { _ in transaction.offerType == 1 && isTrialPeriod != true }
         promotionalOfferID = transaction.offerType == 2 ? transaction.offerIdentifier : nil
         productType = Self.types[transaction.type ?? ""]
     }

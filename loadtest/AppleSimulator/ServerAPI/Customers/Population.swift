@@ -70,6 +70,7 @@ extension PurchaseContents {
     fileprivate func of(_ type: ProductType) -> PurchaseContents {
         var purchase = self
         purchase.productType = type
+        purchase.isInIntroOfferPeriod = nil
         return purchase
     }
 }

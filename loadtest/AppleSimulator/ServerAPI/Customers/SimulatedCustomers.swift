@@ -29,6 +29,13 @@ package struct SimulatedCustomers: Sendable {
         return String(decoding: pki.jws(contents), as: UTF8.self)
     }
 
+    /// Returns a customer's app receipt of the day before, in base64. Periods that began since are not in it.
+    package func receipt(_ number: Int, by pki: ForgedPKI) -> String {
+        var contents = population.customer(number: Int64(number)).contents
+        contents.creationDate = population.createdAt.advanced(byDays: -1)
+        return ForgedEvidence.der(pki.sign(contents)).base64
+    }
+
     private func newest(_ number: Int) -> Transaction {
         let purchases = population.customer(number: Int64(number)).contents.purchases.filter(\.isSubscription)
         return Transaction(purchases[purchases.count - 1])

@@ -43,7 +43,7 @@ struct HistoryFilter: Sendable {
 
     func admits(_ transaction: Transaction) -> Bool {
         let purchase = transaction.purchase
-        let date = purchase.purchaseDate.secondsSince1970 * 1000
+        let date = purchase.purchaseDate.millisecondsSince1970
         let group = transaction.subscriptionGroup ?? ""
         return start.map { date >= $0 } ?? true && end.map { date < $0 } ?? true
             && (productIDs.isEmpty || productIDs.contains(purchase.productID))

@@ -52,7 +52,7 @@ extension ServerAPI {
             json.member("originalTransactionId", call.id)
             json.member("webOrderLineItemId", String(period.purchase.webOrderLineItemID))
             json.member("success", true)
-            json.member("effectiveDate", end.map { $0.secondsSince1970 * 1000 })
+            json.member("effectiveDate", end?.millisecondsSince1970)
         }
     }
 

@@ -55,6 +55,7 @@ struct AnswerHead: Sendable {
         case 10 where line.starts(with: "connection"): readConnection(value)
         case 12 where line.starts(with: "cache-status"): cache.formUnion(CacheStatus(field: value))
         case 14 where line.starts(with: "content-length"): try readLength(value)
+        case 16 where line.starts(with: "gateway-degraded"): cache.insert(.degraded)
         case 17 where line.starts(with: "transfer-encoding"):
             guard value.count == 7, value.starts(with: "chunked"), !isChunked else { throw .unknownCoding }
             isChunked = true
@@ -86,14 +87,15 @@ struct AnswerHead: Sendable {
     }
 }
 
-/// The relevant parts of the field Cache-Status (RFC 9211).
+/// The relevant parts of the field Cache-Status (RFC 9211), and the gateway's own `Gateway-Degraded`.
 struct CacheStatus: OptionSet, Sendable {
     let rawValue: UInt8
 
     static let hit = CacheStatus(rawValue: 1)
     /// The request waited for another one's answer.
     static let collapsed = CacheStatus(rawValue: 2)
-
+    /// The answer has Apple's form, which does not say that it is degraded.
+    static let degraded = CacheStatus(rawValue: 4)
 }
 
 extension CacheStatus {

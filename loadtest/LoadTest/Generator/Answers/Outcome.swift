@@ -48,11 +48,16 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
     /// Classifies an answer by its status, its field Cache-Status and the beginning of its body.
     init(status: Int, cache: CacheStatus, opening: Span<UInt8>) {
         switch status {
-        case 200..<300: self = Self.verdict(opening, cache) ?? (cache.contains(.hit) ? .hitShared : .ok)
+        case 200..<300: self = Self.verdict(opening, cache) ?? Self.withoutVerdict(cache)
         case 429, 503: self = .shed
         case 300..<500: self = .refused
         default: self = .error
         }
+    }
+
+    private static func withoutVerdict(_ cache: CacheStatus) -> Outcome {
+        if cache.contains(.degraded) { return .degraded }
+        return cache.contains(.hit) ? .hitShared : .ok
     }
 
     /// A gateway's answer begins with the verdict; `source` and `cache` stand in the provenance, close behind.

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Gateway
 import JSON
 import ReceiptForge
@@ -10,7 +11,7 @@ import Testing
 @testable import AppStore
 @testable import Endpoints
 
-struct LocalVerifyReceiptResponseTests {
+struct AppReceiptResponseTests {
     private static let pki = ForgedPKI(seed: 7)
     private static let created = UTCDate(2023, 10, 12, 3, 1, 50)
     private static let now = Timestamp(millisecondsSince1970: 1_700_000_000_123)
@@ -96,6 +97,91 @@ struct LocalVerifyReceiptResponseTests {
         #expect(!String(decoding: response.body, as: UTF8.self).contains("ownership"))
     }
 
+    // MARK: - Rebuilt from the App Store Server API
+
+    /// A renewal that only Apple knows, as in signed data: with milliseconds.
+    private static func renewal() -> Transaction {
+        var renewal = Transaction(productID: "yearly", transactionID: "2")
+        renewal.originalTransactionID = "1"
+        renewal.purchaseDate = time(created)?.advanced(by: .milliseconds(999))
+        renewal.expiresDate = time(created.advanced(byDays: 365))
+        (renewal.ownership, renewal.subscriptionGroupID, renewal.quantity) = (.familyShared, "20", 1)
+        (renewal.isTrialPeriod, renewal.isInIntroOfferPeriod) = (false, false)
+        renewal.signedFields = .value(SignedTransactionFields())
+        return renewal
+    }
+
+    @Test func `later transactions have Apple's form, without the fields of signed data`() throws {
+        var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
+        contents.purchases = [PurchaseContents(productID: "item", transactionID: "3", purchaseDate: Self.created)]
+        var item = Transaction(productID: "item", transactionID: "3")
+        (item.ownership, item.isTrialPeriod, item.isInIntroOfferPeriod) = (.purchased, false, false)
+        item.signedFields = .value(SignedTransactionFields())
+        let body = try Self.body(contents, latest: [Self.renewal(), item], plans: [])
+        let text = String(decoding: body, as: UTF8.self)
+        let expected = #"""
+            "latest_receipt_info":[{"quantity":"1","product_id":"yearly","transaction_id":"2",\#
+            "original_transaction_id":"1","purchase_date":"2023-10-12 03:01:50 Etc/GMT",\#
+            "purchase_date_ms":"1697079710000","purchase_date_pst":"2023-10-11 20:01:50 America/Los_Angeles",\#
+            "expires_date":"2024-10-11 03:01:50 Etc/GMT","expires_date_ms":"1728615710000",\#
+            "expires_date_pst":"2024-10-10 20:01:50 America/Los_Angeles","is_trial_period":"false",\#
+            "is_in_intro_offer_period":"false","in_app_ownership_type":"FAMILY_SHARED",\#
+            "subscription_group_identifier":"20"},{"product_id":"item","transaction_id":"3","is_trial_period":"false",\#
+            "in_app_ownership_type":"PURCHASED"}],"latest_receipt":
+            """#
+        #expect(text.contains(expected), "\(text)")
+        // Receipts do not contain the ownership of their own purchases, and Apple's answers do.
+        let response = try VerifyReceiptResponse(parsing: body)
+        #expect(response.receipt?.inApp.map(\.ownership) == [.purchased])
+        #expect(response.json["pending_renewal_info"]?.elements == [])
+    }
+
+    private static func plan(_ edit: (inout Renewal) -> Void) -> Renewal {
+        var plan = Renewal(originalTransactionID: "1")
+        (plan.productID, plan.renewalProductID, plan.willRenew) = ("monthly", "yearly", true)
+        edit(&plan)
+        return plan
+    }
+
+    @Test(
+        arguments: [
+            (plan { _ in }, #""auto_renew_status":"1""#),
+            // A running subscription has neither of the next two.
+            (plan { ($0.isInBillingRetry, $0.willRenew) = (false, false) }, #""auto_renew_status":"0""#),
+            (
+                plan { ($0.expirationIntent, $0.isInBillingRetry) = (.billingError, true) },
+                #""auto_renew_status":"1","expiration_intent":"2","is_in_billing_retry_period":"1""#
+            ),
+            (
+                plan { ($0.expirationIntent, $0.isInBillingRetry) = (.unknown, nil) },
+                #""auto_renew_status":"1","expiration_intent":"5","is_in_billing_retry_period":"0""#
+            ),
+            (
+                plan { $0.gracePeriodExpiresDate = time(created) },
+                """
+                "auto_renew_status":"1","grace_period_expires_date":"2023-10-12 03:01:50 Etc/GMT",\
+                "grace_period_expires_date_ms":"1697079710000",\
+                "grace_period_expires_date_pst":"2023-10-11 20:01:50 America/Los_Angeles"
+                """
+            ),
+            (
+                plan { $0.priceConsent = .pending },
+                #""auto_renew_status":"1","price_consent_status":"0","price_increase_status":"0""#
+            ),
+            (plan { $0.priceConsent = .given }, #""auto_renew_status":"1","price_increase_status":"1""#),
+            (
+                plan { ($0.promotionalOfferID, $0.offerCodeName) = ("a", "b") },
+                #""auto_renew_status":"1","promotional_offer_id":"a","offer_code_ref_name":"b""#
+            ),
+        ] as [(Renewal, String)])
+    func `a plan to renew has Apple's form`(plan: Renewal, rest: String) throws {
+        let contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
+        let text = String(
+            decoding: try Self.body(contents, latest: [Self.renewal()], plans: [plan]), as: UTF8.self)
+        let start = #""auto_renew_product_id":"yearly","product_id":"monthly","original_transaction_id":"1","#
+        #expect(text.hasSuffix(#""pending_renewal_info":[{\#(start)\#(rest)}]}"#), "\(text)")
+    }
+
     private static func period(_ transactionID: String, days: Int64) -> PurchaseContents {
         let start = created.advanced(byDays: days)
         var purchase = PurchaseContents(productID: "monthly", transactionID: transactionID, purchaseDate: start)
@@ -109,13 +195,25 @@ struct LocalVerifyReceiptResponseTests {
     }
 
     private static func body(
+        _ contents: ReceiptContents, latest: [Transaction], plans: [Renewal]
+    ) throws -> [UInt8] {
+        AppReceiptResponse(
+            receipt: try verified(contents), latest: latest, plans: plans, latestReceipt: nil, requestDate: now
+        ).body
+    }
+
+    private static func verified(_ contents: ReceiptContents) throws -> VerifiedReceipt {
+        var store = TrustStore.apple
+        try store.add(pem: pki.rootPEM, environments: [.sandbox])
+        return try ReceiptVerifier(trustStore: store).verify(pki.sign(contents), at: now)
+    }
+
+    private static func body(
         _ contents: ReceiptContents, latestReceipt: String? = nil,
         showing isShown: (InAppPurchase) -> Bool = { _ in true }
     ) throws -> [UInt8] {
-        var store = TrustStore.apple
-        try store.add(pem: pki.rootPEM, environments: [.sandbox])
-        let receipt = try ReceiptVerifier(trustStore: store).verify(pki.sign(contents), at: now)
-        return LocalVerifyReceiptResponse(
+        let receipt = try verified(contents)
+        return AppReceiptResponse(
             receipt: receipt, latest: receipt.purchases.filter(isShown).map { Transaction($0) },
             latestReceipt: latestReceipt, requestDate: now
         ).body

@@ -55,7 +55,7 @@ package struct Subscription: Sendable {
 extension Subscription {
     /// Returns the subscriptions among these transactions at `now`, the one that ends last first.
     /// - Parameter skew: the time by which Apple's clock may be ahead of ours.
-    static func all(
+    package static func all(
         in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, skew: Duration
     ) -> [Subscription] {
         // By index: a transaction holds a dozen strings, and is copied only where needed.
@@ -149,10 +149,10 @@ extension SubscriptionState {
 
 /// The names of chains that Apple renamed: Apple may replace an original transaction ID, and then names the previous
 /// one (`previousOriginalTransactionId`).
-struct ChainNames {
+package struct ChainNames {
     private var renamed: [String: String] = [:]
 
-    init(_ transactions: [Transaction], _ renewals: [Renewal] = []) {
+    package init(_ transactions: [Transaction], _ renewals: [Renewal] = []) {
         for renewal in renewals {
             guard let previous = renewal.signedFields?.value.previousOriginalTransactionID else { continue }
             renamed[previous] = renewal.originalTransactionID
@@ -164,7 +164,7 @@ struct ChainNames {
     }
 
     /// Returns the chain's present name: Apple may have renamed it more than once.
-    func current(_ id: String) -> String {
+    package func current(_ id: String) -> String {
         var id = id
         // Bounded, as two chains may name each other.
         for _ in renamed {
@@ -178,7 +178,9 @@ struct ChainNames {
 // MARK: - Boundaries
 
 /// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none.
-func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = []) -> Timestamp? {
+package func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = [])
+    -> Timestamp?
+{
     var next: Timestamp?
     func consider(_ date: Timestamp?) {
         if let date, date > now { next = min(next ?? date, date) }

@@ -47,18 +47,34 @@ package struct Renewal: Hashable, Sendable {
     }
 }
 
+extension Renewal {
+    /// The time of signing; nil in answers of `verifyReceipt`.
+    package var signedDate: Timestamp? { signedFields?.value.signedDate }
+}
+
 extension Renewal.ExpirationIntent {
     /// Decodes Apple's number (`expiration_intent`): 1 to 5, in this order.
     package init?(code: Int64) {
-        guard (1...Int64(Self.allCases.count)).contains(code) else { return nil }
-        self = Self.allCases[Int(code) - 1]
+        guard let intent = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = intent
+    }
+
+    /// Apple's number.
+    package var code: Int64 {
+        switch self {
+        case .customerCancelled: 1
+        case .billingError: 2
+        case .priceIncreaseDeclined: 3
+        case .productUnavailable: 4
+        case .unknown: 5
+        }
     }
 }
 
 extension [Renewal] {
     /// The newest plan, if all are signed with their time; else all plans.
     var withoutOlderSigned: [Renewal] {
-        let times = compactMap { $0.signedFields?.value.signedDate }
+        let times = compactMap(\.signedDate)
         guard count > 1, times.count == count, let newest = zip(self, times).max(by: { $0.1 < $1.1 }) else {
             return self
         }

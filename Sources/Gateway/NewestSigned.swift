@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 internal import Receipts
 
 /// Apple's answer, completed by evidence that was signed later.
@@ -61,16 +62,10 @@ extension [Transaction] {
 }
 
 extension Transaction {
-    fileprivate var signedDate: Timestamp? { signedFields?.value.signedDate }
-
     /// Returns true if both give the same entitlement. App receipts have no milliseconds.
     fileprivate func isSameState(as other: Transaction) -> Bool {
         (cancellationDate == nil) == (other.cancellationDate == nil) && isUpgraded == other.isUpgraded
             && expiresDate.map { $0.millisecondsSince1970 / 1000 }
                 == other.expiresDate.map { $0.millisecondsSince1970 / 1000 }
     }
-}
-
-extension Renewal {
-    fileprivate var signedDate: Timestamp? { signedFields?.value.signedDate }
 }

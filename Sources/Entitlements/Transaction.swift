@@ -122,28 +122,39 @@ extension Transaction {
     }
 
     /// True for auto-renewable subscriptions: only they have an expiry date.
-    var isSubscription: Bool { expiresDate != nil }
+    package var isSubscription: Bool { expiresDate != nil }
 
     /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original one.
-    var chainID: String { originalTransactionID ?? transactionID }
+    package var chainID: String { originalTransactionID ?? transactionID }
+
+    /// The time of signing; nil in receipts, which are signed as a whole.
+    package var signedDate: Timestamp? { signedFields?.value.signedDate }
+
+    /// Returns true for the newer of two states of a transaction, and of two states of one time for either.
+    package func isSignedLater(than other: Transaction) -> Bool {
+        let first = Timestamp(millisecondsSince1970: .min)
+        return other.signedDate ?? first <= signedDate ?? first
+    }
 
     /// The IDs that a purge may name: of the transaction, its chain, the chain before Apple renamed it, and the
     /// customer's app transaction.
-    var ids: [String] {
+    package var ids: [String] {
         let others = [signedFields?.value.previousOriginalTransactionID, signedFields?.value.appTransactionID]
         return [transactionID, chainID] + others.compactMap(\.self)
     }
 
     /// True if the period is paid for and current. A start up to `skew` ahead counts: Apple's clock may be ahead.
-    func isActive(at now: Timestamp, skew: Duration) -> Bool {
+    package func isActive(at now: Timestamp, skew: Duration) -> Bool {
         guard let expiresDate, cancellationDate == nil, !isUpgraded else { return false }
         return now < expiresDate && (purchaseDate ?? now) <= now.advanced(by: skew)
     }
 
-    var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
+    package var isConsumable: Bool { productType == .consumable }
+
+    package var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 
     /// The end of the period, else the purchase date.
-    var expiryOrder: Timestamp { expiresDate ?? start }
+    package var expiryOrder: Timestamp { expiresDate ?? start }
 
     fileprivate var start: Timestamp { purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
 
@@ -160,22 +171,29 @@ extension Transaction {
 }
 
 extension [Transaction] {
+    /// The IDs of the chains, the one with the newest transaction first, in any order of the list.
+    package var chainsByAge: [String] {
+        var seen: Set<String> = []
+        return indices.sorted { (self[$1].start, self[$1].transactionID) < (self[$0].start, self[$0].transactionID) }
+            .map { self[$0].chainID }.filter { seen.insert($0).inserted }
+    }
+
     /// The transaction made last, in any order of the list; nil without one.
-    var newest: Transaction? {
+    package var newest: Transaction? {
         indices.max { (self[$0].start, self[$0].transactionID) < (self[$1].start, self[$1].transactionID) }
             .map { self[$0] }
     }
 
     /// The transaction whose period ends last, in any order of the list, which must not be empty.
-    var latest: Transaction { latest(among: Array<Int>(indices)) }
+    package var latest: Transaction { latest(among: Array<Int>(indices)) }
 
     /// The same among these indices, at least one.
-    func latest(among indices: [Int]) -> Transaction {
+    package func latest(among indices: [Int]) -> Transaction {
         self[indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }]
     }
 
     /// Returns the list without subscription transactions that a later one of the same subscription superseded.
-    func withoutOldTransactions() -> [Transaction] {
+    package func withoutOldTransactions() -> [Transaction] {
         let chains = ChainNames(self)
         let latest = Dictionary(grouping: filter(\.isSubscription)) { chains.current($0.chainID) }
             .mapValues(\.latest.transactionID)

@@ -39,7 +39,7 @@ package struct SignedTransactionFields: Hashable, Sendable {
     package var commitmentExpiresDate: Timestamp?
     package var commitmentPrice: Int64?
 
-    @usableFromInline init() {}
+    package init() {}
 }
 
 extension SignedTransactionFields {
@@ -90,7 +90,7 @@ package struct SignedRenewalFields: Hashable, Sendable {
     package var commitmentRenewalPrice: Int64?
     package var commitmentRenewalBillingPlanType: String?
 
-    @usableFromInline init() {}
+    package init() {}
 }
 
 extension SignedRenewalFields {

@@ -1,0 +1,214 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Entitlements
+internal import Gateway
+internal import JSON
+internal import Receipts
+
+/// The JSON that `verifyReceipt` would return for a receipt verified here, with Apple's names, types, dates and order.
+///
+/// It contains what is signed: in the receipt, and in answers of the App Store Server API if there is one. Without it the
+/// rest is left out: renewals and refunds after the receipt was made, `pending_renewal_info`, ownership, subscription
+/// groups.
+struct AppReceiptResponse: Sendable {
+    /// The receipt. Its `in_app` always has all purchases.
+    let receipt: VerifiedReceipt
+    /// The transactions of `latest_receipt_info`, old ones included.
+    let latest: [Transaction]
+    /// True if `latest_receipt_info` has only the latest of each subscription (`exclude-old-transactions`).
+    var excludesOldTransactions = false
+    /// The plans of `pending_renewal_info`; nil if only the receipt is known.
+    var plans: [Renewal]?
+    /// The `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt itself.
+    let latestReceipt: String?
+    let requestDate: Timestamp
+
+    var body: [UInt8] {
+        var form = VerifyReceiptForm(json: JSONWriter(reservingCapacity: expectedByteCount))
+        form.object { form in
+            form.json.member("status", 0)
+            form.text("environment", receipt.environment.rawValue)
+            form.json.key("receipt")
+            form.receipt(receipt, requestDate, purchases)
+            guard hasSubscriptions else { return }
+            let listed = excludesOldTransactions ? latest.withoutOldTransactions() : latest
+            form.transactions("latest_receipt_info", plans == nil ? listed : listed.map(dated))
+            form.json.key("latest_receipt")
+            if let latestReceipt {
+                form.json.string(latestReceipt)
+            } else {
+                form.json.string { Base64.append(encoding: receipt.bytes, to: &$0) }
+            }
+            if let plans { form.plans("pending_renewal_info", plans) }
+        }
+        return form.json.bytes
+    }
+
+    /// True if Apple would include the latest receipt: for auto-renewable subscriptions, which alone have an expiry
+    /// date.
+    private var hasSubscriptions: Bool {
+        receipt.purchases.contains { $0.expiresDate != nil } || latest.contains { $0.expiresDate != nil }
+    }
+
+    /// The purchases of `in_app`: those of the receipt. Receipts do not contain the ownership, and Apple's answers do. A
+    /// refund since is in `latest_receipt_info`; without that list, there is no other place for it.
+    private var purchases: [Transaction] {
+        let signed = receipt.purchases.map { Transaction($0) }
+        guard plans != nil else { return signed }
+        let known = Dictionary(latest.map { ($0.transactionID, $0) }) { first, _ in first }
+        return signed.map { signed in
+            var purchase = signed
+            // Consumables are not shared; the finished ones are not in the list.
+            if signed.isConsumable { purchase.ownership = .purchased }
+            guard let known = known[signed.transactionID] else { return purchase }
+            purchase.ownership = known.ownership
+            if !hasSubscriptions, purchase.cancellationDate == nil {
+                (purchase.cancellationDate, purchase.cancellationReason) = (
+                    known.cancellationDate, known.cancellationReason
+                )
+            }
+            return purchase
+        }
+    }
+
+    /// Returns a transaction with the date on which an upgrade ended it. Apple's answer always has it; signed data name it
+    /// for refunds, and for upgrades say only that there was one.
+    private func dated(_ transaction: Transaction) -> Transaction {
+        guard transaction.isUpgraded, transaction.cancellationDate == nil, let start = transaction.purchaseDate else {
+            return transaction
+        }
+        let replacement = latest.filter { other in
+            transaction.isReplaceable(by: other) && other.purchaseDate.map { start < $0 } ?? false
+        }
+        var dated = transaction
+        (dated.cancellationDate, dated.cancellationReason) = (replacement.compactMap(\.purchaseDate).min(), 0)
+        return dated.cancellationDate == nil ? transaction : dated
+    }
+
+    private var expectedByteCount: Int {
+        let purchases = 1024 + (receipt.purchases.count + latest.count) * 1024
+        guard hasSubscriptions else { return purchases }
+        return purchases + (latestReceipt?.utf8.count ?? Base64.encodedCount(of: receipt.bytes.count))
+    }
+}
+
+/// Writes members as Apple does, or none for nil: flags and most numbers are texts, dates have three forms.
+private struct VerifyReceiptForm: FieldVisitor {
+    var json: JSONWriter
+
+    mutating func object(_ members: (inout Self) -> Void) {
+        json.open(UInt8(ascii: "{"))
+        members(&self)
+        json.close(UInt8(ascii: "}"))
+    }
+
+    mutating func receipt(_ receipt: VerifiedReceipt, _ now: Timestamp, _ purchases: [Transaction]) {
+        object { form in
+            form.text("receipt_type", receipt.receiptType)
+            form.json.member("adam_id", receipt.adamID)
+            form.json.member("app_item_id", receipt.adamID)
+            form.text("bundle_id", receipt.bundleID)
+            form.text("application_version", receipt.applicationVersion)
+            form.json.member("download_id", receipt.downloadID)
+            form.json.member("version_external_identifier", receipt.versionExternalIdentifier)
+            form.date("receipt_creation_date", receipt.creationDate)
+            form.precise("request_date", now)
+            form.date("original_purchase_date", receipt.originalPurchaseDate)
+            form.text("original_application_version", receipt.originalApplicationVersion)
+            form.date("preorder_date", receipt.preorderDate)
+            form.date("expiration_date", receipt.expirationDate)
+            form.transactions("in_app", purchases)
+        }
+    }
+
+    mutating func transactions(_ name: String, _ transactions: some Sequence<Transaction>) {
+        json.key(name)
+        json.open(UInt8(ascii: "["))
+        for var transaction in transactions {
+            // Apple gives this flag to subscriptions only; signed transactions have it as an offer's type.
+            if transaction.signedFields != nil, transaction.expiresDate == nil {
+                transaction.isInIntroOfferPeriod = nil
+            }
+            object { form in transaction.visitFields(with: &form) }
+        }
+        json.close(UInt8(ascii: "]"))
+    }
+
+    mutating func plans(_ name: String, _ plans: [Renewal]) {
+        json.key(name)
+        json.open(UInt8(ascii: "["))
+        for plan in plans { object { $0.plan(plan) } }
+        json.close(UInt8(ascii: "]"))
+    }
+
+    private mutating func plan(_ plan: Renewal) {
+        text("auto_renew_product_id", plan.renewalProductID)
+        text("product_id", plan.productID)
+        text("original_transaction_id", plan.originalTransactionID)
+        number("auto_renew_status", plan.willRenew)
+        if let intent = plan.expirationIntent {
+            text("expiration_intent", intent.code)
+            number("is_in_billing_retry_period", plan.isInBillingRetry ?? false)
+        }
+        date("grace_period_expires_date", plan.gracePeriodExpiresDate)
+        // In signed data a given consent and an increase that needs none are the same.
+        if plan.priceConsent == .pending { number("price_consent_status", false) }
+        number("price_increase_status", plan.priceConsent.map { $0 == .given })
+        text("promotional_offer_id", plan.promotionalOfferID)
+        text("offer_code_ref_name", plan.offerCodeName)
+    }
+
+    private mutating func number(_ name: String, _ flag: Bool?) { text(name, flag.map { $0 ? 1 : 0 }) }
+
+    mutating func text(_ name: String, _ value: (some CustomStringConvertible)?) {
+        json.member(name, value?.description)
+    }
+
+    /// Writes a date in whole seconds, as all but that of the request are.
+    mutating func date(_ name: String, _ value: Timestamp?) {
+        precise(name, value?.inWholeSeconds)
+    }
+
+    private mutating func precise(_ name: String, _ value: Timestamp?) {
+        guard let date = value.map(AppleDate.init) else { return }
+        text(name, date.gmt)
+        text(name + "_ms", date.milliseconds)
+        text(name + "_pst", date.pacific)
+    }
+
+    // MARK: - Fields of a transaction
+
+    mutating func text(_ name: String, _ value: inout String?) { text(name, value) }
+    mutating func count(_ name: String, _ value: inout Int64?) { text(name, value) }
+    mutating func code(_ name: String, _ value: inout Int64?) { text(name, value) }
+    mutating func flag(_ name: String, _ value: inout Bool?) { text(name, value) }
+    mutating func date(_ name: String, _ value: inout Timestamp?) { date(name, value) }
+
+    /// Returns false: Apple's answer has no such fields.
+    func visitsSignedFields(_ arePresent: Bool) -> Bool { false }
+
+    /// Does nothing: Apple's answer has no such lists.
+    func texts(_ name: String, _ value: inout [String]?) {}
+
+    /// Does nothing: this visitor only writes.
+    func invalid(_ name: String) {}
+}
+
+extension Transaction {
+    /// Returns true for a period of the same subscription, or of another one of its group.
+    fileprivate func isReplaceable(by other: Transaction) -> Bool {
+        other.expiresDate != nil
+            && (other.originalTransactionID == originalTransactionID
+                || (subscriptionGroupID != nil && other.subscriptionGroupID == subscriptionGroupID))
+    }
+}
+
+extension Timestamp {
+    fileprivate var inWholeSeconds: Timestamp {
+        let milliseconds = millisecondsSince1970 % 1000
+        return Timestamp(
+            millisecondsSince1970: millisecondsSince1970 - (milliseconds < 0 ? milliseconds + 1000 : milliseconds))
+    }
+}

@@ -1,0 +1,130 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Entitlements
+internal import JSON
+internal import Receipts
+
+/// The JSON that `verifyReceipt` would return for a transaction receipt (iOS 6) verified here.
+///
+/// `receipt` has the signed fields under their names with underscores. Refunds, later periods, and whether the subscription
+/// renews, come from the App Store Server API; without it they are left out.
+struct TransactionReceiptResponse: Sendable {
+    let receipt: VerifiedTransactionReceipt
+    /// True for a subscription that has ended: the status is 21006.
+    let isLapsed: Bool
+    /// The purchase and all periods of its subscription as Apple knows them; empty if only the receipt is known.
+    var chain: [Transaction] = []
+    /// Apple's plan for the subscription; nil without one.
+    var plan: Renewal?
+    /// `latest_receipt` of an earlier answer of Apple, in base64; nil answers with the receipt itself.
+    var latestReceipt: String?
+
+    var body: [UInt8] {
+        let status: VerifyReceiptStatus = isLapsed ? .subscriptionExpired : .valid
+        var json = JSONWriter(reservingCapacity: 2 * receipt.bytes.count)
+        json.object { json in
+            json.member("status", Int64(status.code))
+            json.write(sentFields, named: "receipt")
+            guard receipt.expiresDate != nil else { return }
+            json.write(latestFields, named: isLapsed ? "latest_expired_receipt_info" : "latest_receipt_info")
+            if !isLapsed {
+                json.key("latest_receipt")
+                if let latestReceipt {
+                    json.string(latestReceipt)
+                } else {
+                    json.string { Base64.append(encoding: receipt.bytes, to: &$0) }
+                }
+            }
+            if let plan { json.plan(plan) }
+        }
+        return json.bytes
+    }
+
+    private typealias Field = (name: String, value: String)
+
+    private var signedFields: [Field] {
+        receipt.fields.map { (String($0.name.map { $0 == "-" ? "_" : $0 }), $0.value) }
+    }
+
+    /// The signed fields, and the refund of this purchase if Apple made one since.
+    private var sentFields: [Field] {
+        let known = chain.first { $0.transactionID == receipt.transactionID }
+        guard let known, receipt.cancellationDate == nil else { return signedFields }
+        return signedFields + Self.cancellation(of: known)
+    }
+
+    /// The fields of the last period: those of the app and the device are signed, and the others are replaced.
+    private var latestFields: [Field] {
+        let periods = chain.filter(\.isSubscription)
+        guard !periods.isEmpty else { return signedFields }
+        let latest = periods.latest
+        let signed = signedFields, period = Self.fields(of: latest)
+        // Old receipts have no flags of offers, and the number of another product is unknown.
+        let names = Set(signed.map(\.name)), replaced = Set(period.map(\.name) + Self.cancellationNames)
+        let others = signed.filter { field in
+            !replaced.contains(field.name) && (field.name != "item_id" || latest.productID == receipt.productID)
+        }
+        return others
+            + period.filter { !Self.offerFlags.contains($0.name) || names.contains($0.name) || $0.value == "true" }
+    }
+
+    private static let offerFlags = ["is_trial_period", "is_in_intro_offer_period"]
+    private static let cancellationNames = [
+        "cancellation_date", "cancellation_date_ms", "cancellation_date_pst", "cancellation_reason",
+    ]
+
+    private static func fields(of transaction: Transaction) -> [Field] {
+        let texts: [(String, String?)] = [
+            ("quantity", transaction.quantity.map { String($0) }), ("product_id", transaction.productID),
+            ("transaction_id", transaction.transactionID),
+            ("original_transaction_id", transaction.originalTransactionID),
+            ("web_order_line_item_id", transaction.webOrderLineItemID),
+            ("is_trial_period", transaction.isTrialPeriod?.description),
+            ("is_in_intro_offer_period", transaction.isInIntroOfferPeriod?.description),
+        ]
+        let dates: [(String, Timestamp?)] = [
+            ("purchase_date", transaction.purchaseDate), ("original_purchase_date", transaction.originalPurchaseDate),
+        ]
+        return texts.compactMap { name, value in value.map { (name, $0) } }
+            + dates.flatMap { name, date in date.map { fields(of: AppleDate($0), named: name) } ?? [] }
+            + cancellation(of: transaction) + (transaction.expiresDate.map { end(AppleDate($0)) } ?? [])
+    }
+
+    private static func cancellation(of transaction: Transaction) -> [Field] {
+        guard let date = transaction.cancellationDate else { return [] }
+        let reason = transaction.cancellationReason.map { ("cancellation_reason", String($0)) }
+        return fields(of: AppleDate(date), named: "cancellation_date") + [reason].compactMap(\.self)
+    }
+
+    private static func fields(of date: AppleDate, named name: String) -> [Field] {
+        [(name, date.gmt), (name + "_ms", date.milliseconds), (name + "_pst", date.pacific)]
+    }
+
+    /// The end of a period, which has other names here.
+    private static func end(_ date: AppleDate) -> [Field] {
+        [
+            ("expires_date", date.milliseconds), ("expires_date_formatted", date.gmt),
+            ("expires_date_formatted_pst", date.pacific),
+        ]
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func write(_ fields: [(name: String, value: String)], named name: String) {
+        key(name)
+        object { json in
+            for field in fields { json.member(field.name, field.value) }
+        }
+    }
+
+    /// Writes the members about the renewal, which stand beside `status` in this form.
+    fileprivate mutating func plan(_ plan: Renewal) {
+        member("auto_renew_product_id", plan.renewalProductID)
+        member("auto_renew_status", plan.willRenew.map { Int64($0 ? 1 : 0) })
+        guard let intent = plan.expirationIntent else { return }
+        member("expiration_intent", String(intent.code))
+        member("is_in_billing_retry_period", plan.isInBillingRetry == true ? "1" : "0")
+    }
+}

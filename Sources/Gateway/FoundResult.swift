@@ -1,0 +1,157 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Caching
+internal import Receipts
+
+/// A result that may be used, and where it comes from.
+struct FoundResult: Sendable {
+    private(set) var result: CachedResult
+    /// The results that it consists of: one for each customer.
+    private(set) var parts: [CachedResult]
+    private(set) var cache: Provenance.Cache
+    private(set) var cacheStatus: CacheStatus
+    /// The version from before the look-up.
+    private(set) var version: InvalidationVersion
+    /// The reasons why it is less than it should be.
+    var reasons: [DegradedReason] = []
+
+    init(_ result: CachedResult, _ cache: Provenance.Cache, _ cacheStatus: CacheStatus, _ version: InvalidationVersion)
+    {
+        (self.result, self.cache, self.cacheStatus, self.version) = (result, cache, cacheStatus, version)
+        parts = [result]
+    }
+
+    /// Adds the answer about another customer. Of the caches, the one that says least about Apple's present answer counts.
+    mutating func join(_ other: FoundResult) {
+        result = result.joined(with: other.result)
+        parts += other.parts
+        version = version.joined(with: other.version)
+        reasons += other.reasons.filter { !reasons.contains($0) }
+        let order: [Provenance.Cache] = [.stale, .miss, .shared, .near]
+        if order.firstIndex(of: other.cache) ?? 0 < order.firstIndex(of: cache) ?? 0 {
+            (cache, cacheStatus) = (other.cache, other.cacheStatus)
+        }
+    }
+}
+
+/// The reasons why an interface gives no complete answer, and what is left.
+struct UpstreamGap: Error, Sendable {
+    /// Empty if the mode permits no request to Apple.
+    var reasons: [DegradedReason]
+    /// A result that is out of date or incomplete; nil without one.
+    var known: KnownResult?
+    /// Apple's status code, if any.
+    var status: Int?
+    var cacheStatus: CacheStatus?
+
+    init(_ reasons: DegradedReason...) { self.reasons = reasons }
+
+    /// Returns true if another interface may answer. A client that sent a wrong secret must learn it.
+    func isForAnotherInterface(_ options: VerificationOptions) -> Bool {
+        guard !reasons.isEmpty, !reasons.contains(.stopping) else { return false }
+        return !reasons.contains(.sharedSecretRejected) || options.sentSecret == nil
+    }
+}
+
+/// A result that an interface left, although it gave no complete answer.
+struct KnownResult: Sendable {
+    let result: CachedResult
+    let api: UpstreamAPI
+    /// True if its age was checked already.
+    var isUsable = false
+    /// False if Apple's answer about a customer is missing in it.
+    var isComplete = true
+}
+
+/// The results about the customers in the evidence, of whom there is usually one.
+struct CustomerResults: Sendable {
+    enum Limits {
+        /// The limit for customers of one app in one answer: a device may have had several Apple accounts.
+        static let customers = 4
+        /// The limit for lookups by IDs that Apple does not know.
+        static let unknown = 4
+    }
+
+    private let assessment: Assessment
+    private var joined: FoundResult?
+    /// The IDs in the results.
+    private var named: Set<String> = []
+    /// The first result without an answer: Apple says that the account does not exist, or knows no such ID.
+    private var refusal: FoundResult?
+    /// The chains of such accounts.
+    private var refused: Set<String> = []
+    /// The chains without a result.
+    private var missing: [String] = []
+    private var gaps: [(gap: UpstreamGap, id: String, isFilled: Bool)] = []
+
+    init(of assessment: Assessment) { self.assessment = assessment }
+
+    func isNamed(_ id: String) -> Bool { named.contains(id) }
+
+    /// False once an interface failed for another reason than an unknown ID, and beyond the limits.
+    var mayRequest: Bool {
+        !isAtLimit && gaps.allSatisfy(\.gap.isUnknownID)
+    }
+
+    private var isAtLimit: Bool {
+        joined?.parts.count ?? 0 >= Limits.customers || missing.count + refused.count >= Limits.unknown
+    }
+
+    mutating func add(_ found: FoundResult, for id: String) {
+        guard found.result.answer != nil else {
+            refusal = refusal ?? found
+            refused.insert(id)
+            return
+        }
+        named.formUnion(found.result.transactionIDs)
+        if joined == nil { joined = found } else { joined?.join(found) }
+    }
+
+    /// - Parameter stale: the cached result that may be used instead; nil if there is none.
+    mutating func add(_ gap: UpstreamGap, for id: String, stale: FoundResult?) {
+        var gap = gap
+        // Not looked up, because of an earlier failure or the limit.
+        if gap.reasons.isEmpty, assessment.request.options.mode != .local {
+            gap.reasons = gaps.first { !$0.gap.isUnknownID }?.gap.reasons ?? [.customerLimit]
+        }
+        gaps.append((gap, id, isFilled: stale != nil))
+        if let stale { add(stale, for: id) } else { missing.append(id) }
+    }
+
+    /// The answers about all customers together. What Apple does not answer about is taken from the evidence, unless the
+    /// client requires Apple's answer.
+    mutating func value() -> Result<FoundResult, UpstreamGap> {
+        guard var joined else {
+            // A customer without an answer may be another one than the account that does not exist.
+            if gaps.isEmpty, let refusal { return .success(refusal) }
+            return .failure(gaps.first?.gap ?? UpstreamGap(.transactionUnknown))
+        }
+        // Another ID of the same customer may have had an answer.
+        missing.removeAll(where: named.contains)
+        let isCompleted = assessment.request.options.mode != .apple
+        if isCompleted { joined.replace(with: assessment.completing(joined.result, without: refused)) }
+        let reasons = reasons(isCompleted: isCompleted)
+        guard !reasons.isEmpty, var gap = gaps.first?.gap else { return .success(joined) }
+        gap.reasons = reasons
+        gap.known = KnownResult(
+            result: joined.result, api: assessment.api, isUsable: true, isComplete: missing.isEmpty)
+        return .failure(gap)
+    }
+
+    /// Returns the reasons why the results are less than Apple's answers.
+    private func reasons(isCompleted: Bool) -> [DegradedReason] {
+        // Apple's index may lack a purchase for some minutes.
+        let isRecent = isCompleted && missing.allSatisfy(assessment.isRecent)
+        let open = gaps.filter { $0.isFilled || (missing.contains($0.id) && !(isRecent && $0.gap.isUnknownID)) }
+        return open.flatMap(\.gap.reasons).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+}
+
+extension UpstreamGap {
+    fileprivate var isUnknownID: Bool { reasons == [.transactionUnknown] }
+}
+
+extension FoundResult {
+    fileprivate mutating func replace(with completed: CachedResult) { result = completed }
+}

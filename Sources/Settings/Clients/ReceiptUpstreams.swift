@@ -1,0 +1,76 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+package import Gateway
+
+/// The interfaces that are permitted for the receipts of each app.
+package struct ReceiptUpstreams: Hashable, Sendable {
+    /// For apps without their own.
+    package var primary = ReceiptUpstream.both
+    /// By bundle ID.
+    package var ofApps: [String: ReceiptUpstream] = [:]
+
+    package init(primary: ReceiptUpstream = .both, ofApps: [String: ReceiptUpstream] = [:]) {
+        self.primary = primary
+        self.ofApps = ofApps
+    }
+
+    /// Returns the interfaces for an app; nil stands for an unknown one.
+    package func upstream(forApp bundleID: String?) -> ReceiptUpstream { bundleID.flatMap { ofApps[$0] } ?? primary }
+}
+
+extension ReceiptUpstreams {
+    /// Creates the choice from the configuration, and from the apps in the clients file.
+    init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+        self.init(primary: configuration.apple.receiptUpstream, ofApps: file?.receiptUpstreams ?? [:])
+    }
+}
+
+extension ReceiptUpstream: ConfigurationValue {}
+
+// MARK: - Apps and their keys
+
+extension AccessRules {
+    /// The apps that the clients file names: those of clients, and those with something of their own.
+    package var knownApps: Set<String> {
+        let permitted = ((clients ?? []) + formAccounts.map(\.client)).flatMap { client -> [String] in
+            if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
+        }
+        return Set(permitted).union(secrets.ofApps.keys).union(serverAPIKeys.ofApps.keys)
+            .union(serverAPIKeys.appAppleIDs.keys).union(receiptUpstreams.ofApps.keys)
+    }
+
+    /// The known apps whose receipts depend on `verifyReceipt`, in alphabetical order: they have no key for the App Store
+    /// Server API.
+    package var appsWithoutServerAPIKey: [String] {
+        knownApps.filter { serverAPIKeys.key(forApp: $0) == nil && receiptUpstreams.upstream(forApp: $0) != .serverAPI }
+            .sorted()
+    }
+
+    /// The fault that only the Server API may answer for some apps, which have no key for it, and the advice; nil if each
+    /// of these apps has one.
+    package var receiptUpstreamFault: (seen: String, advice: String)? {
+        let apps = appsWithoutUpstream
+        guard !apps.isEmpty else { return nil }
+        return (
+            "server_api without a key of the App Store Server API for \(apps.listed): receipts are answered from their own "
+                + "content alone",
+            "Set `server_api` for these apps in the clients file, or let `receipt_upstream` be both."
+        )
+    }
+
+    /// The apps whose receipts no interface of Apple's may answer; those that no entry names have one name together.
+    private var appsWithoutUpstream: [String] {
+        let named = knownApps.filter {
+            serverAPIKeys.key(forApp: $0) == nil && receiptUpstreams.upstream(forApp: $0) == .serverAPI
+        }
+        let lackOthers = receiptUpstreams.primary == .serverAPI && serverAPIKeys.account == nil
+        return named.sorted() + (lackOthers && servesOtherApps ? [clients == nil ? "any app" : "other apps"] : [])
+    }
+
+    /// True if some client may use apps that no entry names.
+    private var servesOtherApps: Bool {
+        (clients ?? [.loopback]).contains { if case .only = $0.apps { false } else { true } }
+    }
+}

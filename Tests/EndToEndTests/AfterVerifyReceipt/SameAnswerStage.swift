@@ -1,0 +1,129 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import ReceiptForge
+import Testing
+
+/// Two gateways with one simulated Apple: before the end of `verifyReceipt`, and after it.
+struct SameAnswerStage {
+    let apple: AppleSimulator
+    /// Gets answers about receipts from `verifyReceipt` only.
+    let before: RunningGateway
+    /// Gets them from the App Store Server API only.
+    let after: RunningGateway
+    private let key: String
+
+    /// Runs a test with both gateways and a healthy Apple, and stops all of them.
+    static func run(_ test: (SameAnswerStage) async throws -> Void) async throws {
+        let folder = try ScratchFolder(), key = try await APIKey()
+        let configuration = AppleSimulator.Configuration(pki: Sample.pki)
+        let root = try folder.write(configuration.transactionPKI.root.pem, to: "transaction-root.pem")
+        let apple = try await AppleSimulator.start(configuration)
+        do {
+            let urls = (apple.productionURL, apple.sandboxURL)
+            let settings = try settings(apple, transactionRoot: root, key, folder)
+            try await withGateway(askingAt: urls, settings("verify_receipt")) { before in
+                try await withGateway(askingAt: urls, settings("server_api")) { after in
+                    try await test(SameAnswerStage(apple: apple, before: before, after: after, key: key.text))
+                }
+            }
+            await apple.stop()
+        } catch {
+            await apple.stop()
+            throw error
+        }
+    }
+
+    /// Returns the settings of a gateway by its interface for receipts.
+    private static func settings(
+        _ apple: AppleSimulator, transactionRoot: String, _ key: APIKey, _ folder: ScratchFolder
+    ) throws -> (_ upstream: String) -> [String: String] {
+        let receiptRoot = try folder.write(Sample.pki.rootPEM, to: "root.pem")
+        let appleKey = ForgedAPIKey(seed: Sample.pki.seed)
+        let clients = """
+            clients:
+              - name: shop-backend
+                apps: "*"
+                apple: [read, write]
+                may: [purge]
+                keys:
+            \(key.lines)
+            server_api:
+              issuer_id: \(appleKey.issuerID)
+              key_id: \(appleKey.keyID)
+              private_key_file: \(try folder.write(appleKey.privateKeyPEM, to: appleKey.fileName))
+
+            """
+        let common = APIKey.pepper.merging([
+            "GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml"),
+            "GATEWAY_TRUST_ROOTS":
+                "\(receiptRoot)=Sandbox+Production,\(transactionRoot)=Sandbox+Production",
+            "GATEWAY_TRUST_INTERMEDIATES": try folder.write(Sample.pki.intermediate.pem, to: "intermediates.pem"),
+            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
+            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL,
+            // A busy machine must not look like a fault.
+            "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
+        ]) { $1 }
+        return { common.merging(["GATEWAY_APPLE_RECEIPT_UPSTREAM": $0]) { $1 } }
+    }
+}
+
+extension SameAnswerStage {
+    /// The answers of both gateways to one request.
+    struct Answers {
+        let before: RunningGateway.Answer, after: RunningGateway.Answer
+
+        /// True if each interface gave its answer, and no other source did.
+        var areApples: Bool {
+            before.headers["gateway-source"] == "apple" && before.headers["gateway-degraded"] == nil
+                && after.headers["gateway-source"] == "app_store_server_api"
+                && after.headers["gateway-degraded"] == nil
+        }
+
+        func differences() throws -> [AnswerDifference] {
+            try AnswerDifference.all(between: before.json, and: after.json)
+        }
+    }
+
+    /// Sends a receipt in Apple's form to both.
+    func verifyReceipt(
+        _ receipt: String, excludesOld: Bool = false, password: String? = nil
+    ) async throws -> Answers {
+        var body: [String: Any] = ["receipt-data": receipt, "exclude-old-transactions": excludesOld]
+        body["password"] = password
+        return try await post(body, to: "/verifyReceipt")
+    }
+
+    /// Requests a verdict of Apple's from both.
+    func verify(_ receipt: String) async throws -> Answers {
+        try await post(["receipt": receipt, "mode": "apple"], to: "/v1/verify")
+    }
+
+    private func post(_ body: [String: Any], to path: String) async throws -> Answers {
+        let body = try JSONSerialization.data(withJSONObject: body, options: .sortedKeys)
+        let answers = Answers(
+            before: try await before.post(body, to: path, key: key),
+            after: try await after.post(body, to: path, key: key))
+        #expect(answers.before.status == 200 && answers.after.status == 200)
+        return answers
+    }
+
+    /// Makes both gateways send requests about these transactions again.
+    func forget(_ transactionIDs: some Sequence<String>) async throws {
+        for id in transactionIDs {
+            for gateway in [before, after] {
+                let answer = try await gateway.purge(id, key: key)
+                #expect(answer.status < 300)
+            }
+        }
+    }
+
+    /// Informs Apple that the app delivered a consumable.
+    func finish(_ transactionID: String) async throws {
+        let path = "/v1/apple/\(Sample.bundleID)/production/inApps/v1/transactions/\(transactionID)/finish"
+        let answer = try await after.post(Data(), to: path, key: key)
+        #expect(answer.status == 200)
+    }
+}

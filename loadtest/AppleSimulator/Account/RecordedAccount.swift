@@ -1,0 +1,95 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+
+/// An account that is exactly as a recorded answer of verifyReceipt has it: no story, and no renewal since.
+struct RecordedAccount: Hashable, Sendable {
+    /// The parts of an answer to a transaction receipt (iOS 6).
+    struct IOS6: Hashable, Sendable {
+        /// True for an expired subscription: status 21006.
+        let isOver: Bool
+        /// The fields of `latest_receipt_info` or `latest_expired_receipt_info`; nil without either.
+        var latest: TransactionReceiptContents?
+    }
+
+    /// The elements of `latest_receipt_info`, which may repeat a transaction; nil without the member.
+    var latest: [Transaction]?
+    /// The elements of `in_app` by transaction ID, or the one purchase of a transaction receipt.
+    var inApp: [String: Transaction]
+    /// The elements of `pending_renewal_info`; nil without the member.
+    var renewals: [Renewal]?
+    var hasLatestReceipt: Bool
+    /// The parts of an answer to a transaction receipt; nil for an app receipt.
+    var ios6: IOS6?
+}
+
+extension RecordedAccount {
+    /// All transactions, each once: those of both lists.
+    ///
+    /// Of two elements about one transaction, the one with an end counts: an end makes it a period of a subscription.
+    var transactions: [Transaction] {
+        let all = (latest ?? []) + inApp.values.sorted(by: Transaction.isOlder)
+        let known = Dictionary(all.map { ($0.purchase.transactionID, $0) }) { first, other in
+            !first.purchase.isSubscription && other.purchase.isSubscription ? other : first
+        }
+        let groups = Dictionary(all.compactMap(\.chainAndGroup)) { first, _ in first }
+        return known.values.sorted(by: Transaction.isOlder).map { transaction in
+            var transaction = transaction
+            transaction.recordedGroup = groups[transaction.purchase.originalTransactionID]
+            return transaction
+        }
+    }
+
+    /// The transaction IDs and original transaction IDs of all transactions.
+    var ids: [String] { transactions.flatMap { [$0.purchase.originalTransactionID, $0.purchase.transactionID] } }
+
+    /// Returns the elements of `latest_receipt_info`; with `excludingOld`, only the newest of each subscription.
+    func listed(excludingOld: Bool) -> [Transaction]? {
+        let listed = latest?.filter { !$0.isFinished }
+        return excludingOld ? listed.map(Self.withoutOld) : listed
+    }
+
+    private static func withoutOld(_ listed: [Transaction]) -> [Transaction] {
+        let periods = listed.filter(\.purchase.isSubscription)
+        let chains = Dictionary(grouping: periods, by: \.purchase.originalTransactionID)
+        let newest = chains.compactMapValues { $0.max(by: Transaction.isEarlierPeriod) }
+        return listed.filter { transaction in
+            newest[transaction.purchase.originalTransactionID].map { $0 == transaction } ?? true
+        }
+    }
+
+    func withPurchases(_ isIncluded: (PurchaseContents) -> Bool) -> RecordedAccount {
+        var account = self
+        account.latest = latest?.filter { isIncluded($0.purchase) }
+        account.inApp = inApp.filter { isIncluded($0.value.purchase) }
+        return account
+    }
+
+    /// Returns the account with the effects of the Server API's writes.
+    func changed(by changes: CustomerChanges) -> RecordedAccount {
+        var account = self
+        account.latest = latest?.map { $0.extended(by: changes.extensions).marked(by: changes) }
+        account.inApp = inApp.mapValues { $0.extended(by: changes.extensions).marked(by: changes) }
+        if let period = ios6?.latest, let extra = changes.extensions[period.transactionID] {
+            account.ios6?.latest?.expiresDate = period.expiresDate?.advanced(bySeconds: extra)
+        }
+        return account
+    }
+}
+
+extension Transaction {
+    /// The original transaction ID with the recorded group; nil without a group. The lists do not both have it.
+    fileprivate var chainAndGroup: (String, String)? { recordedGroup.map { (purchase.originalTransactionID, $0) } }
+
+    /// Returns true if the other period of the subscription is newer. Of two that were bought in the same second, as Apple's
+    /// lists have some, the one that ends later is.
+    static func isEarlierPeriod(_ one: Transaction, than other: Transaction) -> Bool {
+        one.periodOrder < other.periodOrder
+    }
+
+    private var periodOrder: (Int64, Int64, String) {
+        let end = purchase.expiresDate ?? purchase.purchaseDate
+        return (purchase.purchaseDate.secondsSince1970, end.secondsSince1970, purchase.transactionID)
+    }
+}
