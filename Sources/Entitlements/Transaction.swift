@@ -173,9 +173,12 @@ extension Transaction {
 extension [Transaction] {
     /// The IDs of the chains, the one with the newest transaction first, in any order of the list.
     package var chainsByAge: [String] {
-        var seen: Set<String> = []
-        return indices.sorted { (self[$1].start, self[$1].transactionID) < (self[$0].start, self[$0].transactionID) }
-            .map { self[$0].chainID }.filter { seen.insert($0).inserted }
+        func isOlder(_ one: Int, _ other: Int) -> Bool {
+            (self[one].start, self[one].transactionID) < (self[other].start, self[other].transactionID)
+        }
+        // A chain has many transactions, and there are few chains.
+        return Dictionary(indices.map { (self[$0].chainID, $0) }) { isOlder($0, $1) ? $1 : $0 }
+            .sorted { isOlder($1.value, $0.value) }.map(\.key)
     }
 
     /// The transaction made last, in any order of the list; nil without one.

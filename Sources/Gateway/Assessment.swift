@@ -55,26 +55,21 @@ extension Assessment {
         return now >= min(end, boundary ?? end)
     }
 
-    /// Returns true for a result of the Server API from before the evidence was signed that says something else: Apple
+    /// Returns true for a result from before the evidence was signed that says something else: Apple
     /// knows more by now. A signature that is ahead of this node's clock counts as one of now.
     private func isNewer(than known: CachedResult) -> Bool {
-        guard api == .serverAPI, let signed = subject.evidence?.newestSigningTime,
-            known.calledAt < min(signed, now)
-        else { return false }
+        guard let signed = subject.evidence?.newestSigningTime, known.calledAt < min(signed, now) else { return false }
         guard let answer = known.answer else { return !transactions.isEmpty }
         // The chains of another customer have another result.
         let named = Set(known.transactionIDs)
         return NewestSigned(answer).differs(from: transactions.filter { named.contains($0.chainID) })
     }
 
-    /// Returns true if a cached result does not suffice: the evidence is newer, or it does not show which consumables are unfinished.
+    /// Returns true for a result of the Server API that does not suffice: the evidence is newer, or it is unknown which
+    /// consumables are unfinished.
     func needsMore(than known: CachedResult) -> Bool {
-        let lacksConsumption =
-            hasAppleForm
-            && known.answer.map {
-                $0.unfinishedConsumables == .notRequested && $0.transactions.contains(where: \.isConsumable)
-            } ?? false
-        return isNewer(than: known) || (api == .serverAPI && lacksConsumption)
+        guard api == .serverAPI else { return false }
+        return isNewer(than: known) || (hasAppleForm && known.answer?.lacksUnfinishedConsumables == true)
     }
 
     /// True if the answer has the form of `verifyReceipt`.

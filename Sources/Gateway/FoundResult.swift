@@ -6,7 +6,7 @@ internal import Receipts
 
 /// A result that may be used, and where it comes from.
 struct FoundResult: Sendable {
-    private(set) var result: CachedResult
+    fileprivate(set) var result: CachedResult
     /// The results that it consists of: one for each customer.
     private(set) var parts: [CachedResult]
     private(set) var cache: Provenance.Cache
@@ -22,14 +22,13 @@ struct FoundResult: Sendable {
         parts = [result]
     }
 
-    /// Adds the answer about another customer. Of the caches, the one that says least about Apple's present answer counts.
+    /// Adds the answer about another customer. What was not cached, or is stale, decides how the whole is described.
     mutating func join(_ other: FoundResult) {
         result = result.joined(with: other.result)
         parts += other.parts
         version = version.joined(with: other.version)
-        reasons += other.reasons.filter { !reasons.contains($0) }
-        let order: [Provenance.Cache] = [.stale, .miss, .shared, .near]
-        if order.firstIndex(of: other.cache) ?? 0 < order.firstIndex(of: cache) ?? 0 {
+        reasons = (reasons + other.reasons).withoutRepetition
+        if cache != .stale, other.cache == .stale || (other.cache == .miss && cache != .miss) {
             (cache, cacheStatus) = (other.cache, other.cacheStatus)
         }
     }
@@ -130,7 +129,7 @@ struct CustomerResults: Sendable {
         // Another ID of the same customer may have had an answer.
         missing.removeAll(where: named.contains)
         let isCompleted = assessment.request.options.mode != .apple
-        if isCompleted { joined.replace(with: assessment.completing(joined.result, without: refused)) }
+        if isCompleted { joined.result = assessment.completing(joined.result, without: refused) }
         let reasons = reasons(isCompleted: isCompleted)
         guard !reasons.isEmpty, var gap = gaps.first?.gap else { return .success(joined) }
         gap.reasons = reasons
@@ -144,7 +143,7 @@ struct CustomerResults: Sendable {
         // Apple's index may lack a purchase for some minutes.
         let isRecent = isCompleted && missing.allSatisfy(assessment.isRecent)
         let open = gaps.filter { $0.isFilled || (missing.contains($0.id) && !(isRecent && $0.gap.isUnknownID)) }
-        return open.flatMap(\.gap.reasons).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        return open.flatMap(\.gap.reasons).withoutRepetition
     }
 }
 
@@ -152,6 +151,11 @@ extension UpstreamGap {
     fileprivate var isUnknownID: Bool { reasons == [.transactionUnknown] }
 }
 
-extension FoundResult {
-    fileprivate mutating func replace(with completed: CachedResult) { result = completed }
+extension [DegradedReason] {
+    /// The reasons in their order, each once.
+    var withoutRepetition: [DegradedReason] {
+        reduce(into: []) { reasons, reason in
+            if !reasons.contains(reason) { reasons.append(reason) }
+        }
+    }
 }

@@ -286,9 +286,7 @@ extension UpstreamVerification {
 
     /// Returns the best answer without Apple: the newest stale result, else the evidence, if the client accepts that.
     private func degraded(_ assessment: Assessment, _ gaps: [UpstreamGap]) -> Answer {
-        let reasons = gaps.flatMap(\.reasons).reduce(into: [DegradedReason]()) {
-            if !$0.contains($1) { $0.append($1) }
-        }
+        let reasons = gaps.flatMap(\.reasons).withoutRepetition
         guard !reasons.isEmpty else { return assessment.withoutUpstream(.notCached) }
         for reason in reasons { observer.observe(.degraded(reason)) }
         var answer =

@@ -22,11 +22,12 @@ struct LifecycleRecorder: Sendable {
                 case .undated: Timestamp(millisecondsSince1970: 1000)
                 }
             }, sunset: announcements.sunset)
-        let isAbsent = dates == LifecycleDates() && announcements.links.isEmpty
-        let isNews =
-            isAbsent
-            ? isUsable && lifecycle.recordAbsence(of: endpoint, at: head.receivedAt)
-            : lifecycle.record(dates, links: announcements.links, of: endpoint)
+        let isNews: Bool
+        if dates != LifecycleDates() || !announcements.links.isEmpty {
+            isNews = lifecycle.record(dates, links: announcements.links, of: endpoint)
+        } else {
+            isNews = isUsable && lifecycle.recordAbsence(of: endpoint, at: head.receivedAt)
+        }
         if isNews { fleetState.publish(.lifecycle(dates, links: announcements.links), of: endpoint) }
     }
 }

@@ -60,11 +60,12 @@ struct FormEndpoint: VerifyEndpoint {
         guard !answer.isLapsed(at: now) else {
             return .form(.subscriptionExpired, VerifyReceiptStatus.subscriptionExpired.explanation)
         }
-        guard
-            let json = answer.upstreamBody.flatMap({ FormAnswer.success(from: $0.span) })
-                ?? answer.rebuiltVerifyReceiptBody(to: options, at: now).flatMap({ FormAnswer.success(from: $0.span) })
+        if let json = answer.upstreamBody.flatMap({ FormAnswer.success(from: $0.span) }) {
+            return Reply(body: ByteBuffer(bytes: json), from: answer.provenance)
+        }
+        guard let rebuilt = answer.rebuilt(to: options, at: now), let json = FormAnswer.success(from: rebuilt.body.span)
         else { return .form(.failed, "The answer has no receipt.", statuses) }
-        return Reply(body: ByteBuffer(bytes: json), from: answer, at: now)
+        return Reply(body: ByteBuffer(bytes: json), from: answer.provenance, rebuilding: rebuilt.members)
     }
 
     /// Always false: this API does not end with Apple's.

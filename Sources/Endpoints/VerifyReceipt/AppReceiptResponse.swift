@@ -32,15 +32,10 @@ struct AppReceiptResponse: Sendable {
             form.text("environment", receipt.environment.rawValue)
             form.json.key("receipt")
             form.receipt(receipt, requestDate, purchases)
-            guard hasSubscriptions else { return }
+            guard hasLatestReceipt else { return }
             let listed = excludesOldTransactions ? latest.withoutOldTransactions() : latest
             form.transactions("latest_receipt_info", plans == nil ? listed : listed.map(dated))
-            form.json.key("latest_receipt")
-            if let latestReceipt {
-                form.json.string(latestReceipt)
-            } else {
-                form.json.string { Base64.append(encoding: receipt.bytes, to: &$0) }
-            }
+            form.json.latestReceipt(latestReceipt, else: receipt.bytes)
             if let plans { form.plans("pending_renewal_info", plans) }
         }
         return form.json.bytes
@@ -48,7 +43,7 @@ struct AppReceiptResponse: Sendable {
 
     /// True if Apple would include the latest receipt: for auto-renewable subscriptions, which alone have an expiry
     /// date.
-    private var hasSubscriptions: Bool {
+    var hasLatestReceipt: Bool {
         receipt.purchases.contains { $0.expiresDate != nil } || latest.contains { $0.expiresDate != nil }
     }
 
@@ -64,7 +59,7 @@ struct AppReceiptResponse: Sendable {
             if signed.isConsumable { purchase.ownership = .purchased }
             guard let known = known[signed.transactionID] else { return purchase }
             purchase.ownership = known.ownership
-            if !hasSubscriptions, purchase.cancellationDate == nil {
+            if !hasLatestReceipt, purchase.cancellationDate == nil {
                 (purchase.cancellationDate, purchase.cancellationReason) = (
                     known.cancellationDate, known.cancellationReason
                 )
@@ -89,7 +84,7 @@ struct AppReceiptResponse: Sendable {
 
     private var expectedByteCount: Int {
         let purchases = 1024 + (receipt.purchases.count + latest.count) * 1024
-        guard hasSubscriptions else { return purchases }
+        guard hasLatestReceipt else { return purchases }
         return purchases + (latestReceipt?.utf8.count ?? Base64.encodedCount(of: receipt.bytes.count))
     }
 }
@@ -202,6 +197,18 @@ extension Transaction {
         other.expiresDate != nil
             && (other.originalTransactionID == originalTransactionID
                 || (subscriptionGroupID != nil && other.subscriptionGroupID == subscriptionGroupID))
+    }
+}
+
+extension JSONWriter {
+    /// Writes `latest_receipt`: the known one, else the receipt that was sent.
+    mutating func latestReceipt(_ known: String?, else sent: [UInt8]) {
+        key("latest_receipt")
+        if let known {
+            string(known)
+        } else {
+            string { Base64.append(encoding: sent, to: &$0) }
+        }
     }
 }
 

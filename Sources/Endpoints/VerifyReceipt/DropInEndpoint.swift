@@ -78,34 +78,46 @@ extension DropInEndpoint {
         if options.sentSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
-        guard let body = answer.upstreamBody ?? answer.rebuiltVerifyReceiptBody(to: options, at: now) else {
-            return Self.undecided
-        }
-        return Reply(body: ByteBuffer(bytes: body), from: answer, at: now)
+        if let body = answer.upstreamBody { return Reply(body: ByteBuffer(bytes: body), from: provenance) }
+        guard let rebuilt = answer.rebuilt(to: options, at: now) else { return Self.undecided }
+        return Reply(body: ByteBuffer(bytes: rebuilt.body), from: provenance, rebuilding: rebuilt.members)
     }
 
     /// Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
     private static var undecided: Reply { Reply(status: .serverUnavailable, because: nil) }
 }
 
+/// An answer in the form of `verifyReceipt` that is made of signed contents.
+struct RebuiltAnswer: Sendable {
+    let body: [UInt8]
+    /// The members that Apple's own answer would have with other contents. None if only the receipt is known.
+    let members: [String]
+}
+
 extension Answer {
-    /// The JSON of `verifyReceipt` with signed contents; nil for other evidence.
-    func rebuiltVerifyReceiptBody(to options: VerificationOptions, at now: Timestamp) -> [UInt8]? {
+    /// Returns the answer in the form of `verifyReceipt`; nil for other evidence than receipts.
+    func rebuilt(to options: VerificationOptions, at now: Timestamp) -> RebuiltAnswer? {
         let latestReceipt = earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) }
+        let isServerAPIs = provenance.source == .serverAPI
+        func rebuilt(_ body: [UInt8], hasLatestReceipt: Bool) -> RebuiltAnswer {
+            let members =
+                (mayLackConsumables ? ["latest_receipt_info"] : []) + (hasLatestReceipt ? ["latest_receipt"] : [])
+            return RebuiltAnswer(body: body, members: isServerAPIs ? members : [])
+        }
         if let receipt {
-            return AppReceiptResponse(
+            let response = AppReceiptResponse(
                 receipt: receipt, latest: transactions, excludesOldTransactions: options.excludesOldTransactions,
-                plans: provenance.source == .serverAPI ? renewals : nil, latestReceipt: latestReceipt, requestDate: now
-            ).body
+                plans: isServerAPIs ? renewals : nil, latestReceipt: latestReceipt, requestDate: now)
+            return rebuilt(response.body, hasLatestReceipt: response.hasLatestReceipt)
         }
         return subject?.evidence?.transactionReceipt.map { receipt in
             var response = TransactionReceiptResponse(
                 receipt: receipt, isLapsed: isLapsed(at: now), latestReceipt: latestReceipt)
-            if provenance.source == .serverAPI {
+            if isServerAPIs {
                 response.chain = chain(of: receipt)
                 response.plan = subscription(of: receipt)?.renewal
             }
-            return response.body
+            return rebuilt(response.body, hasLatestReceipt: response.hasLatestReceipt)
         }
     }
 
@@ -120,19 +132,6 @@ extension Answer {
     private func subscription(of receipt: VerifiedTransactionReceipt) -> Subscription? {
         let chain = ChainNames(transactions, renewals).current(receipt.originalTransactionID ?? receipt.transactionID)
         return subscriptions.first { $0.originalTransactionID == chain }
-    }
-
-    /// The members of the answer in Apple's form that Apple's own would have with other contents; empty for one of Apple's
-    /// own, and for one that only the receipt could give.
-    fileprivate func rebuiltMembers(at now: Timestamp) -> [String] {
-        guard provenance.source == .serverAPI, let evidence = subject?.evidence else { return [] }
-        let hasLatestReceipt =
-            if let receipt = evidence.transactionReceipt {
-                receipt.expiresDate != nil && !isLapsed(at: now)
-            } else {
-                !subscriptions.isEmpty
-            }
-        return (mayLackConsumables ? ["latest_receipt_info"] : []) + (hasLatestReceipt ? ["latest_receipt"] : [])
     }
 
     /// Returns true if Apple's status is 21006, or would be: the subscription of a transaction receipt has ended.
@@ -150,10 +149,9 @@ extension Answer {
 
 extension Reply {
     /// Creates an answer in a format that does not tell its provenance: header fields name it.
-    init(body: ByteBuffer, from answer: Answer, at now: Timestamp) {
+    init(body: ByteBuffer, from provenance: Provenance, rebuilding members: [String] = []) {
         self.init(body: body)
-        let provenance = answer.provenance, rebuilt = answer.rebuiltMembers(at: now)
-        if !rebuilt.isEmpty { fields[.gatewayRebuilt] = rebuilt.joined(separator: ", ") }
+        if !members.isEmpty { fields[.gatewayRebuilt] = members.joined(separator: ", ") }
         fields[.gatewaySource] = provenance.source.rawValue
         if provenance.isDegraded {
             fields[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")

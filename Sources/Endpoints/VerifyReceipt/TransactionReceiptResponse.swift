@@ -29,18 +29,14 @@ struct TransactionReceiptResponse: Sendable {
             json.write(sentFields, named: "receipt")
             guard receipt.expiresDate != nil else { return }
             json.write(latestFields, named: isLapsed ? "latest_expired_receipt_info" : "latest_receipt_info")
-            if !isLapsed {
-                json.key("latest_receipt")
-                if let latestReceipt {
-                    json.string(latestReceipt)
-                } else {
-                    json.string { Base64.append(encoding: receipt.bytes, to: &$0) }
-                }
-            }
+            if hasLatestReceipt { json.latestReceipt(latestReceipt, else: receipt.bytes) }
             if let plan { json.plan(plan) }
         }
         return json.bytes
     }
+
+    /// True for a subscription that runs.
+    var hasLatestReceipt: Bool { receipt.expiresDate != nil && !isLapsed }
 
     private typealias Field = (name: String, value: String)
 

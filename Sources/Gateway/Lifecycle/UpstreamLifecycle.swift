@@ -48,8 +48,15 @@ package final class UpstreamLifecycle: Sendable {
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
         guard dates != LifecycleDates() || !links.isEmpty else { return false }
-        let state = State(dates: configured(for: endpoint).earliest(dates), announced: dates, links: links)
-        return announcements.withLock { $0.updateValue(Announcement(state: state), forKey: endpoint) }?.state != state
+        let new = announcement(dates, links, of: endpoint)
+        return announcements.withLock { $0.updateValue(new, forKey: endpoint) }?.state != new.state
+    }
+
+    private func announcement(
+        _ dates: LifecycleDates, _ links: [LifecycleLink], of endpoint: UpstreamEndpoint
+    ) -> Announcement {
+        Announcement(
+            state: State(dates: configured(for: endpoint).earliest(dates), announced: dates, links: links))
     }
 
     /// Records a usable answer of an endpoint that announces nothing.
@@ -72,11 +79,13 @@ package final class UpstreamLifecycle: Sendable {
     package func adopt(
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
-        let known = announcements.withLock { $0[endpoint]?.state }
-        guard dates != LifecycleDates() || !links.isEmpty else {
-            return announcements.withLock { $0.removeValue(forKey: endpoint) } != nil
+        let isWithdrawn = dates == LifecycleDates() && links.isEmpty
+        let new = isWithdrawn ? nil : announcement(dates, links, of: endpoint)
+        return announcements.withLock { announcements in
+            guard announcements[endpoint]?.state != new?.state else { return false }
+            announcements[endpoint] = new
+            return true
         }
-        return (known?.announced != dates || known?.links != links) && record(dates, links: links, of: endpoint)
     }
 
     package func state(of endpoint: UpstreamEndpoint) -> State {
@@ -88,9 +97,10 @@ package final class UpstreamLifecycle: Sendable {
     /// At the end of the ramp all subjects do, but for one in ten minutes: the answers to these show if Apple postpones
     /// or withdraws the end.
     /// - Parameter fraction: the subject as a number from 0 to below 1.
-    func moves(_ fraction: Double, from endpoint: UpstreamEndpoint, at now: Timestamp) -> Bool {
+    func moves(_ fraction: @autoclosure () -> Double, from endpoint: UpstreamEndpoint, at now: Timestamp) -> Bool {
         let share = state(of: endpoint).dates.stage(at: now).rampShare
-        guard fraction < share else { return false }
+        // Nearly always nothing is announced, and the fraction is not computed.
+        guard share > 0, fraction() < share else { return false }
         return share < 1 || !isDueForCheck(endpoint, at: now)
     }
 

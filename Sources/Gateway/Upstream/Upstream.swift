@@ -137,6 +137,9 @@ extension UpstreamAnswer {
     private var ownUnfinishedConsumables: UnfinishedConsumables {
         transactions.contains(where: \.isConsumable) ? unfinishedConsumables : .known([])
     }
+
+    /// True if there are consumables, and Apple was not asked which of them are unfinished.
+    var lacksUnfinishedConsumables: Bool { ownUnfinishedConsumables == .notRequested }
 }
 
 /// Apple's data about a genuine receipt.

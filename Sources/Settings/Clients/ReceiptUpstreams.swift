@@ -44,8 +44,11 @@ extension AccessRules {
     /// The known apps whose receipts depend on `verifyReceipt`, in alphabetical order: they have no key for the App Store
     /// Server API.
     package var appsWithoutServerAPIKey: [String] {
-        knownApps.filter { serverAPIKeys.key(forApp: $0) == nil && receiptUpstreams.upstream(forApp: $0) != .serverAPI }
-            .sorted()
+        knownAppsWithoutKey.filter { receiptUpstreams.upstream(forApp: $0) != .serverAPI }
+    }
+
+    private var knownAppsWithoutKey: [String] {
+        knownApps.filter { serverAPIKeys.key(forApp: $0) == nil }.sorted()
     }
 
     /// The fault that only the Server API may answer for some apps, which have no key for it, and the advice; nil if each
@@ -62,11 +65,9 @@ extension AccessRules {
 
     /// The apps whose receipts no interface of Apple's may answer; those that no entry names have one name together.
     private var appsWithoutUpstream: [String] {
-        let named = knownApps.filter {
-            serverAPIKeys.key(forApp: $0) == nil && receiptUpstreams.upstream(forApp: $0) == .serverAPI
-        }
+        let named = knownAppsWithoutKey.filter { receiptUpstreams.upstream(forApp: $0) == .serverAPI }
         let lackOthers = receiptUpstreams.primary == .serverAPI && serverAPIKeys.account == nil
-        return named.sorted() + (lackOthers && servesOtherApps ? [clients == nil ? "any app" : "other apps"] : [])
+        return named + (lackOthers && servesOtherApps ? [clients == nil ? "any app" : "other apps"] : [])
     }
 
     /// True if some client may use apps that no entry names.
