@@ -66,9 +66,8 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts",
-                "Resilience",
-                "Secrets", "SignedPayloads",
+                "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "Notifications",
+                "RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house + explored),
@@ -91,6 +90,10 @@ let package = Package(
                 "Caching", "Entitlements", "RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads",
                 "Waiting",
             ],
+            swiftSettings: house + sanitized),
+        .target(
+            name: "Notifications",
+            dependencies: ["Caching", "Entitlements", "Gateway", "JSON", "Receipts", "Secrets", "SignedPayloads"],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
@@ -120,7 +123,7 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Caching", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts",
+                "Caching", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
                 "Resilience", "Settings",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -131,8 +134,8 @@ let package = Package(
         .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "JSON", "PrometheusExport",
-                "RateLimits", "Receipts",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "JSON", "Notifications",
+                "PrometheusExport", "RateLimits", "Receipts",
                 "Redis", "Resilience", "Secrets", "Settings", "Telemetry", "Waiting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -142,7 +145,9 @@ let package = Package(
         .target(
             name: "HTTPServer",
             dependencies: [
-                "AppStore", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Settings", "Telemetry",
+                "AppStore", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
+                "Settings",
+                "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -157,8 +162,8 @@ let package = Package(
         .target(
             name: "Endpoints",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPServer", "JSON", "RateLimits",
-                "Receipts",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPServer", "JSON", "Notifications",
+                "RateLimits", "Receipts",
                 "Secrets", "Settings", "SignedPayloads", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -168,7 +173,7 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "AppStore", "Cryptography", "Gateway", "HTTPServer", "HTTPTransport", "JSON",
+                "AppStore", "Cryptography", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
                 "PrometheusExport",
                 "RateLimits", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -183,7 +188,8 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "AppStore", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Operations",
+                "AppStore", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
+                "Operations",
                 "PrometheusExport", "RateLimits", "Receipts", "RedisStore", "Resilience", "Secrets", "Settings",
                 "Telemetry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -237,10 +243,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "RateLimits",
-                "ReceiptForge",
-                "Receipts",
-                "Resilience", "Secrets", "SignedPayloads",
+                "AppStore", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "Notifications",
+                "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets", "SignedPayloads",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -288,6 +292,13 @@ let package = Package(
             ],
             swiftSettings: house),
         .testTarget(
+            name: "NotificationsTests",
+            dependencies: [
+                "Entitlements", "Gateway", "JSON", "Notifications", "RealCorpus", "ReceiptForge", "Receipts",
+                "SignedPayloads",
+            ],
+            swiftSettings: house),
+        .testTarget(
             name: "PrometheusExportTests",
             dependencies: ["PrometheusExport", .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: house),
@@ -308,7 +319,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Gateway",
                 "HTTPServer",
-                "HTTPTransport", "JSON", "Operations", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers",
+                "HTTPTransport", "JSON", "Notifications", "Operations", "PrometheusExport", "RateLimits", "RealCorpus",
+                "RealServers",
                 "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Secrets", "Server", "Settings",
                 "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -51,6 +51,9 @@ package final class InvalidationCounters: Sendable {
         return InvalidationVersion(counters: self, slots: slots, count: count(of: slots), epoch: currentEpoch)
     }
 
+    /// Returns the present version of what names these transactions.
+    package func version(watching ids: [String]) -> InvalidationVersion { version(of: [String]()).watching(ids) }
+
     fileprivate var currentEpoch: UInt64 { epoch.load(ordering: .acquiring) }
 
     /// Counters only grow: the sum is the same only if each is.

@@ -81,6 +81,14 @@ package struct PurgeHistory: Sendable {
             from: PurgePosition(history: position.history, number: number, name: name), capacity: capacity)
     }
 
+    /// Returns true if all purges after this number are kept.
+    package func isComplete(after number: UInt64) -> Bool { horizon.number <= number }
+
+    /// Returns true if one of the purges kept names one of these IDs.
+    package func names(_ ids: some Sequence<String>) -> Bool {
+        !numbers.isEmpty && ids.contains { numbers[$0.hashValue] != nil }
+    }
+
     /// Decides if a result from `position` that names these IDs may be used.
     package func purgeDecision(
         for position: PurgePosition, naming ids: some Sequence<String>
@@ -99,6 +107,15 @@ package struct PurgeHistory: Sendable {
         let place = Int(point.number - horizon.number - 1)
         return ring[(oldest + place) % ring.count].name == point.name
     }
+}
+
+/// The purges of some IDs since a time, as far as they are known.
+package enum KnownPurge: Hashable, Sendable {
+    case none
+    /// At least one, of any time.
+    case named
+    /// The purges since that time are not all known.
+    case unknown
 }
 
 /// The decision about a cached result, as far as purges matter.

@@ -112,6 +112,13 @@ extension Answer {
     /// The signed environment, or else the one that Apple answered from.
     package var environment: Environment? { subject?.environment ?? upstreamEnvironment }
 
+    /// Returns the answer, which is out of date once this version is, too.
+    func joining(_ version: InvalidationVersion) -> Answer {
+        var answer = self
+        answer.version = self.version.map { $0.joined(with: version) } ?? version
+        return answer
+    }
+
     /// Returns the answer with the items that break a rule.
     func naming(_ items: [RejectedItem]) -> Answer {
         var answer = self

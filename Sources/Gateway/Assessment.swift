@@ -17,20 +17,44 @@ struct Assessment: Sendable {
     private let transactions: [Transaction]
     private let renewals: [Renewal]
     private let subscriptions: [Subscription]
+    /// The time up to which notifications have reported the state of all chains; nil if they have not.
+    private let notifiedUntil: Timestamp?
+    /// True if notifications have added something to the evidence.
+    private let isNotified: Bool
+    /// True if a notification reported something that cannot be read now.
+    private(set) var lacksStates = false
 
-    /// - Parameter skew: the time by which Apple's clock may be ahead of ours.
+    /// - Parameters:
+    ///   - states: the states that notifications have left of the evidence's chains.
+    ///   - skew: the time by which Apple's clock may be ahead of ours.
     init(
-        _ subject: VerificationSubject, for request: VerificationRequest, at now: Timestamp, policy: FreshnessPolicy,
-        skew: Duration
+        _ subject: VerificationSubject, _ states: [CustomerState] = [], for request: VerificationRequest,
+        at now: Timestamp, policy: FreshnessPolicy, skew: Duration
     ) {
         self.subject = subject
         self.request = request
         self.now = now
         self.policy = policy
         self.skew = skew
-        transactions = subject.evidence?.transactions ?? []
-        renewals = subject.evidence?.renewals ?? []
+        var newest = NotifiedEvidence(subject.evidence)
+        for state in states { newest.add(state) }
+        (transactions, renewals) = (newest.transactions, newest.renewals)
+        (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
         subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew)
+    }
+
+    /// Returns the same subject together with what notifications have reported about it.
+    func adding(_ states: [CustomerState]) -> Assessment {
+        var assessment = Assessment(subject, states, for: request, at: now, policy: policy, skew: skew)
+        assessment.api = api
+        return assessment
+    }
+
+    /// The same subject, about which a notification reported something that cannot be read now.
+    var lackingStates: Assessment {
+        var assessment = self
+        assessment.lacksStates = true
+        return assessment
     }
 
     /// The bytes in memory beside the bytes that were sent, which it shares.
@@ -47,7 +71,8 @@ extension Assessment {
     var mayHaveChanged: Bool {
         guard case .signed(let evidence) = subject else { return true }
         guard !transactions.isEmpty else { return false }
-        guard let signingTime = evidence.signingTime else { return true }
+        guard !lacksStates else { return true }
+        guard let signingTime = notifiedUntil ?? evidence.signingTime else { return true }
         if let maximumAge = request.options.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
         let span = policy.span(of: subscriptions, in: subject.environment, at: now)
         let boundary = nextBoundary(after: signingTime, in: transactions, renewals)
@@ -58,11 +83,32 @@ extension Assessment {
     /// Returns true for a result from before the evidence was signed that says something else: Apple
     /// knows more by now. A signature that is ahead of this node's clock counts as one of now.
     private func isNewer(than known: CachedResult) -> Bool {
-        guard let signed = subject.evidence?.newestSigningTime, known.calledAt < min(signed, now) else { return false }
+        guard let signed = newestSigningTime, known.calledAt < min(signed, now) else { return false }
         guard let answer = known.answer else { return !transactions.isEmpty }
         // The chains of another customer have another result.
         let named = Set(known.transactionIDs)
         return NewestSigned(answer).differs(from: transactions.filter { named.contains($0.chainID) })
+    }
+
+    /// The time after which the evidence was signed, by the clocks of Apple and of this node.
+    var signedAfter: Timestamp {
+        (subject.evidence?.signingTime ?? Timestamp(millisecondsSince1970: 0)).advanced(by: .zero - skew)
+    }
+
+    private var newestSigningTime: Timestamp? {
+        let notified = isNotified ? transactions.compactMap(\.signedDate).max() : nil
+        return [subject.evidence?.newestSigningTime, notified].compactMap(\.self).max()
+    }
+
+    /// The chains of the evidence whose state notifications may have reported, the newest first; empty without a signed
+    /// app and environment.
+    var notifiableChains: [PurchaseChain] {
+        guard let evidence = subject.evidence, let bundleID = evidence.bundleID, let environment = evidence.environment,
+            environment.isApples
+        else { return [] }
+        return transactions.chainsByAge.map { id in
+            PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+        }
     }
 
     /// Returns true for a result of the Server API that does not suffice: the evidence is newer, or it is unknown which
@@ -171,10 +217,13 @@ extension Assessment {
     func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
         let boundary = nextBoundary(after: now, in: transactions, renewals)
         let end = earliest(now.advanced(by: policy.near), boundary, after: now)
+        let notifiedAt = isNotified ? newestSigningTime : nil
         return Answer(
             verdict: .genuine, subject: subject, transactions: shown(transactions), subscriptions: subscriptions,
             renewals: renewals,
-            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),
+            provenance: Provenance(
+                source: isNotified ? .notification : .local, cache: .miss, verifiedAt: min(notifiedAt ?? now, now),
+                degradedReasons: reasons),
             freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil, isAppExpired: isAppExpired)
     }
 

@@ -13,6 +13,8 @@ package struct Provenance: Hashable, Sendable {
         case apple
         /// The App Store Server API.
         case serverAPI = "app_store_server_api"
+        /// A server notification of Apple, together with the evidence.
+        case notification
     }
 
     /// The cache that answered. The raw values are those of the API.
@@ -39,7 +41,7 @@ package struct Provenance: Hashable, Sendable {
 }
 
 /// The reasons why the preferred source did not answer. The raw values are those of the API.
-package enum DegradedReason: String, CaseIterable, Hashable, Sendable {
+package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     /// The shared store is unreachable: this node answers from its own copy, and purges by other nodes may be missing.
     case sharedStoreUnreachable = "shared_store_unreachable"
     /// The circuit breaker is open: Apple failed too often, so calls are suspended for some seconds.

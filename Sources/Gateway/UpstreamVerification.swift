@@ -17,6 +17,7 @@ internal import Waiting
 package final class UpstreamVerification: Sendable {
     private let connection: UpstreamConnection
     private let cache: any UpstreamCache
+    private let states: (any CustomerStates)?
     private let unknownIDs: UnknownIDLimit
     private let fetcher: UpstreamFetcher
     private let policy: CachePolicy
@@ -30,6 +31,7 @@ package final class UpstreamVerification: Sendable {
         self.policy = policy
         self.observer = observer
         cache = fleet.cache
+        states = fleet.states
         unknownIDs = UnknownIDLimit(fleet.limiter)
         let client = UpstreamClient(connection, fleet: fleet, observer: observer, clock: clock)
         fetcher = UpstreamFetcher(client, fleet: fleet, policy: policy, observer: observer, clock: clock)
@@ -71,7 +73,45 @@ extension UpstreamVerification {
     /// Answers with Apple's data if it is needed and available.
     ///
     /// Mode `auto` needs it if Apple may know more than the evidence; in the other modes the client requires it.
-    func answer(to assessment: Assessment) -> Step<Answer, any Error> {
+    func answer(to assessment: Assessment) throws -> Step<Answer, any Error> {
+        guard states != nil, assessment.request.options.mode == .auto, assessment.subject.evidence != nil else {
+            return upstreamAnswer(to: assessment)
+        }
+        // Taken first: a notification that is applied meanwhile puts the answer out of date.
+        let version = cache.version(watching: assessment.lookupIDs)
+        let purge = cache.knownPurge(of: assessment.lookupIDs, since: assessment.signedAfter)
+        let chains = newStates(of: assessment, purge)
+        guard !chains.isEmpty else { return try upstreamAnswer(to: assessment).map { $0.joining(version) } }
+        return .wait {
+            var notified = await self.adding(chains, to: assessment)
+            // Whatever a named purge was about, the evidence alone is no answer.
+            if notified == nil, purge == .named { notified = assessment.lackingStates }
+            return try self.upstreamAnswer(to: notified ?? assessment).map { $0.joining(version) }
+        }
+    }
+
+    /// Returns the chains about which a notification may have reported something that the evidence lacks: it purges the
+    /// results about its purchases.
+    private func newStates(of assessment: Assessment, _ purge: KnownPurge) -> [PurchaseChain] {
+        switch purge {
+        case .none: []
+        case .unknown: assessment.mayHaveChanged ? [] : assessment.notifiableChains
+        case .named:
+            assessment.notifiableChains.filter { chain in
+                cache.knownPurge(of: [chain.originalTransactionID], since: assessment.signedAfter) != .none
+            }
+        }
+    }
+
+    /// Returns the assessment together with what notifications have reported about some of its chains; nil if that is
+    /// unknown.
+    private func adding(_ chains: [PurchaseChain], to assessment: Assessment) async -> Assessment? {
+        guard let states, !chains.isEmpty else { return assessment }
+        return await states.states(of: Array(chains.prefix(NotifiedEvidence.Limits.chains)))
+            .map { assessment.adding($0) }
+    }
+
+    private func upstreamAnswer(to assessment: Assessment) -> Step<Answer, any Error> {
         guard assessment.request.options.mode != .auto || assessment.mayHaveChanged else {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
@@ -79,14 +119,19 @@ extension UpstreamVerification {
         do throws(UndecidedReason) {
             apis = try interfaces(for: assessment)
         } catch {
-            return .done(assessment.withoutUpstream(error))
+            return .done(withoutInterface(assessment) ?? assessment.withoutUpstream(error))
         }
-        guard !apis.isEmpty else { return .done(assessment.local()) }
+        guard !apis.isEmpty else { return .done(withoutInterface(assessment) ?? assessment.local()) }
         // From here on the evidence is held for seconds.
         guard assessment.request.reservation?.grow(by: assessment.byteCount) ?? true else {
             return .done(degraded(assessment, [UpstreamGap(.upstreamSaturated)]))
         }
         return .wait { .done(try await self.answer(assessment, from: apis)) }
+    }
+
+    /// Returns the labelled answer if a state that a notification reported is missing; nil if none is.
+    private func withoutInterface(_ assessment: Assessment) -> Answer? {
+        assessment.lacksStates ? degraded(assessment, [UpstreamGap(.sharedStoreUnreachable)]) : nil
     }
 
     func hasServerAPIKey(forApp bundleID: String?) -> Bool {
@@ -130,6 +175,10 @@ extension UpstreamVerification {
             }
             guard gaps.allSatisfy({ $0.isForAnotherInterface(assessment.request.options) }) else { break }
         }
+        // What Apple has reported by itself outweighs the evidence and older results.
+        let assessment =
+            assessment.request.options.mode == .apple
+            ? assessment : await adding(assessment.notifiableChains, to: assessment) ?? assessment
         var answer = degraded(assessment, gaps)
         if apis.contains(.verifyReceipt), answer.upstreamBody == nil, answer.verdict == .genuine,
             assessment.showsLatestReceipt

@@ -68,7 +68,7 @@ package final class VerificationService: Sendable {
             // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
         }
-        return answer(
+        return try answer(
             to: Assessment(.signed(evidence), for: request, at: now, policy: freshness, skew: verifier.clockSkew))
     }
 
@@ -77,7 +77,7 @@ package final class VerificationService: Sendable {
     ) throws -> Step<Answer, any Error> {
         let bundleID = try app(ofLookup: request.options, by: request.client)
         let subject = VerificationSubject.lookup(bundleID: bundleID, transactionID: transactionID)
-        return answer(to: Assessment(subject, for: request, at: now, policy: freshness, skew: verifier.clockSkew))
+        return try answer(to: Assessment(subject, for: request, at: now, policy: freshness, skew: verifier.clockSkew))
     }
 
     /// Returns the app of a request without evidence: the one it names, else the client's only one.
@@ -89,12 +89,12 @@ package final class VerificationService: Sendable {
         return bundleID
     }
 
-    private func answer(to assessment: Assessment) -> Step<Answer, any Error> {
+    private func answer(to assessment: Assessment) throws -> Step<Answer, any Error> {
         // Without evidence, mode `local` is answered from the cache of Apple's answers.
         guard assessment.request.options.mode != .local || assessment.subject.evidence == nil, let apple else {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
-        return apple.answer(to: assessment)
+        return try apple.answer(to: assessment)
     }
 
     private func verifyLocally(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {

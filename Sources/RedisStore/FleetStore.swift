@@ -5,6 +5,7 @@ internal import Cryptography
 package import Gateway
 package import Logging
 internal import NIOPosix
+package import Notifications
 internal import RateLimits
 package import Receipts
 internal import Redis
@@ -16,23 +17,31 @@ package import Telemetry
 /// The state this node shares with the others through Redis, or keeps alone without Redis.
 package struct FleetStore: Sendable {
     package let ports: FleetPorts
+    /// The notifications of Apple that are not applied yet, and the customer states that the others left.
+    package let notifications: any NotificationStore
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
 
 extension FleetStore {
+    /// - Parameter isNode: false for a command that is no gateway, and no node of the fleet.
     /// - Throws: the problems of the files the configuration names.
     package init(
         _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
-        certificates: CertificateInventory, clock: @escaping @Sendable () -> Timestamp, logger: Logger
+        certificates: CertificateInventory, isNode: Bool = true, clock: @escaping @Sendable () -> Timestamp,
+        logger: Logger
     ) throws(ConfigurationProblems) {
         let cacheBytes = configuration.apple.cacheSize.bytes
         guard let client = try RedisClientConfiguration(configuration.redis), let keys = try configuration.storeKeys
         else {
+            let notifications = EmbeddedNotificationStore(
+                isPermitted: configuration.notifications.allowsVolatile,
+                maximumBytes: configuration.notifications.backlog.bytes, clock: clock)
             let ports = FleetPorts(
                 cache: EmbeddedUpstreamCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
-                leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState())
-            self.init(ports: ports, service: nil)
+                leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState(),
+                states: configuration.notifications.allowsVolatile ? notifications : nil)
+            self.init(ports: ports, notifications: notifications, service: nil)
             return
         }
         guard AES256GCM.isOffered else {
@@ -43,13 +52,14 @@ extension FleetStore {
             .redisClient,
             until: client.node.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
-            client, keys: keys, localBytes: cacheBytes, upstreams: upstreams, health: health, metrics: metrics,
-            clock: clock, logger: logger)
+            client, keys: keys, localBytes: cacheBytes, notifications: configuration.notifications,
+            upstreams: upstreams, health: health, metrics: metrics, isNode: isNode, clock: clock, logger: logger)
     }
 
     private init(
-        _ client: RedisClientConfiguration, keys: StoreKeys, localBytes: Int, upstreams: UpstreamState,
-        health: StoreHealth, metrics: StoreMetrics, clock: @escaping @Sendable () -> Timestamp, logger: Logger
+        _ client: RedisClientConfiguration, keys: StoreKeys, localBytes: Int,
+        notifications configuration: NotificationsConfiguration, upstreams: UpstreamState, health: StoreHealth,
+        metrics: StoreMetrics, isNode: Bool, clock: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         let events = StoreEvents(health: health, metrics: metrics, logger: logger)
         let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
@@ -67,11 +77,19 @@ extension FleetStore {
             quotaPauses: quotaPauses)
         let limiter = FleetRateLimiter(RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes })
         let leases = RedisFlightLeases(store: store, names: names, waits: events.leaseWaits)
+        let bulk = client.forNotifications.client(
+            eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NotificationConnectionEvents())
+        let notifications = RedisNotifications(
+            bulk, requests: store, keys: keys, maximumBytes: configuration.backlog.bytes,
+            replicas: configuration.replicas, observe: { metrics.count($0) })
         self.init(
-            ports: FleetPorts(cache: results, limiter: limiter, leases: leases, fleetState: fleetState),
+            ports: FleetPorts(
+                cache: results, limiter: limiter, leases: leases, fleetState: fleetState, states: notifications),
+            notifications: notifications,
             service: StoreService(
-                client: redis, store: store, health: health, events: events,
-                registry: NodeRegistry(store: store, health: health), fleetState: fleetState, purges: results.purges,
+                clients: [redis, bulk], store: store, health: health, events: events,
+                registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
+                purges: results.purges,
                 waitLimit: client.node.connectDeadline + client.node.commandDeadline))
     }
 }
@@ -103,6 +121,22 @@ extension RedisClientConfiguration {
             RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
         ]
     }
+}
+
+extension RedisClientConfiguration {
+    /// The configuration of the connections for notifications, whose commands are large and may take longer.
+    fileprivate var forNotifications: RedisClientConfiguration {
+        var configuration = self
+        configuration.node.commandDeadline = max(node.commandDeadline, RedisNotifications.Limits.commandDeadline)
+        configuration.node.scripts = NotificationScripts.all
+        configuration.node.trackedPrefixes = []
+        return configuration
+    }
+}
+
+/// Ignores the events of the connections for notifications: those of the others say the same.
+private struct NotificationConnectionEvents: RedisObserver {
+    func observe(_ event: RedisEvent) {}
 }
 
 extension ConfigurationProblem {

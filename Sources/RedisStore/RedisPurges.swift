@@ -3,6 +3,7 @@
 
 internal import Caching
 internal import Gateway
+internal import Receipts
 package import Redis
 internal import Synchronization
 
@@ -19,6 +20,7 @@ package final class RedisPurges: Sendable {
     private let store: any RedisCommands
     private let seal: StoreSeal
     private let counters: InvalidationCounters
+    private let clock: @Sendable () -> Timestamp
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let known = Mutex(KnownPurges())
     private let reads = Mutex(Reads())
@@ -39,11 +41,12 @@ package final class RedisPurges: Sendable {
     /// - Parameter counters: get each purge, for answers kept in this process.
     init(
         _ store: any RedisCommands, seal: StoreSeal, counters: InvalidationCounters,
-        observe: @escaping @Sendable (SharedCacheFault) -> Void
+        clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         self.store = store
         self.seal = seal
         self.counters = counters
+        self.clock = clock
         self.observe = observe
     }
 
@@ -51,6 +54,13 @@ package final class RedisPurges: Sendable {
 
     func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
         known.withLock { $0.history.purgeDecision(for: result, naming: ids) }
+    }
+
+    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
+        known.withLock { known in
+            if known.history.names(ids) { return .named }
+            return known.isComplete(since: time) ? .none : .unknown
+        }
     }
 
     static let readHead = RedisCommand("GET", key: head)
@@ -63,12 +73,12 @@ package final class RedisPurges: Sendable {
 
     // MARK: - Purging
 
-    /// Adds a purge for all nodes, and waits until this one knows it.
-    func purge(_ id: String) async throws(StoreUnreachable) {
-        let sealed = seal.seal(Array(id.utf8), for: Limits.sealedName)
+    /// Adds a purge of each of these IDs for all nodes, and waits until this one knows them.
+    func purge(_ ids: [String]) async throws(StoreUnreachable) {
+        let sealed = ids.map { RedisWord(seal.seal(Array($0.utf8), for: Limits.sealedName)) }
         let head = try? await store.run(
             Self.append, keys: Self.keys,
-            [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()])
+            [RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()] + sealed)
         guard head != nil, await catchUp() else { throw StoreUnreachable() }
     }
 
@@ -149,7 +159,9 @@ package final class RedisPurges: Sendable {
             case .rolledBack: return nil
             case .added(let ids):
                 for id in ids { counters.invalidate(transactionID: id) }
-            case .restarted: counters.invalidateAll()
+            case .restarted:
+                known.adopt(page, at: clock())
+                counters.invalidateAll()
             }
             return known.head == page.headText ? .complete : .more
         }
@@ -174,18 +186,21 @@ package final class RedisPurges: Sendable {
         return reply != nil
     }
 
-    /// KEYS head, log; ARGV encrypted ID, maximum entries, a new history's name, the purge's nonce. Returns the new
-    /// head.
+    /// KEYS head, log; ARGV maximum entries, a new history's name, the last purge's nonce, the encrypted IDs. Returns the
+    /// new head.
+    ///
+    /// Also with a full memory, which refuses only the first write of a script if that needs memory: the log is bounded.
     static let append = RedisScript(
         """
+        redis.pcall('LTRIM', KEYS[2], 0, -1)
         local history, number = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):%x+$')
         if not history then
             redis.call('DEL', KEYS[2])
-            history, number = ARGV[3], 0
+            history, number = ARGV[2], 0
         end
-        redis.call('RPUSH', KEYS[2], ARGV[1])
-        redis.call('LTRIM', KEYS[2], -tonumber(ARGV[2]), -1)
-        local head = history .. string.format(':%.0f:', number + 1) .. ARGV[4]
+        for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+        redis.call('LTRIM', KEYS[2], -tonumber(ARGV[1]), -1)
+        local head = history .. string.format(':%.0f:', number + #ARGV - 3) .. ARGV[3]
         redis.call('SET', KEYS[1], head)
         return head
         """)
@@ -235,6 +250,16 @@ private struct KnownPurges {
     private(set) var head: [UInt8] = []
     /// The last purge, as stored in the log.
     private var last: [UInt8] = []
+    /// The last purge before this node followed the history, and the time. Earlier histories may have had more.
+    private var adoption: (number: UInt64, time: Timestamp)?
+
+    mutating func adopt(_ page: PurgePage, at now: Timestamp) { adoption = (page.head.number, now) }
+
+    /// Returns true if all purges since a time are kept.
+    func isComplete(since time: Timestamp) -> Bool {
+        guard let adoption, adoption.time < time else { return false }
+        return history.isComplete(after: adoption.number)
+    }
 
     enum Addition {
         case added([String])

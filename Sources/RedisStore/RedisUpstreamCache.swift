@@ -62,7 +62,7 @@ final class RedisUpstreamCache: UpstreamCache {
         names = SharedCacheNames(keys: keys)
         seal = StoreSeal(keys: keys)
         counters = InvalidationCounters()
-        purges = RedisPurges(store, seal: seal, counters: counters, observe: observe)
+        purges = RedisPurges(store, seal: seal, counters: counters, clock: clock, observe: observe)
         policy = freshness
         self.clock = clock
         self.observe = observe
@@ -70,6 +70,8 @@ final class RedisUpstreamCache: UpstreamCache {
     }
 
     func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: names.names(of: key)) }
+
+    func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
 
     // MARK: - Looking up
 
@@ -206,8 +208,12 @@ final class RedisUpstreamCache: UpstreamCache {
 
     // MARK: - Purging
 
-    func purge(transactionID: String) async throws(StoreUnreachable) {
-        try await purges.purge(transactionID)
+    func purge(transactionIDs: [String]) async throws(StoreUnreachable) {
+        try await purges.purge(transactionIDs)
+    }
+
+    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
+        purges.knownPurge(of: ids, since: time)
     }
 
     var purgePosition: PurgePosition { purges.position }

@@ -8,11 +8,13 @@ internal import Waiting
 
 /// Runs the connections to Redis: connects before the first request, probes and sends heartbeats, and leaves last.
 struct StoreService: Service {
-    let client: any RedisClient
+    /// The connections for verifications, and those for notifications.
+    let clients: [any RedisClient]
     let store: SharedStore
     let health: StoreHealth
     let events: StoreEvents
-    let registry: NodeRegistry
+    /// The registry of live nodes; nil for a command that is none.
+    let registry: NodeRegistry?
     let fleetState: RedisFleetState
     let purges: RedisPurges
     /// The maximum time the first connection delays readiness.
@@ -23,7 +25,7 @@ struct StoreService: Service {
     static let pause: Duration = .milliseconds(100)
 
     func run() async throws {
-        client.start()
+        for client in clients { client.start() }
         await cancelWhenGracefulShutdown {
             await begin()
             await withDiscardingTaskGroup { group in
@@ -32,15 +34,15 @@ struct StoreService: Service {
                 group.addTask { await purges.follow() }
             }
         }
-        await registry.leave()
-        await client.shutdown()
+        await registry?.leave()
+        for client in clients { await client.shutdown() }
     }
 
     /// Reads the fleet's state before the node becomes ready, if Redis answers in time.
     private func begin() async {
         _ = await events.firstAttempt.value(waitLimit: waitLimit, Timeouts())
         await store.probe()
-        await registry.beat()
+        await registry?.beat()
         await fleetState.exchange()
         await purges.catchUp()
         health.settle()
@@ -52,7 +54,7 @@ struct StoreService: Service {
             await store.probe()
             guard lastBeat.duration(to: .now) >= NodeRegistry.Limits.beat else { continue }
             lastBeat = .now
-            await registry.beat()
+            await registry?.beat()
             // For changes that were not announced.
             events.refreshSignal.fire()
             purges.announce()

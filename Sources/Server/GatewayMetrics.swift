@@ -22,26 +22,38 @@ struct GatewayMetrics: Sendable {
     /// Knows the expiry dates of certificates.
     let certificates: CertificateInventory
     let serverAPI: ServerAPIReadings
+    let notifications: NotificationMetrics
+    let notificationSurveys: NotificationSurveys
 
     /// - Parameter appsWithoutKey: returns the apps that depend on `verifyReceipt`.
     init(
         lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
         store health: StoreHealth, appsWithoutKey: @escaping @Sendable () -> [String] = { [] },
-        sampling: RequestSampling = RequestSampling(), in dependencies: Dependencies
+        sampling: RequestSampling = RequestSampling(),
+        notifications settings: NotificationsConfiguration = NotificationsConfiguration(),
+        in dependencies: Dependencies
     ) {
         let sampler = RequestSampler(sampling)
         self.sampler = sampler
         certificates = CertificateInventory(logger: dependencies.logger)
         serverAPI = ServerAPIReadings()
+        notificationSurveys = NotificationSurveys(
+            isServed: { access.now.servesApp($0) }, clock: dependencies.clock)
         let readings =
             bodyBudget.readings + lifecycle.readings + access.readings(clock: dependencies.clock)
             + upstreams.readings(clock: dependencies.clock) + health.readings + certificates.readings
-            + sampler.readings + ProcessStatistics.readings + serverAPI.readings
-            + [MetricReading(MetricCatalogue.logLinesDropped) { Double(dependencies.droppedLogLines()) }]
+            + sampler.readings + ProcessStatistics.readings + serverAPI.readings + notificationSurveys.readings
+            + [
+                MetricReading(MetricCatalogue.logLinesDropped) { Double(dependencies.droppedLogLines()) },
+                MetricReading(MetricCatalogue.notificationBacklogLimit) { Double(settings.backlog.bytes) },
+            ]
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(
                 MetricCatalogue.all, readings: readings,
-                series: [serverAPI.pausedKeys, ServerAPIReadings.appsWithoutKey(appsWithoutKey)])
+                series: [
+                    serverAPI.pausedKeys, ServerAPIReadings.appsWithoutKey(appsWithoutKey),
+                    notificationSurveys.lastAges,
+                ])
         } catch {
             preconditionFailure("the catalogue, which stands in this program, is wrong: \(error)")
         }
@@ -50,6 +62,7 @@ struct GatewayMetrics: Sendable {
         limits = LimitMetrics(registry)
         upstream = UpstreamMetrics(registry, logger: dependencies.logger)
         store = StoreMetrics(registry)
+        notifications = NotificationMetrics(registry, logger: dependencies.logger, clock: dependencies.clock)
         reload = ReloadMetrics(registry, at: dependencies.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
     }

@@ -30,7 +30,7 @@ struct ReceiptGateway: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             ServeCommand.self, CheckConfigurationCommand.self, DoctorCommand.self, HealthCommand.self,
-            HashKeyCommand.self, SealKeyCommand.self,
+            NotificationsCommand.self, HashKeyCommand.self, SealKeyCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

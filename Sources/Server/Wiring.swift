@@ -8,6 +8,7 @@ internal import HTTPServer
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
+internal import Notifications
 internal import Operations
 internal import PrometheusExport
 internal import RateLimits
@@ -81,7 +82,8 @@ private struct Wiring {
         appsWithoutKey = { isAppleEnabled ? access.now.rules.appsWithoutServerAPIKey : [] }
         metrics = GatewayMetrics(
             lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
-            appsWithoutKey: appsWithoutKey, sampling: configuration.log.sampling, in: dependencies)
+            appsWithoutKey: appsWithoutKey, sampling: configuration.log.sampling,
+            notifications: configuration.notifications, in: dependencies)
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
@@ -96,6 +98,9 @@ private struct Wiring {
         let verification = VerificationService(
             verifier: verifier, items: signedItems,
             apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
+        let notifications = NotificationHandling(
+            fleet, access: access, verifier: verifier, verification: verification, metrics: metrics,
+            clock: dependencies.clock)
         let admission = admission(by: fleet)
         let handler = handler(verification, admission)
         let forms = FormRoutes(
@@ -112,9 +117,13 @@ private struct Wiring {
                     health, upstreams, isAppleEnabled: configuration.apple.isEnabled,
                     hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock),
                 .purge(apple?.invalidation),
-            ] + forms.routes + appleProxy(apple, admission).routes)
+            ] + forms.routes + routes(of: notifications.intake, admission) + appleProxy(apple, admission).routes)
         let foundations: [(any Service)?] = [
-            fleet.service, apple.map { TransportService(transport: $0.transport) }, reloadService(),
+            fleet.service, apple.map { TransportService(transport: $0.transport) }, notifications.service,
+            RecoveryService(
+                configuration, from: apple?.serverAPI, into: notifications, fleet, access: access, metrics: metrics,
+                clock: dependencies.clock),
+            reloadService(),
         ]
         let services = foundations.compactMap { $0 } + adminPlane(health) + [dataPlane(routes)]
         return GatewayServer(
@@ -148,6 +157,13 @@ private struct Wiring {
             admission: admission, verification: verification, access: access, charging: charging,
             metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
             lifecycle: upstreams.lifecycle, clock: dependencies.clock)
+    }
+
+    private func routes(of intake: NotificationIntake, _ admission: ClientAdmission) -> [Route] {
+        NotificationRoutes(
+            intake, access: access, token: configuration.notifications.token,
+            invalid: InvalidNotifications(admission: admission, charging: charging), clock: dependencies.clock
+        ).routes
     }
 
     /// Returns the proxy to the App Store Server API, which rejects every call if Apple is disabled.
@@ -187,8 +203,8 @@ private struct Wiring {
         let board = StatusBoard(
             StatusSources(
                 configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
-                registry: metrics.registry, hasServerAPIKey: hasServerAPIKey, appsWithoutKey: appsWithoutKey,
-                clock: dependencies.clock))
+                notifications: metrics.notificationSurveys, registry: metrics.registry,
+                hasServerAPIKey: hasServerAPIKey, appsWithoutKey: appsWithoutKey, clock: dependencies.clock))
         let logLevel = LogLevelRoute(
             settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)
         let routes = RouteTable(
@@ -244,7 +260,7 @@ extension Dependencies {
 }
 
 extension ReceiptVerifier {
-    fileprivate convenience init(
+    convenience init(
         _ configuration: GatewayConfiguration, _ certificates: CertificateInventory
     ) throws(ConfigurationProblems) {
         var policy = VerificationPolicy()

@@ -8,8 +8,10 @@ Prints a line for each check; the last one is `N passed, N failed`.
 
 from __future__ import annotations
 
+import http.server
 import json
 import sys
+import threading
 import time
 import urllib.request
 import uuid
@@ -18,7 +20,7 @@ from base64 import b64decode
 from typing import Any, Callable, Iterable
 
 import jwt
-from appstoreserverlibrary.api_client import APIError, AppStoreServerAPIClient, GetTransactionHistoryVersion
+from appstoreserverlibrary.api_client import APIError, APIException, AppStoreServerAPIClient, GetTransactionHistoryVersion
 from appstoreserverlibrary.models.ConsumptionRequest import ConsumptionRequest
 from appstoreserverlibrary.models.ConsumptionRequestV1 import ConsumptionRequestV1
 from appstoreserverlibrary.models.DefaultConfigurationRequest import DefaultConfigurationRequest
@@ -93,6 +95,27 @@ class LocalClient(AppStoreServerAPIClient):
             return token
         claims = jwt.decode(token, options={"verify_signature": False}) | self._claims
         return jwt.encode(claims, self._signing_key, algorithm="ES256", headers={"kid": self._key_id})
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Acknowledges notifications."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def receive_notifications(simulator: str, bundle_id: str, environment: str) -> None:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}/"
+    body = {"bundle_id": bundle_id, "environment": environment, "url": url}
+    opened(simulator + "/notifications", "PUT", json.dumps(body)).close()
 
 
 class Host:
@@ -294,9 +317,22 @@ class Calls:
     def notifications(self, host: Host, identifier: str) -> None:
         check, client, name = self.checks.check, host.client, host.name
 
-        def test() -> None:
+        receive_notifications(self.settings["Production"], self.settings["bundle_id"], name.lower())
+
+        def sent() -> Any:
+            """The status of a new test notification, after its attempt."""
             token = client.request_test_notification().testNotificationToken
-            answer = client.get_test_notification_status(token)
+            end = time.monotonic() + 30
+            while True:
+                try:
+                    return client.get_test_notification_status(token)
+                except APIException as error:
+                    if error.api_error != APIError.TEST_NOTIFICATION_NOT_FOUND or time.monotonic() > end:
+                        raise
+                time.sleep(0.02)
+
+        def test() -> None:
+            answer = sent()
             found = host.verifier.verify_and_decode_notification(answer.signedPayload)
             assert found.notificationType == NotificationTypeV2.TEST and answer.sendAttempts is not None
 
@@ -315,7 +351,7 @@ class Calls:
 
         def pages() -> None:
             for _ in range(PAGE):
-                client.request_test_notification()
+                sent()
             everything = {item.notificationUUID for item in history()}
             assert len(everything) > PAGE, f"only {len(everything)} notifications"
             equal({item.notificationUUID for item in history(notificationType=NotificationTypeV2.TEST)}, everything)

@@ -18,7 +18,8 @@ struct ControlTests {
             _ = try await sandbox.verify("{}")
             for wire in [production, sandbox] {
                 let counts =
-                    #"{"distinct_receipts":2,"production":3,"sandbox":2,"server_api":{"calls":{},"quotas":[]}}"#
+                    #"{"distinct_receipts":2,"notifications":{"failed":0,"pending":0,"pending_retries":0,"sent":0,"#
+                    + #""succeeded":0},"production":3,"sandbox":2,"server_api":{"calls":{},"quotas":[]}}"#
                 #expect(try await wire.ask("GET", "/stats").body == counts)
             }
             #expect(

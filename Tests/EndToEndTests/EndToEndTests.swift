@@ -193,7 +193,8 @@ import Testing
         }
         let paths = Set(api.operations.map(\.path)).sorted()
         let known = [
-            "/api", "/apiencrypted", "/v1/apple/{bundle_id}/{environment}/inApps/{call}",
+            "/api", "/apiencrypted", "/apple/notifications", "/apple/notifications/{token}",
+            "/v1/apple/{bundle_id}/{environment}/inApps/{call}",
             "/v1/cache/transactions/{id}", "/v1/status", "/v1/verify", "/verifyReceipt",
         ]
         let ofOperators = ["/", "/livez", "/log-level", "/metrics", "/readyz", "/status.events", "/status.json"]

@@ -46,6 +46,7 @@ import Testing
         .timeLimit(.minutes(3)),
         arguments: [
             ("steady", [], 2), ("ramp-to-saturation", [], 1), ("cache-stampede", [], 3), ("forged-flood", [], 1),
+            ("notifications", [], 1),
             ("apple-outage", ["Apple changes", "Apple changes", "Apple changes"], 2),
             ("outage-2020-01-24", ["Apple changes", "Apple changes", "Apple changes"], 1),
             ("redis-outage", ["kill redis", "start redis"], 2),

@@ -128,6 +128,11 @@ struct AppleCommandTests {
         #expect(throws: (any Error).self) { try AppleCommand.parse(options) }
     }
 
+    @Test(arguments: ["-0.1", "1.1", "nan"])
+    func `a time scale is a factor from 0 to 1`(scale: String) {
+        #expect(throws: (any Error).self) { try AppleCommand.parse(["--notification-time-scale=" + scale]) }
+    }
+
     @Test(arguments: [["--production-port", "65536"], ["--sandbox-port", "-1"], ["--port", "1"]])
     func `what cannot be listened on is refused`(options: [String]) {
         #expect(throws: (any Error).self) { try AppleCommand.parse(options) }

@@ -14,7 +14,7 @@ struct OptionTests {
         #expect(plan.threads.first == 1 && plan.seed == 1)
     }
 
-    @Test(arguments: [ForgedEvidenceKind.jws, .transactionReceipt])
+    @Test(arguments: [ForgedEvidenceKind.jws, .transactionReceipt, .notification])
     func `all other evidence has one purchase`(_ evidence: ForgedEvidenceKind) throws {
         let plan = try VerifyCommand.parse(["--evidence", evidence.rawValue]).plan
         #expect(plan.evidence == evidence && plan.purchases == [1])

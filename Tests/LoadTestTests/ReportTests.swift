@@ -42,6 +42,23 @@ struct ReportTests {
             ])
     }
 
+    @Test func `the table of notifications has the same columns, and its own legend`() {
+        func lines(_ evidence: ForgedEvidenceKind) -> [Substring] {
+            let report = VerifyReport(cases: [
+                VerifyCase(
+                    evidence: evidence, purchases: 1, bytes: 21_000, threads: 1, chain: .warm,
+                    receiptsPerSecond: 4000, floorPerSecond: 4500, cmsVerifyPerSecond: nil, chainWalkPerSecond: 300,
+                    ratioToFloor: 0.89, ratioToCMSVerify: nil, ratioToChainWalk: 13, nanosecondsPerReceipt: 250_000,
+                    base64BytesPerSecond: nil, receiptsPerSecondLowest: 3900, receiptsPerSecondHighest: 4100,
+                    scaling: 1, floorScaling: 1, scalingToFloor: 1)
+            ])
+            return report.table.split(separator: "\n")
+        }
+        #expect(lines(.notification).prefix(2) == lines(.jws).prefix(2))
+        #expect(lines(.notification).contains { $0.contains("three signed texts") })
+        #expect(!lines(.jws).contains { $0.contains("three signed texts") })
+    }
+
     @Test func `figures that do not apply are null, and every row names its evidence`() throws {
         let text = try JSONText.compact(Self.jwsReport)
         for member in [
@@ -94,14 +111,14 @@ struct ReportTests {
         #expect(object.cases.allSatisfy { $0.cms_verify_per_second > 0 && $0.base64_bytes_per_second > 0 })
     }
 
-    @Test(arguments: [ForgedEvidenceKind.jws, .transactionReceipt])
+    @Test(arguments: [ForgedEvidenceKind.jws, .transactionReceipt, .notification])
     func `a tiny run of other evidence measures every case`(_ evidence: ForgedEvidenceKind) throws {
         let plan = VerifyPlan(
             evidence: evidence, purchases: [1], threads: [1, 2], duration: .milliseconds(9), receipts: 2)
         let cases = try VerifyBenchmark(plan: plan).run().cases
         #expect(cases.map(\.threads) == [1, 1, 2, 2] && cases.map(\.chain) == [.warm, .cold, .warm, .cold])
         #expect(cases.allSatisfy { $0.evidence == evidence && $0.receiptsPerSecond > 0 && $0.floorPerSecond > 0 })
-        #expect(cases.allSatisfy { ($0.chainWalkPerSecond ?? 0 > 0) == (evidence == .jws) })
+        #expect(cases.allSatisfy { ($0.chainWalkPerSecond ?? 0 > 0) == evidence.isJWS })
         #expect(cases.allSatisfy { $0.cmsVerifyPerSecond == nil && $0.floorScaling != nil })
     }
 

@@ -20,11 +20,12 @@ extension TestBench {
         case .receipt: sample
         case .jws: try TestBench(.transactions(transactionPKI))
         case .transactionReceipt: try TestBench(.transactionReceipts(transactionReceiptPKI))
+        case .notification: try TestBench(.notifications(transactionPKI))
         }
     }
 
     // Made once: each has other certificates, because no two ECDSA signatures are alike.
-    private static let transactionPKI = TransactionPKI(seed: 1)
+    static let transactionPKI = TransactionPKI(seed: 1)
     private static let transactionReceiptPKI = TransactionReceiptPKI(below: pki)
 }
 

@@ -73,7 +73,7 @@ struct CorpusTests {
             #expect(isGenuine == (row.expected == "genuine"))
             #expect((row.bundle_id != nil) == (isGenuine && row.evidence == "receipt"))
         }
-        #expect(Set(rows.map(\.evidence)) == ["receipt", "jws", "transaction-receipt"])
+        #expect(Set(rows.map(\.evidence)) == ["receipt", "jws", "transaction-receipt", "notification"])
         #expect(Set(rows.map(\.file)).count == rows.count)
     }
 
@@ -100,6 +100,20 @@ struct CorpusTests {
         }
     }
 
+    @Test func `notifications are marked as such, and no other signed data`() throws {
+        let entries = Self.corpus.filter { $0.kind == .notification }
+        #expect(entries.count > 10 && entries.contains { $0.expected == .genuine })
+        #expect(entries.contains { $0.expected == .rejected(.itemsOfDifferentApps) })
+        for entry in Self.corpus where entry.kind.isJWS {
+            guard case .jws(let text) = entry.evidence else { continue }
+            let payload = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).dropFirst().first
+            let json = payload.flatMap { Base64URLDecoder.decode(Array($0).span) } ?? []
+            let isNotification = String(decoding: json, as: UTF8.self).contains(#""notificationUUID":"#)
+            #expect(isNotification == (entry.kind == .notification), "\(entry.name)")
+            #expect(entry.fileName.hasSuffix(".jws"))
+        }
+    }
+
     private struct IndexRow: Decodable {
         let file, evidence, expected, explanation: String
         let needs: [String]
@@ -113,10 +127,10 @@ extension ReceiptVerifier {
     fileprivate func answer(to file: Data, _ evidence: String) throws -> String? {
         let now = Corpus.issuedBefore.timestamp
         do {
-            if evidence == "jws" {
-                _ = try verify(jws: Array(file), at: now)
-            } else {
-                _ = try verify(transactionReceipt: Base64.decode(Array(file).span), at: now)
+            switch evidence {
+            case "jws": _ = try verify(jws: Array(file), at: now)
+            case "notification": _ = try verifyNotification(Array(file), at: now)
+            default: _ = try verify(transactionReceipt: Base64.decode(Array(file).span), at: now)
             }
             return nil
         } catch let error as ReceiptError {

@@ -27,6 +27,7 @@ SET_BY_THE_CHART = {
     "api_key_pepper",
     "apple.shared_secret",
     "cache.keys",
+    "notifications.token",
     "redis.password",
 }
 
@@ -180,6 +181,7 @@ SECRETS = {
     "pepper": PEPPER,
     "shared-secret": "0123456789abcdef0123456789abcdef",
     "cache-keys": "202601:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
+    "token": "for-checks-only-0123456789",
     "url": "rediss://redis.example.com:6379/0",
     "password": "not-a-real-password",
     "ca.crt": CERTIFICATE,

@@ -29,6 +29,8 @@ package final class AppleSimulator: Sendable {
         package var hasServerAPIPorts = false
         /// The servers' certificate for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
         package var tls: TLSIdentity?
+        /// The factor of Apple's waits before a notification is sent again, unless its URL has another one.
+        package var notificationTimeScale = 1.0
         /// The clock for the dates in answers and the phases of scenarios; latencies take real time.
         package var now: @Sendable () -> Timestamp = Timestamp.now
 
@@ -72,7 +74,8 @@ package final class AppleSimulator: Sendable {
         let limits = SimulatorLimits()
         let store = try SimulatedStore(
             pki: configuration.pki, transactionPKI: configuration.transactionPKI, keys: configuration.serverAPIKeys,
-            scenario: configuration.scenario, limits: limits, now: configuration.now)
+            scenario: configuration.scenario, notificationTimeScale: configuration.notificationTimeScale,
+            limits: limits, now: configuration.now)
         let tls = try configuration.tls.map(TLSContexts.init)
         let pair = try await ListenerPair.start(
             store, ports: (configuration.productionPort, configuration.sandboxPort), tls)
@@ -138,8 +141,38 @@ package final class AppleSimulator: Sendable {
         String((first ?? Population.defaultFirstTransactionID) + Int64(number) * Population.stride)
     }
 
-    /// Closes all connections, answered or not, and both servers.
+    /// Sets where an app's notifications are sent, and in which form.
+    ///
+    /// - Parameters:
+    ///   - url: HTTP on this machine; nil for no notifications.
+    ///   - timeScale: the factor of Apple's waits before a notification is sent again; nil for the configuration's.
+    package func setNotificationURL(
+        _ url: String?, ofApp bundleID: String, at endpoint: Endpoint, version: NotificationVersion = .two,
+        timeScale: Double? = nil
+    ) throws(ControlError) {
+        let app = AppInStore(bundleID: bundleID, endpoint: endpoint)
+        let destination = try url.map { url throws(ControlError) in
+            try NotificationDestination(url, version, timeScale: timeScale)
+        }
+        try store.notifications.setDestination(destination, of: app)
+    }
+
+    /// Changes customers, and sends the notifications about that.
+    ///
+    /// - Returns: the UUIDs of the notifications; none for version 1.
+    @discardableResult
+    package func notify(_ request: NotificationRequest) throws(ControlError) -> [String] {
+        try store.notify(request)
+    }
+
+    /// Waits until no notification is in flight, delayed or to be sent again.
+    package func waitForNotifications() async {
+        await store.sender.waitUntilIdle()
+    }
+
+    /// Closes all connections, answered or not, and both servers. No notification is sent any more.
     package func stop() async {
+        store.sender.stop()
         await refuseVerifyReceipt()
         await serverAPI?.stop()
     }

@@ -23,8 +23,21 @@ struct SimulatorLimits: Hashable, Sendable {
     /// The maximum pieces of evidence in one `PUT /accounts`.
     var maximumEvidence = 10_000
     var maximumMassExtensions = 100
-    /// The maximum number of test notifications that are kept; the newest are.
-    var maximumTestNotifications = 1000
+    /// The maximum number of server notifications that are kept, of about 20,000 bytes each; the newest are.
+    var maximumNotifications = 10_000
+    /// The maximum number of notifications that one request makes.
+    var maximumNotificationsPerRequest: Int64 = 10_000
+    /// The maximum number of copies of a notification that are sent in parallel.
+    var maximumCopies: Int64 = 100
+    /// The maximum number of notifications in flight, delayed, or waiting for a retry.
+    var maximumWaitingNotifications = 20_000
+    var maximumNotificationsInFlight = 64
+    /// The maximum time of an attempt to send a notification.
+    var notificationTimeout: Duration = .seconds(30)
+    var maximumNotificationURLs = 100
+    /// The maximum number of purchases that notifications add to a customer. The transaction IDs of a population have
+    /// room for them.
+    var maximumAddedPurchases = 90
     /// The maximum number of apps and operations whose calls of the Server API are counted.
     var maximumQuotas = 1000
     /// The maximum bytes of a bearer token.

@@ -29,6 +29,8 @@ struct ServerAPIAnswerVerifier: Sendable {
     var appAppleID: Int64?
     let environment: Environment
     let now: Timestamp
+    /// As in `ServerAPIRequest`.
+    var verifiesNotifications = true
 
     func answer(
         httpStatus: Int, body: [UInt8], to call: ServerAPICall
@@ -79,14 +81,27 @@ struct ServerAPIAnswerVerifier: Sendable {
             // Absent for an order ID that is not valid (status 1).
             guard json["signedTransactions"] != nil else { return }
             answer.transactions = try transactions(json.items("signedTransactions"))
-        case .notificationHistory:
-            for item in try json.items("notificationHistory") { try checkNotification(item.required("signedPayload")) }
+        case .notificationHistory: try readNotifications(json, into: &answer)
+        case .testNotification: answer.testNotificationToken = try json.text("testNotificationToken")
         case .testNotificationStatus:
             if let payload = try json.text("signedPayload") { try checkNotification(payload) }
-        case .testNotification, .extendRenewalDate, .massExtendRenewalDates, .massExtensionStatus,
+            answer.sendAttempts = try json.sendAttempts
+        case .extendRenewalDate, .massExtendRenewalDates, .massExtensionStatus,
             .consumptionInformation, .setAppAccountToken, .finishTransaction:
             break
         }
+    }
+
+    private func readNotifications(
+        _ json: JSONValue, into answer: inout ServerAPIAnswer
+    ) throws(ServerAPIAnswerFault) {
+        for item in try json.items("notificationHistory") {
+            let payload = try item.required("signedPayload")
+            if verifiesNotifications { try checkNotification(payload) }
+            answer.signedPayloads.append(Array(payload.utf8))
+        }
+        answer.paginationToken = try json.text("paginationToken")
+        answer.hasMore = try json.flag("hasMore") ?? false
     }
 
     private func readStatuses(
@@ -211,6 +226,18 @@ extension JSONValue {
         guard let value = self[name], value != .null else { return nil }
         guard let flag = value.bool else { throw .unusable(.unreadable(name)) }
         return flag
+    }
+
+    /// Apple's attempts to deliver a notification; empty if it names none.
+    fileprivate var sendAttempts: [SendAttempt] {
+        get throws(ServerAPIAnswerFault) {
+            guard self["sendAttempts"] != nil else { return [] }
+            return try items("sendAttempts").map { item throws(ServerAPIAnswerFault) in
+                SendAttempt(
+                    date: Timestamp(millisecondsSince1970: try item.integer("attemptDate") ?? 0),
+                    result: try item.required("sendAttemptResult"))
+            }
+        }
     }
 
     /// Returns the elements of a required list, at most `Limits.items`.

@@ -4,6 +4,7 @@
 package import Gateway
 internal import HTTPTransport
 package import JSON
+internal import Receipts
 internal import Secrets
 
 /// One call of the App Store Server API, without host, app and token. Only valid calls can be created.
@@ -112,15 +113,39 @@ extension ServerAPICall {
         try ServerAPICall(.appTransactionInfo, [id])
     }
 
-    /// Creates a call of an operation without a body.
+    /// Creates a call for a page of the notification history.
+    /// - Parameter token: the position after which the page begins; nil for the first page.
+    static func notifications(
+        from start: Timestamp, to end: Timestamp, onlyFailures: Bool, after token: String?
+    ) throws(ServerAPICallFault) -> ServerAPICall {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("startDate", start.millisecondsSince1970)
+            json.member("endDate", end.millisecondsSince1970)
+            json.member("onlyFailures", onlyFailures)
+        }
+        return try ServerAPICall(
+            .notificationHistory, query: token.map { [(.paginationToken, $0)] } ?? [], body: json.bytes)
+    }
+
+    /// Creates a call that requests a test notification.
+    static func testNotification() throws(ServerAPICallFault) -> ServerAPICall { try ServerAPICall(.testNotification) }
+
+    /// - Parameter token: Apple's token of the test notification.
+    static func testNotificationStatus(of token: String) throws(ServerAPICallFault) -> ServerAPICall {
+        try ServerAPICall(.testNotificationStatus, [token])
+    }
+
+    /// Creates a call of an operation with the values of its parameters, in the order of its path.
     private init(
-        _ operation: ServerAPIOperation, _ values: [String], query: [(ServerAPIParameter, String)] = []
+        _ operation: ServerAPIOperation, _ values: [String] = [], query: [(ServerAPIParameter, String)] = [],
+        body: [UInt8] = []
     ) throws(ServerAPICallFault) {
         let template = ServerAPITemplate.template(of: operation)
         let parameters = template.segments.compactMap { segment in
             if case .parameter(let parameter) = segment { parameter } else { nil }
         }
-        try self.init(template, Array(zip(parameters, values)), query: query, body: [])
+        try self.init(template, Array(zip(parameters, values)), query: query, body: body)
     }
 
     /// Creates a call after its parameters, names and values were checked against the template.

@@ -195,7 +195,8 @@ extension ServerAPIClient {
             verifier: verifier, bundleID: request.bundleID, appAppleID: keys().appAppleIDs[request.bundleID],
             environment: Environment(request.environment),
             // Not before this node's time: a wrong date must not make signatures appear to be of the future.
-            now: now.advanced(by: max(.zero, clockSkew(in: request.environment))))
+            now: now.advanced(by: max(.zero, clockSkew(in: request.environment))),
+            verifiesNotifications: request.verifiesNotifications)
         let reply = ServerAPIReply(response, head, to: request.call, by: verifier)
         recorder.record(head, of: request.endpoint, isUsable: reply.provesKey)
         return (reply, head)

@@ -176,6 +176,15 @@ extension ServerAPIError {
     /// True if the other environment may know the transaction or the app.
     var mayBeOtherEnvironment: Bool { [4_040_001, 4_040_003, 4_040_005, 4_040_010, 4_040_019].contains(code) }
 
+    /// True if the host does not know the app.
+    var saysAppNotFound: Bool { code == 4_040_003 }
+
+    /// True if App Store Connect has no URL for notifications of this app and environment.
+    var saysNoNotificationURL: Bool { code == 4_040_007 }
+
+    /// True if the test notification is not known, or not yet.
+    var saysTestNotificationNotFound: Bool { code == 4_040_008 }
+
     /// True if no transaction has an ID of this form.
     var saysInvalidID: Bool { code == 4_000_006 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+package import Receipts
 internal import Secrets
 package import SignedPayloads
 
@@ -19,6 +20,9 @@ package struct ServerAPIRequest: Sendable {
     package var bundleID: String
     package var environment: UpstreamEnvironment
     package var share: Share
+    /// False if the receiver verifies the notifications of a history one by one, so that one which is not genuine does
+    /// not withhold the others.
+    package var verifiesNotifications = true
 
     package init(
         _ call: ServerAPICall, bundleID: String, environment: UpstreamEnvironment, share: Share
@@ -32,7 +36,8 @@ package struct ServerAPIRequest: Sendable {
 
 extension ServerAPIRequest: Redacted {}
 
-/// Apple's answer with a status 2xx. Each JWS in it is verified, and of the call's app and environment.
+/// Apple's answer with a status 2xx. Each JWS in it is verified, and of the call's app and environment, unless the
+/// request leaves notifications to the receiver.
 package struct ServerAPIAnswer: Sendable {
     package var httpStatus: Int
     /// Apple's body, unchanged.
@@ -44,6 +49,21 @@ package struct ServerAPIAnswer: Sendable {
     package var revision: String?
     /// `hasMore`: true if the next page of a history waits.
     package var hasMore = false
+    /// The JWS of the notifications on a page of the notification history.
+    package var signedPayloads: [[UInt8]] = []
+    /// `paginationToken`: the position in the notification history.
+    package var paginationToken: String?
+    /// The token of a test notification that was requested.
+    package var testNotificationToken: String?
+    /// Apple's attempts to deliver a test notification.
+    package var sendAttempts: [SendAttempt] = []
+}
+
+/// An attempt of Apple's to deliver a notification.
+package struct SendAttempt: Hashable, Sendable {
+    package var date: Timestamp
+    /// `sendAttemptResult`, such as `SUCCESS` or `TIMED_OUT`.
+    package var result: String
 }
 
 extension ServerAPIAnswer: Redacted {}

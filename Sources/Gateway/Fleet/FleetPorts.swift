@@ -10,14 +10,18 @@ package struct FleetPorts: Sendable {
     package var limiter: any RateLimiter
     package var leases: any FlightLeases
     package var fleetState: any FleetState
+    /// The customer states that notifications have left; nil if no notifications are received.
+    package var states: (any CustomerStates)?
 
     package init(
-        cache: any UpstreamCache, limiter: any RateLimiter, leases: any FlightLeases, fleetState: any FleetState
+        cache: any UpstreamCache, limiter: any RateLimiter, leases: any FlightLeases, fleetState: any FleetState,
+        states: (any CustomerStates)? = nil
     ) {
         self.cache = cache
         self.limiter = limiter
         self.leases = leases
         self.fleetState = fleetState
+        self.states = states
     }
 }
 

@@ -3,7 +3,7 @@
 
 package import Caching
 internal import Entitlements
-internal import Receipts
+package import Receipts
 internal import Synchronization
 
 /// Stores results of requests to Apple. It may drop any of them at any time; a fault is a miss.
@@ -16,13 +16,24 @@ package protocol UpstreamCache: Sendable {
     /// - Parameter ids: the IDs in the evidence; those in Apple's answer are in the result.
     func lookUp(_ key: CacheKey, naming ids: [String]) async -> CacheLookup
     func insert(_ result: CachedResult, for key: CacheKey) async
-    /// Invalidates every result that names a transaction by this ID, on all nodes.
-    func purge(transactionID: String) async throws(StoreUnreachable)
+    /// Invalidates every result that names a transaction by one of these IDs, on all nodes.
+    func purge(transactionIDs: [String]) async throws(StoreUnreachable)
+    /// Returns the purges of these IDs that this node knows.
+    /// - Parameter time: the time from which all must be known.
+    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge
     /// The position of the purges that this node knows, to be read before a request to Apple.
     var purgePosition: PurgePosition { get }
     /// Compares a result with the purges that this node knows.
     func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision
     func version(for key: CacheKey) -> InvalidationVersion
+    /// Returns the version that ends with the next purge of one of these IDs.
+    func version(watching ids: [String]) -> InvalidationVersion
+}
+
+extension UpstreamCache {
+    package func purge(transactionID: String) async throws(StoreUnreachable) {
+        try await purge(transactionIDs: [transactionID])
+    }
 }
 
 package struct CacheLookup: Sendable {
@@ -83,10 +94,14 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
         results.withLock { $0.insert(result, for: key, byteCount: result.byteCount) }
     }
 
-    package func purge(transactionID: String) {
+    package func purge(transactionIDs: [String]) {
         // The history first: a version taken between the two steps is compared with it.
-        history.withLock { $0.append(transactionID) }
-        counters.invalidate(transactionID: transactionID)
+        history.withLock { history in for id in transactionIDs { history.append(id) } }
+        for id in transactionIDs { counters.invalidate(transactionID: id) }
+    }
+
+    package func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
+        history.withLock { $0.names(ids) ? .named : $0.isComplete(after: 0) ? .none : .unknown }
     }
 
     package var purgePosition: PurgePosition { history.withLock { $0.position } }
@@ -96,6 +111,8 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
     }
 
     package func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
+
+    package func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
 }
 
 extension PurgeHistory {

@@ -59,6 +59,9 @@ package struct Problem: Error, Hashable, Sendable {
         case serverAPIKeyRejected = "server_api_key_rejected"
         case upstreamDidNotAnswer = "upstream_did_not_answer"
         case outcomeUnknown = "outcome_unknown"
+        case invalidNotification = "invalid_notification"
+        case appNotConfigured = "app_not_configured"
+        case notificationNotStored = "notification_not_stored"
     }
 
     static let contentType = "application/problem+json"

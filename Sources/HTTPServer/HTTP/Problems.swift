@@ -5,7 +5,9 @@ internal import AppStore
 package import Gateway
 internal import HTTPTypes
 internal import JSON
+internal import Notifications
 internal import RateLimits
+internal import Receipts
 package import Settings
 
 // The status and problem for every error that reaches the edge of the gateway. No other file knows HTTP statuses of
@@ -19,6 +21,7 @@ extension Problem {
         case let fault as JSONFault: self.init(fault)
         case let error as GatewayError: self.init(error)
         case let fault as ServerAPICallFault: self.init(fault)
+        case let rejection as NotificationRejection: self.init(rejection)
         case is StoreUnreachable: self = .storeUnreachable
         default: self.init(.internalServerError, .internalError, "Internal error in the gateway. Retry the request.")
         }

@@ -57,7 +57,7 @@ package final class ReplyStream: Sendable {
 }
 
 extension Reply {
-    init(_ problem: Problem, requestID: String?) {
+    package init(_ problem: Problem, requestID: String?) {
         var fields = problem.headerFields
         fields[.contentType] = Problem.contentType
         self.init(

@@ -5,6 +5,7 @@ package import Gateway
 package import HTTPTypes
 package import Logging
 internal import NIOCore
+package import Notifications
 internal import Receipts
 package import Settings
 internal import Synchronization
@@ -134,6 +135,7 @@ package struct RequestDetails: Sendable {
     package var client: String?
     var bodyBytes: Int?
     package var answer: AnswerDetails?
+    package var notification: AcceptedNotification?
     /// The last request to Apple for it. A coalesced request has none.
     var upstream: UpstreamDetails?
     var problem: Problem.Code?

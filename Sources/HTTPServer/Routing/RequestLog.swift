@@ -3,6 +3,7 @@
 
 internal import JSON
 package import Logging
+internal import Notifications
 package import Receipts
 internal import Settings
 package import Telemetry
@@ -116,9 +117,10 @@ extension RequestLog.Line {
             "request_id": requestID?.text, "trace_id": trace?.traceID, "span_id": trace?.spanID, "method": method,
             "route": route, "client": details.client, "verdict": details.answer?.verdict,
             "reason": details.answer?.reason,
-            "environment": details.answer?.environment, "source": details.answer?.source,
+            "environment": details.environment, "source": details.answer?.source,
             "cache": details.answer?.cache,
-            "degraded": details.answer?.degraded, "api": details.upstream?.api,
+            "degraded": details.answer?.degraded, "notification": details.notification?.outcome.rawValue,
+            "notification_version": details.notification?.version.name, "api": details.upstream?.api,
             "upstream": details.upstream?.environment,
             "upstream_outcome": details.upstream?.outcome, "problem": details.problem?.rawValue, "fault": details.fault,
             "limited_by": details.limitedBy.joinedIfAny,
@@ -137,12 +139,14 @@ extension RequestLog.Line {
         json.member(names.client, details.client)
         json.member(names.degraded, details.answer?.degraded)
         json.member(names.duration, duration)
-        json.member(names.environment, details.answer?.environment)
+        json.member(names.environment, details.environment)
         json.member(names.fault, details.fault)
         json.member(names.limitedBy, details.limitedBy.joinedIfAny)
         json.member(names.limitedInShadowBy, details.limitedInShadowBy.joinedIfAny)
         json.member(names.loggedBecause, sampling.map { $0.kind?.rawValue ?? "sampled" })
         json.member(names.method, method)
+        json.member(names.notification, details.notification?.outcome.rawValue)
+        json.member(names.notificationVersion, details.notification?.version.name)
         json.member(names.oneIn, sampling?.oneIn)
         json.member(names.problem, details.problem?.rawValue)
         json.member(names.reason, details.answer?.reason)
@@ -158,6 +162,10 @@ extension RequestLog.Line {
         json.member(names.upstreamOutcome, details.upstream?.outcome)
         json.member(names.verdict, details.answer?.verdict)
     }
+}
+
+extension RequestDetails {
+    fileprivate var environment: String? { answer?.environment ?? notification?.environment.rawValue }
 }
 
 extension [String] {
@@ -182,6 +190,8 @@ private final class MemberNames: Sendable {
     let limitedInShadowBy = JSONKey("limited_in_shadow_by")
     let loggedBecause = JSONKey("logged_because")
     let method = JSONKey("method")
+    let notification = JSONKey("notification")
+    let notificationVersion = JSONKey("notification_version")
     let oneIn = JSONKey("one_in")
     let problem = JSONKey("problem")
     let reason = JSONKey("reason")

@@ -17,7 +17,7 @@ package final class Route: Sendable {
     package enum Authentication: Sendable {
         /// A client's API key, in `Authorization: Bearer`, `X-API-Key` or `Authorization: Basic`.
         case apiKey
-        /// A key in the body: the handler checks it, and the edge accepts the body of any client.
+        /// A key or a signature in the body: the handler checks it, and the edge accepts the body of any client.
         case body
         /// None: only operators reach the listener.
         case none
@@ -91,7 +91,7 @@ final class RoutePath: Sendable {
         let others: [HTTPRequest.Method] = methods.contains(.get) ? [.head, .options] : [.options]
         allowed = (methods + others).map(\.rawValue).joined(separator: ", ")
         prefix = template.firstIndex(of: "{").map { String(template[..<$0]) }
-        hasOneSegment = template.hasSuffix("{id}")
+        hasOneSegment = template.hasSuffix("}") && template.count { $0 == "{" } == 1
     }
 
     /// Returns the parameter in a path, or all of it from the first of several: empty for a path without one, nil for a

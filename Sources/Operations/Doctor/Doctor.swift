@@ -57,6 +57,7 @@ package struct Doctor: Sendable {
         case .clients: check.checkClients()
         case .redis: await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
         case .apple: await check.checkApple()
+        case .notifications: check.checkNotifications()
         case .certificates: check.checkCertificates()
         case .limits: check.checkLimits()
         case .ports: await check.checkPorts()
@@ -136,7 +137,7 @@ package struct CheckResult: Hashable, Sendable {
 
     /// The areas, in the order of the report.
     enum Area: String, CaseIterable, Sendable {
-        case configuration, clients, redis, apple, certificates, limits, ports
+        case configuration, clients, redis, apple, notifications, certificates, limits, ports
     }
 
     let area: Area

@@ -259,7 +259,7 @@ struct RedisProbes: Sendable {
         commands =
             Self.results(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
             + Self.nodes(RedisWord("gw:doctor:nodes-\(token)")) + Self.purges(RedisWord("gw:doctor:purges-\(token)"))
-            + [RedisCommand("TIME")] + Self.scripts(token)
+            + [RedisCommand("TIME")] + Self.scripts(token) + NotificationProbes(token).commands
     }
 
     private static func results(_ key: RedisWord) -> [RedisCommand] {

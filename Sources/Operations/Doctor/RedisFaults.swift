@@ -107,8 +107,8 @@ struct RedisServerInfo {
                 do: "Set maxmemory-policy volatile-lru, unless other applications use this Redis.")
         default:
             report.warn(
-                "memory", "\(seen): Apple's announcements may be evicted",
-                do: "Set maxmemory-policy volatile-lru, unless other applications use this Redis.")
+                "memory", "\(seen): notifications may be evicted, so POST /apple/notifications answers 503",
+                do: "Set maxmemory-policy volatile-lru or noeviction.")
         }
     }
 }

@@ -3,6 +3,7 @@
 
 internal import Gateway
 internal import HTTPServer
+internal import Notifications
 internal import PrometheusExport
 internal import RateLimits
 internal import RedisStore
@@ -21,10 +22,13 @@ enum StatusCount: Hashable, Sendable {
     case limitsAdmitted, limitsAlone, limitsInShadow, refusedByRate, refusedByConcurrency, wrongCredentials
     case answers, serverErrors, refusedAtEdge, overloaded
     case storeDone, storeFailed, storeRejected, invalidations
+    case notifications(IntakeOutcome), notificationsApplied, deadLetters, recoveries, recoveriesFailed
 }
 
 enum StatusTiming: Hashable, Sendable {
     case answers, apple(UpstreamEndpoint), store
+    /// From the intake of notifications to their effect.
+    case notifications
 }
 
 // The positions in a reading.
@@ -36,8 +40,10 @@ extension StatusCount: CaseIterable {
             .unknownTransactions, .cacheHits, .cacheStale, .cacheMisses, .coalescedRequests, .leasesFound,
             .cacheFaults, .cacheForgeries, .limitsAdmitted, .limitsAlone, .limitsInShadow, .refusedByRate,
             .refusedByConcurrency, .wrongCredentials, .answers, .serverErrors, .refusedAtEdge, .overloaded,
-            .storeDone, .storeFailed, .storeRejected, .invalidations,
+            .storeDone, .storeFailed, .storeRejected, .invalidations, .notificationsApplied, .deadLetters,
+            .recoveries, .recoveriesFailed,
         ] + UpstreamEndpoint.allCases.flatMap { [.answered($0), .failed($0), .unsent($0)] } + .receiptAnswers
+        + .receivedNotifications
 
     private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
 
@@ -49,7 +55,7 @@ extension StatusCount: CaseIterable {
 }
 
 extension StatusTiming: CaseIterable {
-    static let allCases: [StatusTiming] = [.answers, .store] + UpstreamEndpoint.allCases.map(apple)
+    static let allCases: [StatusTiming] = [.answers, .store, .notifications] + UpstreamEndpoint.allCases.map(apple)
 
     private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
 
@@ -181,6 +187,14 @@ extension StatusCount {
         case .storeFailed: .commands { $0 != .ok && $0 != .rejected }
         case .storeRejected: .commands { $0 == .rejected }
         case .invalidations: .init(MetricCatalogue.storeInvalidations)
+        case .notifications(let outcome):
+            .init(MetricCatalogue.notificationsReceived) { (labels: ReceivedNotificationLabels) in
+                labels.outcome == outcome
+            }
+        case .notificationsApplied: .init(MetricCatalogue.notificationsApplied) { (_: NotificationEffect) in true }
+        case .deadLetters: .init(MetricCatalogue.notificationDeadLetters) { (_: DeadLetterReason) in true }
+        case .recoveries: .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.succeeded.labelValues)
+        case .recoveriesFailed: .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.failed.labelValues)
         }
     }
 }
@@ -196,6 +210,7 @@ extension StatusTiming {
         case .answers: MetricCatalogue.requestDuration
         case .apple: MetricCatalogue.upstreamDuration
         case .store: MetricCatalogue.storeRoundTrips
+        case .notifications: MetricCatalogue.notificationApplySeconds
         }
     }
 
@@ -204,7 +219,7 @@ extension StatusTiming {
             switch self {
             case .answers: DurationLabels.allCases.filter(\.route.isVerification).map(\.labelValues)
             case .apple(let endpoint): [endpoint.labelValues]
-            case .store: [[]]
+            case .store, .notifications: [[]]
             }
         return labels.map { registry.histogram(family, $0) }
     }

@@ -54,6 +54,12 @@ struct StatusIssue: Hashable, Sendable {
         case overloaded = "ReceiptGatewayOverloaded"
         case sunsetApproaching = "ReceiptGatewaySunsetApproaching"
         case sunsetAppWithoutKey = "ReceiptGatewaySunsetAppWithoutKey"
+        case notificationsSilent = "ReceiptGatewayNotificationsSilent"
+        case notificationsRefused = "ReceiptGatewayNotificationsRefused"
+        case notificationBacklog = "ReceiptGatewayNotificationBacklog"
+        case notificationUnknownApp = "ReceiptGatewayNotificationUnknownApp"
+        case notificationDeadLetters = "ReceiptGatewayNotificationDeadLetters"
+        case notificationRecoveryFailing = "ReceiptGatewayNotificationRecoveryFailing"
 
         /// The URL, as in the alerts.
         var address: String {
@@ -83,7 +89,8 @@ enum StatusThresholds {
 extension StatusSources {
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
         let sunset = [sunsetIssue(at: now), keyIssue(at: now)]
-        let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + sunset
+        let others = notificationIssues(windows) + sunset
+        let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + others
         return [.critical, .warning, .info].flatMap { severity in
             all.compactMap { $0?.severity == severity ? $0 : nil }
         }

@@ -166,7 +166,7 @@ struct StatusPage: Sendable {
         }
         let cells = zip(table.columns, row.cells).map { column, cell in
             """
-            <td id="\(table.identifier(row, column))" data-tone="\(cell.tone.rawValue)">\(escaped(cell.value.text))</td>
+            <td id="\(escaped(table.identifier(row, column)))" data-tone="\(cell.tone.rawValue)">\(escaped(cell.value.text))</td>
             """
         }
         return "<tr><th scope=\"row\">\(swatch ?? "")\(escaped(row.heading.title))</th>\(cells.joined())</tr>"

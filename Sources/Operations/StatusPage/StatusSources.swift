@@ -9,7 +9,7 @@ internal import Redis
 internal import RedisStore
 internal import Resilience
 package import Settings
-internal import Telemetry
+package import Telemetry
 
 /// The sources of the status page. Nothing is kept for the page alone.
 package struct StatusSources: Sendable {
@@ -22,6 +22,9 @@ package struct StatusSources: Sendable {
     /// Returns the apps that depend on `verifyReceipt`, in alphabetical order.
     let appsWithoutKey: @Sendable () -> [String]
     let bodyBudget: BodyBudget
+    let notifications: NotificationSurveys
+    /// The maximum size of the notifications that are not applied yet.
+    let notificationBacklog: Int
     let nearCacheBytes: Int
     /// The configuration as `check-config` prints it, with redacted secrets.
     let configurationText: String
@@ -36,7 +39,8 @@ package struct StatusSources: Sendable {
 
     package init(
         _ configuration: GatewayConfiguration, health: NodeHealth, upstreams: UpstreamState,
-        reloads: ReloadHistory, bodyBudget: BodyBudget, registry: PrometheusRegistry,
+        reloads: ReloadHistory, bodyBudget: BodyBudget, notifications: NotificationSurveys,
+        registry: PrometheusRegistry,
         hasServerAPIKey: @escaping @Sendable () -> Bool, appsWithoutKey: @escaping @Sendable () -> [String],
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -44,10 +48,12 @@ package struct StatusSources: Sendable {
         self.upstreams = upstreams
         self.reloads = reloads
         self.bodyBudget = bodyBudget
+        self.notifications = notifications
         self.hasServerAPIKey = hasServerAPIKey
         self.appsWithoutKey = appsWithoutKey
         self.clock = clock
         isAppleEnabled = configuration.apple.isEnabled
+        notificationBacklog = configuration.notifications.backlog.bytes
         nearCacheBytes = configuration.nearCacheSize.bytes
         configurationText = configuration.effectiveText
         instruments = StatusInstruments(registry)
@@ -70,10 +76,9 @@ package struct StatusSources: Sendable {
     private typealias Heading = StatusTable.Heading
 
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
-        [
-            node(windows, at: now), apple(windows), serverAPI(windows), sunset(at: now),
-            receipts(windows.all, at: now), caches(windows), limits(windows), store(windows),
-        ].compactMap(\.self)
+        let apple = [apple(windows), serverAPI(windows), sunset(at: now), receipts(windows.all, at: now)]
+        return [node(windows, at: now)] + apple.compactMap(\.self) + notificationTables(windows)
+            + [caches(windows), limits(windows), store(windows)]
     }
 
     private func node(_ windows: StatusWindows, at now: Timestamp) -> StatusTable {

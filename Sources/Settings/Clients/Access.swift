@@ -47,6 +47,8 @@ package final class Access: Sendable {
     package let rules: AccessRules
     package let authenticator: Authenticator
     package let formAuthenticator: FormAuthenticator
+    /// The apps that the clients file names; nil without one, when every app is served.
+    package let servedApps: Set<String>?
     /// The number of changes of the shared secrets, the keys of the App Store Server API, the interfaces for receipts, and
     /// form accounts. An answer from an earlier version may rest on another secret, key or interface, or on another app
     /// for the same token.
@@ -55,6 +57,7 @@ package final class Access: Sendable {
     package init(_ rules: AccessRules, secretsVersion: UInt64 = 0) {
         self.rules = rules
         self.secretsVersion = secretsVersion
+        servedApps = rules.clients.map { _ in rules.knownApps }
         if let clients = rules.clients, let pepper = rules.pepper {
             authenticator = Authenticator(clients: clients, hasher: KeyHasher(pepper: pepper))
             formAuthenticator = FormAuthenticator(
@@ -63,6 +66,10 @@ package final class Access: Sendable {
             (authenticator, formAuthenticator) = (.loopbackOnly, .none)
         }
     }
+
+    /// Returns true for an app whose notifications are accepted. An app that only a client for any app uses is not named,
+    /// so it is not one.
+    package func servesApp(_ bundleID: String) -> Bool { servedApps?.contains(bundleID) ?? true }
 
     /// Returns the access that replaces this one when the rules change.
     func followed(by rules: AccessRules) -> Access {
@@ -99,4 +106,9 @@ package struct SharedSecrets: Hashable, Sendable {
 
     /// Returns the app's secret, or the account's if the app has none.
     package func secret(forApp bundleID: String?) -> Secret? { bundleID.flatMap { ofApps[$0] } ?? primary }
+
+    /// Returns true for the app's secret and for the account's, each compared in constant time. Apple uses either.
+    package func isSecret(_ password: Secret, ofApp bundleID: String) -> Bool {
+        [ofApps[bundleID], primary].compactMap(\.self).count { $0.matches(password) } > 0
+    }
 }

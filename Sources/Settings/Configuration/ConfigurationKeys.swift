@@ -65,7 +65,7 @@ package struct ConfigurationKey: Sendable {
 /// read this list.
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
-        http + admin + shutdown + access + verification + apple + form + redis + logs
+        http + admin + shutdown + access + verification + apple + notifications + form + redis + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -242,6 +242,24 @@ package enum ConfigurationKeys {
             "cache.keys", \.cacheKeys,
             "Encryption keys for Redis: up to four `id:base64` of 32 random bytes, comma-separated. The first encrypts."
         ),
+    ]
+
+    private static let notifications = [
+        ConfigurationKey(
+            "notifications.token", \.notifications.token,
+            "Secret last segment of the path for Apple's notifications: `/apple/notifications/{token}`."),
+        ConfigurationKey(
+            "notifications.backlog", \.notifications.backlog, in: .mebibytes(1)...(.mebibytes(65_536)),
+            "Maximum size of the notifications that are stored and not applied yet, of all apps together."),
+        ConfigurationKey(
+            "notifications.replicas", \.notifications.replicas, in: 0...8,
+            "Number of Redis replicas that must have a notification before Apple gets an answer."),
+        ConfigurationKey(
+            "notifications.allow_volatile", \.notifications.allowsVolatile,
+            "Accept notifications without Redis; the states they leave end with the process."),
+        ConfigurationKey(
+            "notifications.recovery_interval", \.notifications.recoveryInterval, in: .seconds(60) ... .seconds(86_400),
+            "Time between two reads of Apple's notification history."),
     ]
 
     private static let form = [

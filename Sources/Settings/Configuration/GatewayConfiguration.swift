@@ -27,6 +27,23 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var apple = AppleConfiguration()
     package var redis = RedisConfiguration()
     package var form = FormConfiguration()
+    package var notifications = NotificationsConfiguration()
+}
+
+/// Apple's server notifications: `POST /apple/notifications`.
+package struct NotificationsConfiguration: Hashable, Sendable {
+    /// The last segment of the path; nil to accept `/apple/notifications` itself.
+    package var token: NotificationToken?
+    /// The maximum size of what is stored and not applied yet, of all apps together.
+    package var backlog = ByteCount.mebibytes(256)
+    /// The replicas of Redis that must have a notification before Apple gets an answer.
+    package var replicas = 0
+    /// True to accept notifications without Redis, although they would be lost with the process.
+    package var allowsVolatile = false
+    /// The time between two looks into Apple's notification history.
+    package var recoveryInterval: Duration = .seconds(3600)
+
+    package init() {}
 }
 
 /// The form API: `POST /api` and `POST /apiencrypted`.

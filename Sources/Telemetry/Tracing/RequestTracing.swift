@@ -100,8 +100,14 @@ private struct TracedUpstreamCache: UpstreamCache {
         }
     }
 
-    func purge(transactionID: String) async throws(StoreUnreachable) {
-        try await cache.purge(transactionID: transactionID)
+    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
+        cache.knownPurge(of: ids, since: time)
+    }
+
+    func version(watching ids: [String]) -> InvalidationVersion { cache.version(watching: ids) }
+
+    func purge(transactionIDs: [String]) async throws(StoreUnreachable) {
+        try await cache.purge(transactionIDs: transactionIDs)
     }
 
     var purgePosition: PurgePosition { cache.purgePosition }

@@ -67,30 +67,6 @@ struct OperationTests {
         #expect(try store.call("v2/history/1000", token: other).errorCode == 4_040_010)
     }
 
-    @Test func `a test notification has a status, and is in the history`() throws {
-        let store = try store()
-        let token = try #require(
-            try store.call("v1/notifications/test", .POST).json["testNotificationToken"] as? String)
-        let status = try store.call("v1/notifications/test/\(token)")
-        #expect(status.claims(of: "signedPayload")["notificationType"] as? String == "TEST")
-        let body = Self.dates()
-        let history = try store.call("v1/notifications/history", .POST, body)
-        #expect((history.json["notificationHistory"] as? [Any])?.count == 1 && history.hasMore == false)
-        let failures = try store.call("v1/notifications/history", .POST, Self.dates(",\"onlyFailures\":true"))
-        #expect((failures.json["notificationHistory"] as? [Any])?.isEmpty == true)
-        #expect(try store.call("v1/notifications/test/\(token)", at: .sandbox).errorCode == 4_040_008)
-    }
-
-    @Test func `the notification history has pages of twenty`() throws {
-        let store = try store()
-        for _ in 0..<21 { _ = try store.call("v1/notifications/test", .POST) }
-        let first = try store.call("v1/notifications/history", .POST, Self.dates())
-        let token = try #require(first.json["paginationToken"] as? String)
-        let second = try store.call("v1/notifications/history?paginationToken=\(token)", .POST, Self.dates())
-        #expect((first.json["notificationHistory"] as? [Any])?.count == 20 && first.hasMore == true)
-        #expect((second.json["notificationHistory"] as? [Any])?.count == 1 && second.hasMore == false)
-    }
-
     /// A body of the notification history for the days around the start.
     private static func dates(_ more: String = "", days: Int64 = 1) -> String {
         let start = Samples.start.secondsSince1970

@@ -18,16 +18,23 @@ import Testing
     }
 
     @Test func `the help fits into a terminal, and explains each exit status`() async throws {
-        let help = try await Program.gateway.run(["--help"])
-        let subcommands = help.output.matches(of: /(?m)^  ([a-z][a-z-]*)(?: \(default\))? {2,}\S/).map {
-            String($0.output.1)
-        }
-        #expect(subcommands == ["serve", "check-config", "doctor", "health", "hash-key", "seal-key"])
-        for subcommand in subcommands {
-            let text = try await Program.gateway.run([subcommand, "--help"]).output
+        let subcommands = try await Self.subcommands(of: [])
+        #expect(
+            subcommands == [
+                ["serve"], ["check-config"], ["doctor"], ["health"], ["notifications"], ["hash-key"], ["seal-key"],
+            ])
+        let inner = try await Self.subcommands(of: ["notifications"])
+        #expect(inner == [["notifications", "backfill"], ["notifications", "test"]])
+        for subcommand in subcommands + inner {
+            let text = try await Program.gateway.run(subcommand + ["--help"]).output
             #expect(text.contains("Exit status: 0"), "\(text)")
             #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")
         }
+    }
+
+    private static func subcommands(of command: [String]) async throws -> [[String]] {
+        let help = try await Program.gateway.run(command + ["--help"]).output
+        return help.matches(of: /(?m)^  ([a-z][a-z-]*)(?: \(default\))? {2,}\S/).map { command + [String($0.output.1)] }
     }
 
     @Test(arguments: [

@@ -26,7 +26,9 @@ import Testing
                     "GATEWAY_TRUST_ROOTS": try folder.write(Sample.pki.rootPEM, to: "root.pem"),
                 ]) { $1 })
             #expect(checkup.complaints == [] && checkup.exitStatus == 0)
-            let areas = ["configuration", "clients", "redis", "apple", "certificates", "limits", "ports"]
+            let areas = [
+                "configuration", "clients", "redis", "apple", "notifications", "certificates", "limits", "ports",
+            ]
             #expect(Set(checkup.checks.map(\.area)) == Set(areas))
             #expect(try checkup["apple", "production"].seen.contains("21002"))
             #expect(try checkup["apple", "clock"].status == "ok")

@@ -9,7 +9,7 @@ import Testing
 /// One gateway of a fleet, at ports that stay the same after a restart.
 final class FleetNode: Sendable {
     let backend: RealServer.Backend
-    private let settings: [String: String]
+    private let settings: Mutex<[String: String]>
     private let gateway: Mutex<RunningGateway?>
 
     init(_ settings: [String: String]) async throws {
@@ -17,7 +17,7 @@ final class FleetNode: Sendable {
         let ports = [
             "GATEWAY_HTTP_PORT": "\(backend.dataPort)", "GATEWAY_ADMIN_PORT": "\(backend.adminPort)",
         ]
-        self.settings = settings.merging(ports) { $1 }
+        self.settings = Mutex(settings.merging(ports) { $1 })
         gateway = Mutex(nil)
         try await start()
     }
@@ -26,7 +26,13 @@ final class FleetNode: Sendable {
         get throws { try #require(gateway.withLock { $0 }, "the node was ended") }
     }
 
-    func start() async throws {
+    /// Starts it.
+    /// - Parameter changes: settings that replace others, also for later starts.
+    func start(_ changes: [String: String] = [:]) async throws {
+        let settings = settings.withLock { settings in
+            settings.merge(changes) { $1 }
+            return settings
+        }
         let started = try await RunningGateway(settings)
         gateway.withLock { $0 = started }
     }
@@ -41,6 +47,11 @@ final class FleetNode: Sendable {
     func stop() async -> Int32? {
         let running = gateway.withLock { $0 }
         return await running?.stop()
+    }
+
+    /// Returns true if it accepts requests.
+    func isReady() async throws -> Bool {
+        try await running.get("/readyz", port: backend.adminPort).status == 200
     }
 
     /// Returns the sum of all series of a metric with these labels.

@@ -52,13 +52,14 @@ struct AppleProcess {
         try #require(answer.status < 300, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 
-    /// Returns the calls of the App Store Server API, by `endpoint operation outcome`.
+    /// Returns the calls of the App Store Server API, by `endpoint operation outcome`, without those by which gateways
+    /// recover notifications at a time of their own.
     func calls() async throws -> [String: Int] {
         let stats = try await request("GET", productionURL + "/stats").json
         let api = try #require(stats["server_api"] as? [String: Any])
         let calls = try #require(api["calls"] as? [String: [String: [String: Int]]])
         return calls.reduce(into: [:]) { counts, endpoint in
-            for (operation, outcomes) in endpoint.value {
+            for (operation, outcomes) in endpoint.value where operation != "notification_history" {
                 for (outcome, count) in outcomes { counts["\(endpoint.key) \(operation) \(outcome)"] = count }
             }
         }

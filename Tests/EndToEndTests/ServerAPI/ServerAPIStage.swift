@@ -14,6 +14,8 @@ struct ServerAPIStage {
 
     let apple: AppleProcess
     let gateways: [RunningGateway]
+    /// The settings of the gateways, as environment variables.
+    let settings: [String: String]
     /// The key that Apple accepts.
     let appleKey: ForgedAPIKey
     private let api: APIDescription
@@ -85,7 +87,8 @@ extension ServerAPIStage {
             var gateways: [RunningGateway] = []
             for _ in 0..<count { gateways.append(try await RunningGateway(settings)) }
             let stage = ServerAPIStage(
-                apple: apple, gateways: gateways, appleKey: try ForgedAPIKey(corpusDirectory: corpus),
+                apple: apple, gateways: gateways, settings: settings,
+                appleKey: try ForgedAPIKey(corpusDirectory: corpus),
                 api: try APIDescription(), clients: clients,
                 customers: SimulatedCustomers(AppleProcess.customers, at: .now),
                 pki: try TransactionPKI(corpusDirectory: corpus))

@@ -24,12 +24,13 @@ struct CustomerFixture {
         _ script: [String: [UpstreamResult]], apps: Set<String> = [SignedSamples.app], gate: Gate? = nil,
         verifyReceipt: ScriptedUpstream = ScriptedUpstream([:], hasSecret: false),
         verifier: ReceiptVerifier = SignedSamples.verifier, lifecycle: UpstreamLifecycle = UpstreamLifecycle(),
-        receiptUpstream: ReceiptUpstream = .both
+        receiptUpstream: ReceiptUpstream = .both, states: (any CustomerStates)? = nil
     ) {
         clock = TestClock(SignedSamples.signed)
         customers = ScriptedCustomers(script, apps: apps, gate: gate)
         upstream = verifyReceipt
-        let ports = FleetPorts.embedded()
+        var ports = FleetPorts.embedded()
+        ports.states = states
         var timeouts = UpstreamTimeouts()
         (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
         verification = UpstreamVerification(

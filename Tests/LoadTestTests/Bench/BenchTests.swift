@@ -137,6 +137,8 @@ struct BenchTests {
         #expect(try BenchCommand.parse([]).plan == BenchPlan())
         let some = try BenchCommand.parse(["--only", "tail", "--only", "near", "--runs", "9", "--duration", "2s"]).plan
         #expect(some.parts == [.near, .tail] && some.runs == 9 && some.seconds == 2)
+        #expect(try BenchCommand.parse(["--only", "notifications"]).plan.parts == [.notifications])
+        #expect(BenchPlan(runs: 1).estimate(.notifications) < BenchPlan(runs: 5).estimate(.notifications) / 2)
         let quick = try BenchCommand.parse(["--quick", "--minutes", "10"]).plan
         #expect(quick.parts == BenchPart.allCases && quick.minutes == 10 && quick.seconds < BenchPlan().seconds)
         #expect(BenchPart.allCases.allSatisfy { BenchPlan().estimate($0) > BenchPlan.quick([]).estimate($0) / 2 })

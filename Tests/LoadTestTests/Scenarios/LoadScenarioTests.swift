@@ -14,7 +14,7 @@ struct LoadScenarioTests {
         .appending(path: "../../../loadtest/scenarios/load")
 
     static let files =
-        ["apple-outage", "cache-stampede", "forged-flood", "outage-2020-01-24", "ramp-to-saturation"]
+        ["apple-outage", "cache-stampede", "forged-flood", "notifications", "outage-2020-01-24", "ramp-to-saturation"]
         + [
             "redis-outage", "rolling-restart", "server-api-fleet", "server-api-outage", "server-api-random-ids",
             "steady", "verify-receipt-end",
@@ -56,6 +56,28 @@ struct LoadScenarioTests {
         #expect(try Self.read("fleet: {apple: none}", "load: {}").fleet.apple == nil)
         let customers = try Self.read("fleet: {server_api: true}", "load: {customers: 7, mix: known-id=1}")
         #expect(customers.fleet.hasServerAPI && customers.load.traffic.customers == 7)
+    }
+
+    @Test func `Redis keeps nothing on disk, or an append-only file`() throws {
+        #expect(try Self.read("fleet: {redis: true}", "load: {}").fleet.appendFsync == nil)
+        #expect(try !Self.read("fleet: {redis: false}", "load: {}").fleet.hasRedis)
+        for word in AppendOnlyFile.Fsync.allCases {
+            let fleet = try Self.read("fleet: {redis: {appendfsync: '\(word.rawValue)'}}", "load: {}").fleet
+            #expect(fleet.hasRedis && fleet.appendFsync == word)
+        }
+        #expect(RunningRedis.persistence(nil) == ["--appendonly", "no"])
+        let file = AppendOnlyFile(fsync: .everysec, folder: "/f")
+        #expect(
+            RunningRedis.persistence(file) == [
+                "--appendonly", "yes", "--appendfsync", "everysec", "--dir", "/f",
+            ])
+    }
+
+    @Test func `the load of notifications makes each that it sends, a tenth of them again`() throws {
+        let load = try LoadScenario.read(Self.folder.appending(path: "notifications.yaml").path).load
+        #expect(load.traffic.mix[.notification] == 0.9 && load.traffic.mix[.duplicateNotification] == 0.1)
+        let requests = try #require(load.plan().expectedRequests)
+        #expect(requests == 20_000 && Double(load.traffic.notifications) > requests * 0.9 * 1.05 + 100)
     }
 
     @Test func `requests to Apple are judged from one event to the next`() throws {
@@ -107,6 +129,10 @@ struct LoadScenarioTests {
         (["load: {}", "fleet: {gateway: 2}"], 3, "'gateway' is unknown here"),
         (["load: {}", "fleet: {gateways: 2}"], 3, "'balancer' is missing"),
         (["load: {}", "fleet: {gateways: 11, balancer: true}"], 3, "'gateways' takes"),
+        (["load: {}", "fleet: {redis: often}"], 3, "'redis' takes"),
+        (["load: {}", "fleet: {redis: {appendfsync: often}}"], 3, "always, everysec, no"),
+        (["load: {}", "fleet: {redis: {appendonly: true}}"], 3, "'appendonly' is unknown here"),
+        (["load: {notifications: 0}"], 2, "'load' takes"),
         (["load: {}", "fleet: {settings: {PATH: /}}"], 3, "GATEWAY_APPLE_DEADLINE"),
         (["load: {}", "fleet: {apple: {fault: []}}"], 3, "'fault' is unknown here"),
         (["load: {}", "fleet: {apple: none, server_api: true}"], 3, "cannot be combined"),

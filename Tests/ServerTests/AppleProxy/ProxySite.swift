@@ -8,6 +8,7 @@ import NIOCore
 import NIOHTTP1
 import PrometheusExport
 import RateLimits
+import Receipts
 import Synchronization
 
 @testable import AppStore
@@ -117,9 +118,13 @@ final class PurgeRecorder: UpstreamCache, UpstreamObserver {
 
     var ids: [String] { purged.withLock { $0 } }
 
-    func purge(transactionID: String) throws(StoreUnreachable) {
+    func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
+
+    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge { .none }
+
+    func purge(transactionIDs: [String]) throws(StoreUnreachable) {
         guard isReachable else { throw StoreUnreachable() }
-        purged.withLock { $0.append(transactionID) }
+        purged.withLock { $0 += transactionIDs }
     }
 
     func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {

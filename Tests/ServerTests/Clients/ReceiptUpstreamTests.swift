@@ -65,6 +65,18 @@ struct ReceiptUpstreamTests {
         #expect(rules.appsWithoutServerAPIKey == "abcde".map { "com.example.\($0)" })
     }
 
+    @Test func `notifications are accepted of known apps, and without a clients file of any app`() throws {
+        let rules = try rules("apps: [{bundle_id: com.example.c, app_apple_id: 1}]", clients: Self.shops)
+        let access = Access(rules)
+        for app in ["com.example.a", "com.example.b", "com.example.c"] { #expect(access.servesApp(app)) }
+        // The client for any app names none.
+        #expect(!access.servesApp("com.example.d") && !access.servesApp(""))
+        let none = Access(try self.rules("apps: []"))
+        #expect(none.servedApps == [] && !none.servesApp("com.example.a"))
+        let alone = Access(AccessRules(GatewayConfiguration(), nil))
+        #expect(alone.servedApps == nil && alone.servesApp("com.example.a"))
+    }
+
     @Test func `an account's key serves each known app`() throws {
         #expect(try rules("server_api: \(Self.key)", clients: Self.shops).appsWithoutServerAPIKey == [])
     }

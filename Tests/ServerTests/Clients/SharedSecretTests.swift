@@ -28,6 +28,18 @@ struct SharedSecretTests {
         #expect(SharedSecrets().secret(forApp: "a") == nil)
     }
 
+    @Test func `the password of a notification is the app's secret or the account's`() {
+        let secrets = SharedSecrets(primary: Secret("the account's"), ofApps: ["a": Secret("the app's")])
+        #expect(secrets.isSecret(Secret("the app's"), ofApp: "a"))
+        #expect(secrets.isSecret(Secret("the account's"), ofApp: "a"))
+        #expect(secrets.isSecret(Secret("the account's"), ofApp: "b"))
+        #expect(!secrets.isSecret(Secret("the app's"), ofApp: "b"))
+        for wrong in ["", "the app'", "the app's ", "The app's"] {
+            #expect(!secrets.isSecret(Secret(wrong), ofApp: "a"))
+        }
+        #expect(!SharedSecrets().isSecret(Secret(""), ofApp: "a"))
+    }
+
     @Test(arguments: faults)
     func `a fault is named with its line, and no secret with it`(apps: String, problem: String) {
         let problems = problems(apps, files: ["short": "tooshort", "empty": "\n"])

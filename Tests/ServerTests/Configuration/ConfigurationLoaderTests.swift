@@ -116,6 +116,33 @@ struct ConfigurationLoaderTests {
         #expect(ordinary.maximumRequests == 4 * GatewayConfiguration().apple.concurrency)
     }
 
+    @Test func `the settings of notifications are read, and the token is not shown`() throws {
+        let token = "a-Token_of-sixteen-characters"
+        let configuration = try load(
+            ["GATEWAY_NOTIFICATIONS_TOKEN_FILE": "token"],
+            file: "gateway: {notifications: {backlog: 1GiB, replicas: 2, allow_volatile: true, recovery_interval: 5m}}",
+            files: ["token": "\(token)\n"])
+        let notifications = configuration.notifications
+        #expect(notifications.token?.matches(token) == true && notifications.token?.matches("\(token)\n") == false)
+        #expect(notifications.backlog == .mebibytes(1024) && notifications.replicas == 2)
+        #expect(notifications.allowsVolatile && notifications.recoveryInterval == .seconds(300))
+        var shown = configuration.effectiveText + "\(configuration) \(String(reflecting: configuration))"
+        dump(configuration, to: &shown)
+        #expect(!shown.contains(token) && shown.contains("gateway.notifications.token: \(Secret.redacted)"))
+    }
+
+    @Test(arguments: [
+        (String(repeating: "x", count: 15), "the token is too short or too long"),
+        (String(repeating: "x", count: 129), "the token is too short or too long"),
+        ("sixteen characters?", "the token has other characters"), ("sixteen/characters", "the token has other char"),
+        ("sechzehn-Zeichen-ä", "the token has other characters"),
+    ])
+    func `a token that does not suit a path is refused, and not shown`(token: String, fault: String) {
+        let problems = problems(["GATEWAY_NOTIFICATIONS_TOKEN": token])
+        #expect(problems.count == 1 && problems[0].hasPrefix("GATEWAY_NOTIFICATIONS_TOKEN: \(fault)"), "\(problems)")
+        #expect(!problems.joined().contains(token))
+    }
+
     @Test func `variables that Kubernetes sets for a service are ignored`() throws {
         let links = [
             "GATEWAY_SERVICE_HOST": "10.0.0.1", "GATEWAY_SERVICE_PORT_HTTP": "80", "GATEWAY_PORT": "tcp://10.0.0.1:80",
@@ -277,6 +304,12 @@ struct ConfigurationLoaderTests {
         (
             "GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "30%",
             "GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE: \"30%\" is not a number"
+        ),
+        ("GATEWAY_NOTIFICATIONS_BACKLOG", "1023KiB", "GATEWAY_NOTIFICATIONS_BACKLOG: \"1023KiB\" is out of range"),
+        ("GATEWAY_NOTIFICATIONS_REPLICAS", "9", "GATEWAY_NOTIFICATIONS_REPLICAS: \"9\" is out of range"),
+        (
+            "GATEWAY_NOTIFICATIONS_RECOVERY_INTERVAL", "59s",
+            "GATEWAY_NOTIFICATIONS_RECOVERY_INTERVAL: \"59s\" is out of range"
         ),
         (
             "GATEWAY_HTPT_PORT", "1",

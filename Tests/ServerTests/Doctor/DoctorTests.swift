@@ -104,6 +104,52 @@ struct DoctorTests {
             }.allSatisfy { $0.subject != "receipt_upstream" })
     }
 
+    // MARK: - Notifications
+
+    private static func notificationChecks(
+        ofClients yaml: String?, _ change: (inout GatewayConfiguration) -> Void = { _ in }
+    ) throws -> [CheckResult] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        var configuration = GatewayConfiguration()
+        if let yaml {
+            try Data(yaml.utf8).write(to: file)
+            configuration.clientsFile = file.path
+        }
+        change(&configuration)
+        let report = CheckReport(.notifications)
+        AreaCheck(configuration: configuration, report: report) { now }.checkNotifications()
+        return report.close()
+    }
+
+    @Test func `without Redis notifications are refused, unless they may be lost`() throws {
+        let refused = try Self.notificationChecks(ofClients: nil)
+        #expect(refused.map(\.subject) == ["path", "store"] && refused.allSatisfy { $0.level == .ok })
+        #expect(refused[0].seen == "POST /apple/notifications for any app")
+        #expect(refused[1].seen.contains("refused"))
+        let token = try NotificationToken(configuration: "a-token-of-sixteen-characters")
+        let lost = try Self.notificationChecks(ofClients: nil) {
+            ($0.notifications.allowsVolatile, $0.notifications.token) = (true, token)
+        }
+        #expect(lost[0].seen.hasPrefix("POST /apple/notifications/{token} "))
+        #expect(lost[1].seen.contains("end with the process"))
+        let none = try Self.notificationChecks(ofClients: "clients: []\n")
+        #expect(none.map(\.subject) == ["path"] && none[0].seen.contains("names no app"), "\(none)")
+    }
+
+    @Test func `apps with a key and without a number are named`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).p8")
+        let ofApple = ForgedAPIKey(seed: Forged.pki.seed)
+        try Data(ofApple.privateKeyPEM.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let key = "{issuer_id: \(ofApple.issuerID), key_id: \(ofApple.keyID), private_key_file: \(file.path)}"
+        let apps = "apps: [{bundle_id: a, app_apple_id: 1}, {bundle_id: b, receipt_upstream: both}]\n"
+        let checks = try Self.notificationChecks(ofClients: "clients: []\nserver_api: \(key)\n\(apps)")
+        let numbers = try #require(checks.first { $0.subject == "app_apple_id" })
+        #expect(numbers.level == .warning && numbers.seen.hasPrefix("not set for b: "), "\(numbers)")
+        #expect(try Self.notificationChecks(ofClients: "clients: []\n\(apps)").allSatisfy { $0.level == .ok })
+    }
+
     // MARK: - Keys of the App Store Server API
 
     /// Returns the lines about the keys of apps whose replies from production and the sandbox are given.

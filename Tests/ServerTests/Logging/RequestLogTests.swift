@@ -6,6 +6,7 @@ import Receipts
 import Testing
 
 @testable import HTTPServer
+@testable import Notifications
 @testable import Settings
 @testable import Telemetry
 
@@ -145,6 +146,10 @@ struct RequestLogTests {
             line.details.upstream = UpstreamDetails(
                 api: text(), environment: text(), outcome: has(12) ? text() : nil,
                 took: has(12) ? .microseconds(abs(number)) : nil)
+        }
+        if has(12) {
+            line.details.notification = AcceptedNotification(
+                outcome: has(13) ? .stored : .duplicate, version: has(14) ? .v1 : .v2, environment: .sandbox)
         }
         if has(13) { line.details.problem = Problem.Code.allCases[abs(number) % Problem.Code.allCases.count] }
         if has(14) { line.details.limitedBy = [text(), text()] }

@@ -39,19 +39,20 @@ struct VerificationMetricsTests {
         count(from: .serverAPI, .stale, to: .transactionReceipt)
         count(from: .apple, .shared, to: .appReceipt)
         count(from: .local, to: .transactionReceipt)
-        #expect(receiptAnswers == [1, 1, 3])
+        count(from: .notification, to: .appReceipt)
+        #expect(receiptAnswers == [1, 1, 3, 1])
     }
 
     @Test(arguments: RequestSubject.Kind.allCases) func `other evidence is no receipt`(kind: RequestSubject.Kind) {
         count(from: .serverAPI, to: kind)
-        #expect(receiptAnswers == [0, 0, [.appReceipt, .transactionReceipt].contains(kind) ? 1 : 0])
+        #expect(receiptAnswers == [0, 0, [.appReceipt, .transactionReceipt].contains(kind) ? 1 : 0, 0])
     }
 
     @Test(arguments: [
         Verdict.rejected(.rule(.signatureInvalid)), .rejected(.accountNotFound), .undecided(.upstreamDidNotAnswer),
     ]) func `only genuine receipts count`(verdict: Verdict) {
         count(verdict, from: .apple, to: .appReceipt)
-        #expect(receiptAnswers == [0, 0, 0])
+        #expect(receiptAnswers == [0, 0, 0, 0])
     }
 
     @Test func `an answer that is repeated counts each time`() {
@@ -59,6 +60,6 @@ struct VerificationMetricsTests {
         let provenance = Provenance(source: .apple, cache: .near, verifiedAt: now)
         let counters = metrics.counters(for: Answer(.genuine, provenance, freshUntil: now), to: .appReceipt)
         for _ in 0..<3 { counters.increment() }
-        #expect(receiptAnswers == [0, 3, 0])
+        #expect(receiptAnswers == [0, 3, 0, 0])
     }
 }

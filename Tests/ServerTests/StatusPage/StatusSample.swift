@@ -21,6 +21,7 @@ struct StatusSample {
     let store: StoreHealth
     let upstreams: UpstreamState
     let reloads = ReloadHistory()
+    let notifications = NotificationSurveys(isServed: { _ in true }, clock: { Self.now })
     let sources: StatusSources
 
     /// 2026-11-21T12:00:00Z
@@ -38,7 +39,7 @@ struct StatusSample {
         lifecycle.advance(to: .ready)
         sources = StatusSources(
             configuration, health: NodeHealth(lifecycle: lifecycle, store: store), upstreams: upstreams,
-            reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), registry: registry,
+            reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), notifications: notifications, registry: registry,
             hasServerAPIKey: { hasServerAPIKey }, appsWithoutKey: { appsWithoutKey }, clock: { Self.now })
     }
 

@@ -53,6 +53,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [Loss.head, .both, .rolledBack])
+    func `after a loss it is unknown if an ID was purged before`(loss: Loss) async throws {
+        try await StoreRedis.with { redis in
+            let clock = StoreClock(100), cache = redis.cache(clock: clock)
+            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(200)) == .unknown)
+            try await cache.purge(transactionID: "5")
+            let before = try await redis.copies(of: [RedisPurges.head, RedisPurges.log])
+            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(99)) == .unknown)
+            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(101)) == .none)
+            try await cache.purge(transactionID: Self.id)
+            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(99)) == .named)
+            clock.set(200)
+            try await redis.apply(loss, before, by: cache)
+            await cache.purges.catchUp()
+            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(150)) != .none)
+            #expect(cache.knownPurge(of: ["7"], since: StoreSamples.time(150)) == .unknown)
+            #expect(cache.knownPurge(of: ["7"], since: StoreSamples.time(201)) == .none)
+        }
+    }
+
     @Test func `a node that starts reads a log of many pages`() async throws {
         try await StoreRedis.with { redis in
             let cache = redis.cache(), key = try StoreSamples.key()
@@ -62,7 +82,7 @@ import Testing
             let others = RedisPurges.Limits.page * 2 + 5
             for _ in 0..<others / 100 + 1 {
                 let command = RedisPurges.append.wholeCall(
-                    keys: RedisPurges.keys, [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), "1", "f"])
+                    keys: RedisPurges.keys, [RedisWord(PurgeHistory.Limits.purges), "1", "f", RedisWord(sealed)])
                 _ = await redis.node.send(Array(repeating: command, count: 100))
             }
             let late = redis.cache()
@@ -76,7 +96,7 @@ import Testing
             let cache = redis.cache()
             await cache.purges.catchUp()
             for _ in 0..<5 {
-                _ = try await redis.node.run(RedisPurges.append, keys: RedisPurges.keys, ["x", 3, "1", "f"])
+                _ = try await redis.node.run(RedisPurges.append, keys: RedisPurges.keys, [3, "1", "f", "x"])
             }
             #expect(try await redis.node.send(RedisCommand("LLEN", key: RedisPurges.log)) == .integer(3))
         }
@@ -195,7 +215,7 @@ extension StoreRedis {
             let sealed = StoreSeal(keys: StoreSamples.keys()).seal([0x39], for: RedisPurges.Limits.sealedName)
             _ = try await node.run(
                 RedisPurges.append, keys: RedisPurges.keys,
-                [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), "1", "f"])
+                [RedisWord(PurgeHistory.Limits.purges), "1", "f", RedisWord(sealed)])
         case .shortened: _ = try await node.send(RedisCommand("LTRIM", key: RedisPurges.log, 0, 0))
         }
     }

@@ -315,7 +315,7 @@ struct StoreRedis: Sendable {
 }
 
 extension RedisValue {
-    fileprivate var allBytes: [UInt8] {
+    var allBytes: [UInt8] {
         switch self {
         case .string(let bytes): bytes
         case .array(let values): values.flatMap(\.allBytes)

@@ -134,8 +134,11 @@ readiness and tells clients to close their connections for as long again, then f
 {{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
 {{- fail "trustRoots.environments is empty: list each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
 {{- end -}}
-{{- if and .Values.ingress.enabled (not .Values.ingress.hostname) -}}
-{{- fail "ingress.hostname is missing: an ingress without a host name would match every host." -}}
+{{- range $name := list "ingress" "notificationsIngress" -}}
+{{- $ingress := get $.Values $name -}}
+{{- if and $ingress.enabled (not $ingress.hostname) -}}
+{{- fail (printf "%s.hostname is missing: an ingress without a host name would match every host." $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 
@@ -152,6 +155,9 @@ values:
 {{- end }}
 {{- if $secrets.cacheKeys.existingSecret }}
 - {setting: CACHE_KEYS, secret: {{ $secrets.cacheKeys.existingSecret | quote }}, key: {{ $secrets.cacheKeys.key | quote }}, file: cache-keys/{{ $secrets.cacheKeys.key }}}
+{{- end }}
+{{- if $secrets.notifications.existingSecret }}
+- {setting: NOTIFICATIONS_TOKEN, secret: {{ $secrets.notifications.existingSecret | quote }}, key: {{ $secrets.notifications.key | quote }}, file: notifications/{{ $secrets.notifications.key }}}
 {{- end }}
 {{- if $secrets.redis.existingSecret }}
 {{- if $secrets.redis.urlKey }}
@@ -180,6 +186,9 @@ folders:
 {{- end }}
 {{- if and $asFile $secrets.cacheKeys.existingSecret }}
 - {name: cache-keys, secret: {{ $secrets.cacheKeys.existingSecret | quote }}}
+{{- end }}
+{{- if and $asFile $secrets.notifications.existingSecret }}
+- {name: notifications, secret: {{ $secrets.notifications.existingSecret | quote }}}
 {{- end }}
 {{- if and $asFile $secrets.redis.existingSecret }}
 - {name: redis, secret: {{ $secrets.redis.existingSecret | quote }}}
@@ -228,4 +237,33 @@ names:
 {{- $_ := set $own "trust_roots" $roots -}}
 {{- end -}}
 {{ dict "gateway" (mergeOverwrite (deepCopy $own) .Values.config) | toYaml }}
+{{- end }}
+
+{{/* An ingress for some paths of the data plane. */}}
+{{- define "receipt-gateway.ingress" -}}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "receipt-gateway.gatewayLabels" .root | nindent 4 }}
+  {{- with .ingress.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .ingress.className }}
+  ingressClassName: {{ . }}
+  {{- end }}
+  {{- with .ingress.tls }}
+  tls: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  rules:
+    - host: {{ .ingress.hostname | quote }}
+      http:
+        paths:
+          {{- range .paths }}
+          - path: {{ index . 0 }}
+            pathType: {{ index . 1 }}
+            backend: {service: {name: {{ include "receipt-gateway.fullname" $.root }}, port: {name: http}}}
+          {{- end }}
 {{- end }}

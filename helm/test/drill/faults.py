@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import socket
 import subprocess
 import threading
@@ -15,7 +16,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
 
-from drill.fleet import CACHE_KEY, QUIET, Fleet, Redis
+from drill.fleet import APP, CACHE_KEY, QUIET, Fleet, Redis
 from drill.load import Load
 from drill.processes import wait_until
 
@@ -85,7 +86,7 @@ def sunset(days: int) -> Callable:
 @contextmanager
 def app_without_key(fleet: Fleet, load: Load):
     """Names an app in the clients file. The account has no key."""
-    fleet.write_clients(fleet.client, apps=[{"bundle_id": "com.example.other", "app_apple_id": 1}])
+    fleet.write_clients(fleet.client, {"bundle_id": "com.example.other", "app_apple_id": 1})
     yield
     fleet.write_clients(fleet.client)
     wait_until(
@@ -266,8 +267,7 @@ def root_expires_soon(fleet: Fleet, load: Load):
     soon = fleet.folder / "soon.pem"
     request = "openssl req -x509 -newkey rsa:2048 -nodes -days 10 -subj /CN=soon -keyout /dev/null -out"
     subprocess.run([*request.split(), soon], check=True, capture_output=True)
-    usual = fleet.folder / "receipts" / "root.pem"
-    fleet.restart("gateway-2", GATEWAY_TRUST_ROOTS=f"{usual},{soon}")
+    fleet.restart("gateway-2", GATEWAY_TRUST_ROOTS=f"{fleet.trust_roots},{soon}")
     yield
     fleet.restart("gateway-2")
 
@@ -300,6 +300,29 @@ def fake_target(text: Callable[[int], str]) -> Callable:
         server.server_close()
 
     return happen
+
+
+@contextmanager
+def notifications_unknown(fleet: Fleet, load: Load):
+    with fleet.notifications("com.example.other"):
+        yield
+
+
+@contextmanager
+def redis_evicts(fleet: Fleet, load: Load):
+    """Lets Redis evict any key, while Apple sends notifications."""
+    fleet.redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    with fleet.notifications():
+        yield
+    fleet.redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+
+
+@contextmanager
+def notification_damaged(fleet: Fleet, load: Load):
+    """Adds a notification that no gateway wrote."""
+    app = hashlib.sha256(APP.encode()).hexdigest()[:16]
+    fleet.redis.command("XADD", f"gw:{{n:{app}:0}}:pending", "*", "n", "damaged")
+    yield
 
 
 def server_api_calls(outcome: str) -> Callable:
@@ -436,6 +459,47 @@ SCENES = [
                 "clients try transaction IDs (made up)",
                 ["UnknownTransactionIDs"],
                 fake_target(lambda scrapes: f"receipt_gateway_unknown_transaction_ids_total {5 * scrapes}\n"),
+            ),
+        ],
+    ),
+    Scene(
+        "Apple's notifications",
+        [
+            Fault("Apple sends those of another app", ["NotificationUnknownApp"], notifications_unknown),
+            Fault(
+                "Apple posts none, and its history has some (made up)",
+                ["NotificationsUndelivered"],
+                fake_target(
+                    lambda scrapes: (
+                        'receipt_gateway_notifications_received_total{version="v2",origin="history",outcome="stored"} '
+                        f"{scrapes}\n"
+                    )
+                ),
+            ),
+            Fault("Redis may evict them", ["NotificationsRefused"], redis_evicts),
+            Fault("one was changed in Redis", ["NotificationDeadLetters"], notification_damaged),
+            Fault(
+                "the oldest waits for a minute (made up)",
+                ["NotificationBacklog"],
+                fake_target(lambda _: "receipt_gateway_notification_oldest_pending_seconds 61\n"),
+            ),
+            Fault(
+                "Apple's history cannot be read (made up)",
+                ["NotificationRecoveryFailing"],
+                fake_target(
+                    lambda scrapes: f'receipt_gateway_notification_recoveries_total{{outcome="failed"}} {scrapes}\n'
+                ),
+            ),
+            Fault(
+                "an app has had none for almost a week (made up)",
+                ["NotificationsSilent"],
+                fake_target(
+                    lambda scrapes: (
+                        'receipt_gateway_notification_last_age_seconds{bundle_id="com.example.silent"} '
+                        f"{600_000 + scrapes % 2}\n"
+                    )
+                ),
+                seconds=90,
             ),
         ],
     ),

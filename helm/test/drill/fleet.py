@@ -12,6 +12,7 @@ import socket
 import subprocess
 import urllib.parse
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -22,6 +23,8 @@ SHARED_SECRET = "0123456789abcdef0123456789abcdef"
 PEPPER = "for-checks-only-0123456789"
 CACHE_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 JOB = "receipt-gateway"
+# The app of Apple's notifications. It never uses verifyReceipt, so that it needs no key.
+APP = "com.example.shop"
 # No faults. The announced end of verifyReceipt is far away.
 QUIET = {
     "shared_secret": SHARED_SECRET,
@@ -110,6 +113,11 @@ class Fleet:
         self.gateways[name].stop()
         self.start(name, **settings)
 
+    @property
+    def trust_roots(self) -> str:
+        receipts = self.folder / "receipts"
+        return f"{receipts / 'root.pem'},{receipts / 'jws-root.pem'}=Production+Sandbox"
+
     def _usual(self, http: int, admin: int) -> dict[str, str]:
         return {
             "GATEWAY_HTTP_PORT": str(http),
@@ -118,7 +126,7 @@ class Fleet:
             "GATEWAY_SHUTDOWN_GRACE": "1s",
             "GATEWAY_CLIENTS_FILE": str(self.folder / "clients.yaml"),
             "GATEWAY_API_KEY_PEPPER": PEPPER,
-            "GATEWAY_TRUST_ROOTS": str(self.folder / "receipts" / "root.pem"),
+            "GATEWAY_TRUST_ROOTS": self.trust_roots,
             "GATEWAY_APPLE_PRODUCTION_URL": self.apple["production"],
             "GATEWAY_APPLE_SANDBOX_URL": self.apple["sandbox"],
             "GATEWAY_APPLE_SHARED_SECRET": SHARED_SECRET,
@@ -151,9 +159,10 @@ class Fleet:
         self.write_clients(client)
         return key
 
-    def write_clients(self, client: dict, **more) -> None:
-        """Replaces the clients file, with more members beside the client. The nodes reload it by themselves."""
-        self.write("clients.yaml", yaml.safe_dump({"clients": [client], **more}))
+    def write_clients(self, client: dict, *apps: dict) -> None:
+        """Replaces the clients file, with more apps. The nodes reload it by themselves."""
+        known = {"bundle_id": APP, "receipt_upstream": "server_api"}
+        self.write("clients.yaml", yaml.safe_dump({"clients": [client], "apps": [known, *apps]}))
 
     def write(self, name: str, text: str) -> None:
         """Replaces a file atomically."""
@@ -190,6 +199,18 @@ class Fleet:
         status, body = fetch(url, yaml.safe_dump(scenario).encode(), "PUT")
         if status // 100 != 2:
             raise RuntimeError(f"the simulator rejects this scenario: {status} {body.decode()}")
+
+    @contextmanager
+    def notifications(self, app: str = APP):
+        """Posts new notifications of an app, three a second."""
+        http, _ = self.ports["gateway-1"]
+        options = ["-R", "3", "-d", "10m", "--notifications", "1200", "--mix", "notification=1", "--bundle-id", app]
+        command = [self.loadtest_program, "http", f"http://127.0.0.1:{http}", *options]
+        program = Program("notifications", [*command, "--corpus", self.folder / "receipts"], self.folder)
+        try:
+            yield
+        finally:
+            program.stop()
 
     # Prometheus
 

@@ -187,10 +187,16 @@ extension Transaction {
 
     /// Creates a renewal. Its identifiers follow from its number, so that they are the same at each call.
     fileprivate func followed(by start: UTCDate, lasting length: Int64, number: Int64) -> Transaction {
-        var next = self
-        next.purchase.transactionID =
+        let id =
             Int64(purchase.transactionID).map { String($0 &+ 10_000 &* number) }
             ?? "\(purchase.transactionID)-\(number)"
+        return followed(by: start, lasting: length, as: id, number: number)
+    }
+
+    /// Creates a renewal with a transaction ID.
+    func followed(by start: UTCDate, lasting length: Int64, as id: String, number: Int64 = 1) -> Transaction {
+        var next = self
+        next.purchase.transactionID = id
         next.purchase.webOrderLineItemID &+= 10_000 &* number
         next.purchase.purchaseDate = start
         next.purchase.expiresDate = start.advanced(bySeconds: length)

@@ -42,11 +42,13 @@ struct RequestResponder: Sendable {
         case (.PUT, "/scenario"): return play(String(buffer: body))
         case (.PUT, "/accounts"): return register(Array(buffer: body))
         case (.PUT, "/customers"): return addCustomers(Array(buffer: body))
+        case (.PUT, "/notifications"): return setNotificationURL(Array(buffer: body))
+        case (.POST, "/notifications"): return notify(Array(buffer: body))
         default:
             return Self.refusal(
                 .notFound,
                 "Supported: POST /verifyReceipt, /inApps/…, GET and DELETE /stats, GET /stats/details, PUT /scenario, "
-                    + "PUT /accounts, PUT /customers.")
+                    + "PUT /accounts, PUT /customers, PUT and POST /notifications.")
         }
     }
 
@@ -78,6 +80,29 @@ struct RequestResponder: Sendable {
         } catch {
             return Self.refusal(.unprocessableEntity, error.description)
         }
+    }
+
+    private func setNotificationURL(_ body: [UInt8]) -> HTTPAnswer {
+        do throws(ControlError) {
+            let (app, destination) = try NotificationDestination.read(body)
+            try store.notifications.setDestination(destination, of: app)
+            return HTTPAnswer(status: .noContent)
+        } catch {
+            return Self.refusal(.unprocessableEntity, error.description)
+        }
+    }
+
+    private func notify(_ body: [UInt8]) -> HTTPAnswer {
+        do throws(ControlError) {
+            let uuids = try store.notify(try NotificationRequest(body, limits: store.limits))
+            return Self.json(CreatedNotifications(notificationUuids: uuids))
+        } catch {
+            return Self.refusal(.unprocessableEntity, error.description)
+        }
+    }
+
+    private struct CreatedNotifications: Encodable {
+        let notificationUuids: [String]
     }
 
     private static func refusal(_ status: HTTPResponseStatus, _ text: String) -> HTTPAnswer {

@@ -11,18 +11,23 @@ final class ServerAPI: Sendable {
     let customers: CustomerRegistry
     let signer: ContentsSigner
     let limits: SimulatorLimits
-    let notifications: Mutex<TestNotifications>
+    let notifications: NotificationRegistry
+    let sender: NotificationSender
     let massRequests = Mutex<[MassRequest.Name: MassRequest]>([:])
     private let keys: [String: ServerAPIKey]
     private let quotas: Mutex<HourlyQuotas>
 
-    init(pki: TransactionPKI, keys: [ServerAPIKey], customers: CustomerRegistry, limits: SimulatorLimits) {
+    init(
+        pki: TransactionPKI, keys: [ServerAPIKey], customers: CustomerRegistry, notifications: NotificationRegistry,
+        sender: NotificationSender, limits: SimulatorLimits
+    ) {
         self.customers = customers
+        self.notifications = notifications
+        self.sender = sender
         self.limits = limits
         self.keys = Dictionary(keys.map { ($0.key.keyID, $0) }) { first, _ in first }
         signer = ContentsSigner(pki: pki, maximumBytes: limits.maximumSignedBytes)
         quotas = Mutex(HourlyQuotas(maximumQuotas: limits.maximumQuotas))
-        notifications = Mutex(TestNotifications(maximumCount: limits.maximumTestNotifications))
     }
 
     var quotaCounts: [ServerAPIStats.Quota] { quotas.withLock { $0.counts } }
@@ -116,7 +121,7 @@ extension ServerAPI {
         case .orderLookup: try lookup(call)
         case .refundHistory: try refunds(call)
         case .notificationHistory: try notificationHistory(call)
-        case .testNotification: testNotification(call)
+        case .testNotification: try testNotification(call)
         case .testNotificationStatus: try testNotificationStatus(call)
         case .extendRenewalDate: try extendRenewalDate(call)
         case .massExtendRenewalDates: try massExtend(call)

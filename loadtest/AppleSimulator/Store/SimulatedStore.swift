@@ -15,6 +15,8 @@ final class SimulatedStore: Sendable {
     private let now: @Sendable () -> Timestamp
     let customers: CustomerRegistry
     let serverAPI: ServerAPI
+    let notifications: NotificationRegistry
+    let sender: NotificationSender
     private let requests: Mutex<RecentCache<Fingerprint, ReceiptRequest>>
     private let running: Mutex<RunningScenario>
 
@@ -26,7 +28,7 @@ final class SimulatedStore: Sendable {
 
     init(
         pki: ForgedPKI, transactionPKI: TransactionPKI, keys: [ServerAPIKey] = [], scenario: Scenario,
-        limits: SimulatorLimits, now: @escaping @Sendable () -> Timestamp
+        notificationTimeScale: Double = 1, limits: SimulatorLimits, now: @escaping @Sendable () -> Timestamp
     ) throws(SimulatorError) {
         // Apple's own receipts are genuine here too.
         var trustStore = TrustStore.apple
@@ -48,7 +50,11 @@ final class SimulatedStore: Sendable {
         stats = StatsCounter(maximumDistinctReceipts: limits.maximumDistinctReceipts)
         requests = Mutex(RecentCache(maximumBytes: limits.maximumCachedBytes))
         customers = CustomerRegistry(limits: limits)
-        serverAPI = ServerAPI(pki: transactionPKI, keys: keys, customers: customers, limits: limits)
+        notifications = NotificationRegistry(limits: limits, timeScale: notificationTimeScale)
+        sender = NotificationSender(registry: notifications, limits: limits, now: now)
+        serverAPI = ServerAPI(
+            pki: transactionPKI, keys: keys, customers: customers, notifications: notifications, sender: sender,
+            limits: limits)
         running = Mutex(RunningScenario(state: ScenarioState(scenario, startingAt: now())))
     }
 
@@ -113,9 +119,10 @@ final class SimulatedStore: Sendable {
         return now.advanced(by: .seconds(running.withLock { $0.state.scenario.clockSkewSeconds }))
     }
 
-    /// The counts of both interfaces.
+    /// The counts of both interfaces and of notifications.
     var statsWithServerAPI: Stats {
         var counts = stats.stats
+        counts.notifications = sender.stats
         counts.serverApi = ServerAPIStats(calls: stats.serverAPICalls, quotas: serverAPI.quotaCounts)
         return counts
     }
@@ -123,6 +130,7 @@ final class SimulatedStore: Sendable {
     func resetStats() {
         stats.reset()
         serverAPI.resetQuotas()
+        sender.resetStats()
     }
 
     private func request(_ body: [UInt8], _ now: Timestamp) -> ReceiptRequest {

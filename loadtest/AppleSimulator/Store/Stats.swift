@@ -11,6 +11,7 @@ package struct Stats: Hashable, Sendable, Codable {
     package var sandbox = 0
     /// Distinct receipts in requests, in any encoding.
     package var distinctReceipts = 0
+    package var notifications = NotificationStats()
     package var serverApi = ServerAPIStats()
 }
 

@@ -9,7 +9,7 @@ internal import UnixSignals
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
-        abstract: "Simulate Apple's servers (verifyReceipt, App Store Server API) on this machine, with faults.",
+        abstract: "Simulate Apple's servers (verifyReceipt, Server API, notifications) on this machine, with faults.",
         discussion: """
             Two servers listen on the loopback interface, one for each environment. When they do, a line for each says \
             where; 0 is any free port:
@@ -32,10 +32,22 @@ struct AppleCommand: AsyncParsableCommand {
               --customers n        the same; customer i, counted from 0, has the original
                                    transaction ID 2000001000000000 + 1000000 * i
 
+            Server notifications are sent to an HTTP server on this machine. A request changes a customer and notifies \
+            the app; all answers agree with it:
+
+              PUT /notifications   {"bundle_id": text, "environment": "production",
+                                   "url": text, "version": 2, "time_scale": 1}
+              POST /notifications  {"bundle_id": text, "environment": "production",
+                                   "type": "DID_RENEW", "subtype": text,
+                                   "original_transaction_id" or "transaction_id": text,
+                                   or "count": n, "first_customer": n}
+                                   and "deliver": false for a lost notification
+
             On both ports, for tests:
 
               PUT /scenario        plays another scenario from its beginning
               GET /stats           {"distinct_receipts": n, "production": n, "sandbox": n,
+                                   "notifications": attempts by their results,
                                    "server_api": calls by operation, the most in an hour}
               GET /stats/details   what became of the calls, and how many at once
               DELETE /stats        counts from zero
@@ -87,7 +99,16 @@ struct AppleCommand: AsyncParsableCommand {
     @Option(help: .value("environment", "Where those customers are: production or sandbox."))
     var customersEnvironment = Endpoint.production
 
+    @Option(
+        help: .value(
+            "factor",
+            "Apple's waits before a notification is sent again, times this; 0.0001 makes an hour 0.36 seconds."))
+    var notificationTimeScale = 1.0
+
     func validate() throws {
+        try check(
+            (0...1).contains(notificationTimeScale),
+            "--notification-time-scale takes a number from 0 to 1, not \(notificationTimeScale).")
         try check(
             (0...Self.maximumCustomers).contains(customers),
             "--customers takes a number from 0 to \(Self.maximumCustomers.grouped), not \(customers).")
@@ -113,6 +134,7 @@ struct AppleCommand: AsyncParsableCommand {
         configuration.productionPort = productionPort
         configuration.sandboxPort = sandboxPort
         configuration.scenario = try scenario.map(Scenario.read) ?? .healthy
+        configuration.notificationTimeScale = notificationTimeScale
         configuration.tls = try tls.map { try TLSFolder(path: $0).identity() }
         if let pki { configuration.transactionPKI = try TransactionPKI(corpusDirectory: pki) }
         let apple = try await AppleSimulator.start(configuration)

@@ -56,6 +56,7 @@ final class Bench {
         case .local: try await measureLocal()
         case .verify: try await measureVerify()
         case .transactions: try await measureTransactions()
+        case .notifications: try await measureNotifications()
         case .form: try await measureForm()
         case .shared: try await measureShared()
         case .fleet: try await measureFleet()

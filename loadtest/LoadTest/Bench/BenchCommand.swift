@@ -17,9 +17,11 @@ struct BenchCommand: AsyncParsableCommand {
                            none
               local        local verification of distinct receipts over HTTP
               verify       parse-and-verify in process: receipts, signed
-                           transactions and transaction receipts
+                           transactions, transaction receipts and notifications
               transactions signed transactions over HTTP: one, twenty, and a new
                            one after twenty known ones
+              notifications
+                           Apple's notifications over HTTP, without Redis
               form         the form API beside POST /v1/verify
               shared       shared-cache hits over Redis beside redis-benchmark
               fleet        CPU and Redis operations of a request: answered by
@@ -111,7 +113,7 @@ struct BenchCommand: AsyncParsableCommand {
 
 /// The parts of the bench, as `--only` names them and the help of `bench` describes them.
 enum BenchPart: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case near, local, verify, transactions, form, shared, fleet
+    case near, local, verify, transactions, notifications, form, shared, fleet
     case serverAPI = "server_api"
     case tail, flood, connections, growth, churn, bodies, start
 }
@@ -132,6 +134,8 @@ struct BenchPlan: Hashable, Sendable {
     var connections = 64
     /// The number of receipts that are sent in turn where no cache is to help.
     var distinctReceipts = 20_000
+    /// The number of notifications in each run.
+    var notifications = 4000
     var idleConnections = 10_000
     var churnReceipts = 100_000
     /// The size of the near cache that the churn is to overflow.
@@ -141,8 +145,12 @@ struct BenchPlan: Hashable, Sendable {
     static func quick(_ parts: [BenchPart]) -> BenchPlan {
         BenchPlan(
             parts: parts, runs: 2, seconds: 1, warmupSeconds: 0.5, minutes: 0.1, keys: 100, distinctReceipts: 2000,
-            idleConnections: 1000, churnReceipts: 3000, churnCacheMebibytes: 8)
+            notifications: 500, idleConnections: 1000, churnReceipts: 3000, churnCacheMebibytes: 8)
     }
+
+    /// The approximate time of one run of notifications: three signatures of each are made, and verified by the gateway.
+    var estimatedNotificationSeconds: Double { Double(notifications) / Self.notificationsPerSecond }
+    private static let notificationsPerSecond = 1500.0
 
     /// The approximate time of a part in seconds, for its progress.
     func estimate(_ part: BenchPart) -> Double {
@@ -150,8 +158,9 @@ struct BenchPlan: Hashable, Sendable {
         return switch part {
         case .near: 7 * (warmupSeconds + 1 + count * (seconds + Self.refreshSeconds))
         case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (2 * seconds + 1)
-        case .verify: 3 * count * seconds
+        case .verify: 4 * count * seconds
         case .transactions: 3 * (warmupSeconds + count * seconds)
+        case .notifications: (count + 1) * estimatedNotificationSeconds
         case .form: 6 * (warmupSeconds + count * seconds)
         case .shared: count * (3 * seconds + 2)
         case .fleet: 10 + Double(Bench.mostGateways) * (seconds + 3)

@@ -22,7 +22,8 @@ struct CorpusCommand: AsyncParsableCommand {
               pki.json      the seed, from which `receipt-loadtest apple --pki`
                             makes the keys again
               *.b64         one receipt each, in base64, as a request carries it
-              *.jws         one JWS each: a transaction or other signed data
+              *.jws         one JWS each: a transaction, a notification of Apple's, or
+                            other signed data
               index.json    for each file the kind of evidence, the expected answer,
                             its reason, what a genuine app receipt says, and under
                             `needs` the files with which a verifier gives that

@@ -8,6 +8,8 @@ internal import ReceiptForge
 struct FleetShape: Hashable, Sendable {
     var gateways = 1
     var hasRedis = false
+    /// The writing of Redis's append-only file to the disk; nil if it keeps nothing on disk.
+    var appendFsync: AppendOnlyFile.Fsync?
     /// True if HAProxy stands in front of the gateways; without it clients use the first gateway.
     var hasBalancer = false
     /// The behaviour of Apple's servers; nil if gateways send them no requests.
@@ -59,6 +61,7 @@ actor RunningFleet: RunningProgram {
     private var settings: [String: String] = [:]
     private var gateways: [RunningGateway] = []
     private(set) var redis: RunningRedis?
+    private var appendOnlyFile: AppendOnlyFile?
     private var balancer: ListeningProgram?
     private var apple: AppleSimulator?
     private(set) var key: String?
@@ -94,7 +97,10 @@ actor RunningFleet: RunningProgram {
                     TrafficOptions.maximumCustomers, ofApp: SimulatedCustomers.bundleID, at: .production)
             }
         }
-        if shape.hasRedis { redis = try await RunningRedis.start() }
+        if let fsync = shape.appendFsync {
+            appendOnlyFile = AppendOnlyFile(fsync: fsync, folder: try folder.makeFolder("redis"))
+        }
+        if shape.hasRedis { redis = try await RunningRedis.start(appendOnlyFile) }
         settings = FleetShape.settings(
             root: try folder.write(pki.rootPEM, to: "root.pem"),
             try folder.write(TransactionPKI.ofFleets.root.pem, to: "jws-root.pem"), apple: apple,
@@ -146,7 +152,7 @@ actor RunningFleet: RunningProgram {
         case .killRedis: await redis?.kill()
         case .startRedis:
             await redis?.kill()
-            if let port = redis?.port { redis = try await RunningRedis.start(port: port) }
+            if let port = redis?.port { redis = try await RunningRedis.start(port: port, appendOnlyFile) }
         case .restartGateway(let number):
             let old = gateways[number - 1]
             await old.stop()

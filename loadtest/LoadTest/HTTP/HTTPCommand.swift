@@ -20,6 +20,8 @@ struct HTTPCommand: AsyncParsableCommand {
               receipt-loadtest http http://127.0.0.1:8080 --stages 10s:1000,30s:5000 \\
                 --mix repeat=0.9,fresh=0.05,forged=0.05 --zipf 1 \\
                 --threshold 'p99<25ms' --threshold 'errors<0.1%' -o run.json
+              receipt-loadtest http http://127.0.0.1:8080 --corpus receipts \\
+                --mix notification=0.9,duplicate-notification=0.1
               receipt-loadtest http http://127.0.0.1:8000/ --body post.json -R max
 
             Exit status: 0 if no threshold was missed, 99 if a threshold was missed, 98 if the generator could not keep its \

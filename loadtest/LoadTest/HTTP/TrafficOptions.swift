@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppleSimulator
 internal import ArgumentParser
 
 /// The target, its connections and the requests: the common options of `http` and `search`.
@@ -59,7 +60,9 @@ struct TrafficOptions: ParsableArguments {
                 + "damaged (malformed), with a false signature (forged), and with a subscription that ends during "
                 + "the run (near-expiry); and of requests about customers of 'apple': with a signed transaction "
                 + "(signed), with a receipt (customer-receipt; in Apple's form verify-receipt), with a transaction ID "
-                + "alone (known-id), and with an ID that Apple does not know (unknown-id); together 1."))
+                + "alone (known-id), and with an ID that Apple does not know (unknown-id); and of Apple's "
+                + "notifications about them at /apple/notifications: new ones (notification), and the same again "
+                + "(duplicate-notification); together 1."))
     var mix = RequestMix.repeated
 
     @Option(
@@ -68,6 +71,16 @@ struct TrafficOptions: ParsableArguments {
             "Fresh receipts that are made at most, about a millisecond each; then they are sent again, with "
                 + "a warning."))
     var freshReceipts = 20_000
+
+    @Option(
+        help: .value(
+            "count",
+            "Notifications that are made at most, 20 KB and three signatures each; then they are sent again, with a "
+                + "warning. Customers take turns."))
+    var notifications = 20_000
+
+    @Option(help: .value("id", "The app that notifications are about."))
+    var bundleID = SimulatedCustomers.bundleID
 
     @Option(help: .value("bytes", "The size of a request's body, about; decides how many purchases."))
     var receiptBytes = 8192
@@ -115,6 +128,13 @@ struct TrafficOptions: ParsableArguments {
             "--customers takes from 1 to \(Self.maximumCustomers), not \(customers).")
         try check((0...10).contains(zipf), "--zipf takes a number from 0 to 10, not \(zipf).")
         try check((1...1_000_000).contains(freshReceipts), "--fresh-receipts takes from 1 to 1000000.")
+        try check(
+            (1...Self.maximumNotifications).contains(notifications),
+            "--notifications takes from 1 to \(Self.maximumNotifications), not \(notifications).")
+        try check(
+            (1...Self.maximumBundleIDBytes).contains(bundleID.utf8.count)
+                && bundleID.utf8.allSatisfy(\.isBundleIDCharacter),
+            "--bundle-id takes letters, digits, points and hyphens, such as com.example.shop.")
         try check((1...1_000_000).contains(receiptBytes), "--receipt-bytes takes from 1 to 1000000.")
         try check((0...1_000_000_000).contains(maxAge ?? 0), "--max-age takes seconds from 0 on.")
         try check(timeout.seconds >= 0.001, "--timeout takes at least 1ms.")
@@ -125,12 +145,16 @@ struct TrafficOptions: ParsableArguments {
     }
 
     static let maximumCustomers = 1_000_000
+    /// Four gigabytes of them.
+    static let maximumNotifications = 200_000
+    private static let maximumBundleIDBytes = 155
 
     /// Throws if a server elsewhere could not trust the signed transactions: another copy of the authority has another root.
     func checkAuthority() throws {
         try check(
-            mix[.signed] == 0 || corpus != nil,
-            "--mix signed needs the --corpus whose jws-root.pem the gateway trusts, and which 'apple --pki' uses.")
+            corpus != nil || mix[.signed] == 0 && !mix.sendsNotifications,
+            "--mix \(mix[.signed] > 0 ? "signed" : "notification") needs the --corpus whose jws-root.pem the gateway "
+                + "trusts, and which 'apple --pki' uses.")
     }
 
     private func checkMethod() throws {

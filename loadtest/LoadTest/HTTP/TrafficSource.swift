@@ -3,6 +3,7 @@
 
 internal import AppleSimulator
 internal import Foundation
+internal import NIOCore
 internal import ReceiptForge
 
 /// The requests that all workers of a run choose from.
@@ -22,9 +23,10 @@ enum TrafficSource: Sendable {
                 pki, known: known, new: count, target: plan.target,
                 purpose: "new transactions of worker \(worker) after \(requestsBefore) requests")
         case .receipts(let pools, let mix, let popularity):
-            let freshBefore = Int(Double(requestsBefore) * mix[.fresh] * 1.05)
+            func before(_ kind: RequestKind) -> Int { Int(Double(requestsBefore) * mix[kind] * 1.05) }
             return ReceiptTraffic(
-                pools, mix, popularity, worker: worker, of: plan.workers, seed: plan.seed, freshBefore: freshBefore)
+                pools, mix, popularity, worker: worker, of: plan.workers, seed: plan.seed,
+                freshBefore: before(.fresh), notificationsBefore: before(.notification))
         }
     }
 }
@@ -44,23 +46,42 @@ extension TrafficOptions {
                 SameRequest(request: RequestForm.request(method ?? "POST", target, fields, body: content)))
         }
         func form(_ content: RequestForm.Content) -> RequestForm {
-            RequestForm(target: target, mode: mode, maximumAge: maxAge, fields: fields, content: content)
+            // Apple has no API key.
+            let fields = content == .notification ? header : fields
+            return RequestForm(target: target, mode: mode, maximumAge: maxAge, fields: fields, content: content)
         }
         var pools = try await pools(form(.receipt), requests: requests, seconds: seconds)
-        if mix.sendsCustomers {
-            let customers = SimulatedCustomers(customers, at: .now)
-            var customerPools = CustomerPools(customers, try TransactionPKI(corpus: corpus), zipf: zipf, form)
-            if mix.sendsCustomerReceipts {
-                customerPools.addReceipts(of: customers, try ForgedPKI(corpus: corpus), form)
-            }
-            pools.customers = customerPools
+        if mix.sendsCustomers { pools.customers = try customerPools(form) }
+        if mix.sendsNotifications {
+            pools.notifications = try await notifications(form(.notification), requests: requests)
         }
         return .receipts(pools, mix, KeyPopularity(keys: pools.repeated.count, exponent: zipf))
     }
 
+    private func customerPools(_ form: (RequestForm.Content) -> RequestForm) throws -> CustomerPools {
+        let customers = SimulatedCustomers(customers, at: .now)
+        var pools = CustomerPools(customers, try TransactionPKI(corpus: corpus), zipf: zipf, form)
+        if mix.sendsCustomerReceipts { pools.addReceipts(of: customers, try ForgedPKI(corpus: corpus), form) }
+        return pools
+    }
+
+    private func notifications(_ form: RequestForm, requests: Double?) async throws -> [ByteBuffer] {
+        let factory = NotificationFactory(
+            pki: try TransactionPKI(corpus: corpus), form: form, customers: customers, bundleID: bundleID, seed: seed)
+        let count = count(
+            of: .notification, in: requests, atMost: notifications, "notifications", option: "--notifications")
+        let progress = ProgressLine(unit: "notifications", total: count)
+        defer { progress.finish() }
+        return await factory.requests(count, until: .now) { progress.update(done: $0) }
+    }
+
     private func pools(_ form: RequestForm, requests: Double?, seconds: Double) async throws -> ReceiptPools {
+        guard mix.sendsReceipts else { return ReceiptPools(repeated: []) }
         let factory = ReceiptFactory(try ForgedPKI(corpus: corpus), seed: seed, form: form, bodyBytes: receiptBytes)
-        let freshCount = freshCount(of: requests), expiringCount = mix[.nearExpiry] > 0 ? Self.expiring : 0
+        let freshCount =
+            mix[.fresh] > 0
+            ? count(of: .fresh, in: requests, atMost: freshReceipts, "fresh receipts", option: "--fresh-receipts") : 0
+        let expiringCount = mix[.nearExpiry] > 0 ? Self.expiring : 0
         let made = corpus == nil && mix.sendsRepeated ? keys : 0
         let progress = ProgressLine(unit: "receipts", total: made + freshCount + expiringCount)
         defer { progress.finish() }
@@ -76,16 +97,17 @@ extension TrafficOptions {
         return pools
     }
 
-    /// Returns the expected number of fresh receipts, and some more for chance.
-    private func freshCount(of requests: Double?) -> Int {
-        guard mix[.fresh] > 0 else { return 0 }
-        let expected = (requests ?? .infinity) * mix[.fresh] * 1.05 + 100
-        if expected > Double(freshReceipts) {
+    /// Returns the expected number of requests that are sent once, and some more for chance; warns if that is too many.
+    private func count(
+        of kind: RequestKind, in requests: Double?, atMost most: Int, _ name: String, option: String
+    ) -> Int {
+        // An unknown number times no share is not a number.
+        let expected = (mix[kind] > 0 ? (requests ?? .infinity) * mix[kind] * 1.05 : 0) + 100
+        if expected > Double(most) {
             StandardError.write(
-                "Of the fresh receipts only \(freshReceipts.grouped) are made; they will be sent again. "
-                    + "See --fresh-receipts.\n")
+                "Of the \(name) only \(most.grouped) are made; they will be sent again. See \(option).\n")
         }
-        return Int(min(expected, Double(freshReceipts)))
+        return Int(min(expected, Double(most)))
     }
 
     private static let expiring = 200

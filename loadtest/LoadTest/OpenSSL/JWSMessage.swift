@@ -11,7 +11,10 @@ internal import SignedPayloads
 struct JWSMessage {
     /// The certificates of `x5c` in DER, the signer's first.
     private let certificates: [[UInt8]]
-    let signingInput: [UInt8]
+    /// The decoded payload.
+    private let payload: [UInt8]
+    /// The signed text.
+    let content: [UInt8]
     /// `ECDSA-Sig-Value` in DER.
     let signature: [UInt8]
 
@@ -19,12 +22,23 @@ struct JWSMessage {
         let dot = UInt8(ascii: ".")
         guard let first = text.firstIndex(of: dot), let last = text.lastIndex(of: dot), first < last,
             let header = Base64URLDecoder.decode(text.span.extracting(0..<first)),
+            let payload = Base64URLDecoder.decode(text.span.extracting((first + 1)..<last)),
             let numbers = Base64URLDecoder.decode(text.span.extracting((last + 1)..<text.count)), numbers.count == 64,
             let chain = (try? JSONValue(parsing: header))?["x5c"]?.elements
         else { return nil }
         certificates = chain.compactMap { $0.string.flatMap { try? Base64.decode($0) } }
-        signingInput = Array(text[..<last])
+        self.payload = payload
+        content = Array(text[..<last])
         signature = Self.sequence(numbers.prefix(32), numbers.suffix(32))
+    }
+
+    /// Returns the JWS of a notification and those in its `data`; nil if one of them is no JWS.
+    static func notification(_ text: [UInt8]) -> [JWSMessage]? {
+        guard let message = JWSMessage(text: text), let data = (try? JSONValue(parsing: message.payload))?["data"]
+        else { return nil }
+        let texts = ["signedTransactionInfo", "signedRenewalInfo"].compactMap { data[$0]?.string }
+        let nested = texts.compactMap { JWSMessage(text: Array($0.utf8)) }
+        return nested.count == texts.count ? [message] + nested : nil
     }
 
     /// Verifies three signatures: the root's, the intermediate's and the signer's.
@@ -33,7 +47,7 @@ struct JWSMessage {
         guard chain.count == 3, store.verifies(chain[0], below: chain[1]), let key = SignerKey(of: chain[0]) else {
             return false
         }
-        return key.verifies(signature, over: signingInput)
+        return key.verifies(signature, over: content)
     }
 
     /// `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }` (RFC 3279 §2.2.3).

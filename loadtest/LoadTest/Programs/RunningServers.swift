@@ -81,7 +81,19 @@ struct RunningGateway: RunningProgram {
     func stop() async { await program.stop() }
 }
 
-/// A Redis that keeps nothing on disk.
+/// The file in which Redis records each write.
+struct AppendOnlyFile: Hashable, Sendable {
+    /// The moments at which Redis has the system write it to the disk; the words of `appendfsync`.
+    enum Fsync: String, CaseIterable, Sendable {
+        case always, everysec, no
+    }
+
+    let fsync: Fsync
+    /// The folder of the file. A Redis that starts there reads it.
+    let folder: String
+}
+
+/// A Redis that keeps nothing on disk, or an append-only file.
 struct RunningRedis: RunningProgram {
     private let server: ListeningProgram
     var port: Int { server.port }
@@ -90,14 +102,19 @@ struct RunningRedis: RunningProgram {
     static let maximumLoggedCommands = 100_000
 
     /// Starts it, at any free port without `port`, and waits until it listens.
-    static func start(port: Int? = nil) async throws -> RunningRedis {
+    static func start(port: Int? = nil, _ file: AppendOnlyFile? = nil) async throws -> RunningRedis {
         let server = try await ListeningProgram.start("redis-server", port: port) { port in
-            [
-                "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+            ["--port", "\(port)", "--bind", "127.0.0.1", "--save", ""] + persistence(file) + [
                 "--slowlog-max-len", "\(maximumLoggedCommands)", "--slowlog-log-slower-than", "-1",
             ]
         }
         return RunningRedis(server: server)
+    }
+
+    /// Returns the arguments for an append-only file, or for none.
+    static func persistence(_ file: AppendOnlyFile?) -> [String] {
+        guard let file else { return ["--appendonly", "no"] }
+        return ["--appendonly", "yes", "--appendfsync", file.fsync.rawValue, "--dir", file.folder]
     }
 
     func stop() async { await server.stop() }

@@ -27,7 +27,7 @@ struct LoadScenario: Sendable {
     enum Action: Hashable, Sendable {
         /// Redis ends at once, as in a crash.
         case killRedis
-        /// Redis begins again, empty, where it was.
+        /// Redis begins again where it was: empty, or with what its append-only file has.
         case startRedis
         /// A gateway drains, ends and begins again where it was; counted from 1.
         case restartGateway(Int)
@@ -105,7 +105,7 @@ extension FleetShape {
         let fields = try YAMLFields(
             value, known: ["gateways", "redis", "balancer", "apple", "server_api", "settings"])
         gateways = try fields["gateways"]?.integer(in: 1...10) ?? 1
-        hasRedis = try fields["redis"]?.flag() ?? false
+        if let value = fields["redis"] { try readRedis(value) }
         hasBalancer = try fields["balancer"]?.flag() ?? false
         guard gateways == 1 || hasBalancer else { throw ScenarioError(line: value.line, fault: .missing("balancer")) }
         if let value = fields["apple"] { apple = value.scalar == "none" ? nil : try Scenario(value) }
@@ -114,6 +114,14 @@ extension FleetShape {
             throw ScenarioError(line: value.line, fault: .contradiction("server_api", "apple"))
         }
         if let value = fields["settings"] { settings = try Self.settings(value) }
+    }
+
+    /// Reads `true`, `false` or `{appendfsync: everysec}`.
+    private mutating func readRedis(_ value: YAMLValue) throws(ScenarioError) {
+        guard value.scalar == nil else { return hasRedis = try value.flag() }
+        let fields = try YAMLFields(value, known: ["appendfsync"])
+        appendFsync = try fields["appendfsync"]?.word(as: AppendOnlyFile.Fsync.self)
+        hasRedis = true
     }
 
     private static func settings(_ value: YAMLValue) throws(ScenarioError) -> [String: String] {
@@ -131,7 +139,8 @@ extension HTTPCommand {
     /// The options of `http` for the load, with `_` for `-`.
     private static let scenarioOptions = [
         "rate", "stages", "duration", "requests", "warmup", "connections", "pipeline", "workers", "arrival", "keys",
-        "customers", "zipf", "mix", "fresh_receipts", "receipt_bytes", "mode", "max_age", "seed", "timeout",
+        "customers", "zipf", "mix", "fresh_receipts", "notifications", "bundle_id", "receipt_bytes", "mode", "max_age",
+        "seed", "timeout",
     ]
 
     /// The URL is not known before the fleet stands.

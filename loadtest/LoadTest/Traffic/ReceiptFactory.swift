@@ -52,33 +52,8 @@ struct ReceiptFactory: Sendable {
     private func make(
         _ count: Int, _ made: (Int) -> Void, _ receipt: @escaping @Sendable (Int) -> String
     ) async -> [PooledRequest] {
-        let form = form
-        var pool: [PooledRequest] = []
-        pool.reserveCapacity(count)
-        // A few chunks at a time: progress waits for the same threads as the work.
-        let turn = Self.chunk * ProcessInfo.processInfo.activeProcessorCount
-        for start in stride(from: 0, to: count, by: turn) {
-            let end = min(count, start + turn)
-            let chunks = stride(from: start, to: end, by: Self.chunk).map { $0..<min(end, $0 + Self.chunk) }
-            pool += await Self.inParallel(chunks) { chunk in chunk.map { PooledRequest(receipt($0), form) } }
-            made(pool.count)
-        }
-        return pool
+        await .madeInParallel(count, progress: made) { [form] in PooledRequest(receipt($0), form) }
     }
-
-    private static func inParallel(
-        _ chunks: [Range<Int>], _ make: @escaping @Sendable (Range<Int>) -> [PooledRequest]
-    ) async -> [PooledRequest] {
-        await withTaskGroup { group in
-            for (index, chunk) in chunks.enumerated() { group.addTask { (index, make(chunk)) } }
-            var made = chunks.map { _ in [PooledRequest]() }
-            for await (index, requests) in group { made[index] = requests }
-            return made.flatMap(\.self)
-        }
-    }
-
-    /// Work for a few hundredths of a second.
-    private static let chunk = 32
 
     private static func receipt(
         _ pki: ForgedPKI, _ seed: UInt64, _ purpose: String, _ purchases: Int, _ receiptType: String?

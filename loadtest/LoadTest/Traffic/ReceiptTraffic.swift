@@ -10,6 +10,8 @@ struct ReceiptPools: Sendable {
     var fresh: [PooledRequest] = []
     var nearExpiry: [PooledRequest] = []
     var customers: CustomerPools?
+    /// Notifications in the order of signing, which are sent once each, as long as there are some.
+    var notifications: [ByteBuffer] = []
 }
 
 /// A whole request, and the range of its receipt.
@@ -25,7 +27,7 @@ extension PooledRequest {
     }
 }
 
-/// The requests of one worker about receipts; they follow from the seed and the worker's number alone.
+/// The requests of one worker about receipts and customers; they follow from the seed and the worker's number alone.
 struct ReceiptTraffic: LoadTraffic {
     private let pools: ReceiptPools
     private let mix: RequestMix
@@ -33,11 +35,16 @@ struct ReceiptTraffic: LoadTraffic {
     private var generator: SplitMix64
     private var nextFresh: Int
     private var nextNearExpiry: Int
+    private var nextNotification: Int
+    private let firstNotification: Int
     private let workers: Int
 
+    /// - Parameters:
+    ///   - freshBefore: the number of fresh receipts that were sent before.
+    ///   - notificationsBefore: the number of notifications that were sent before.
     init(
         _ pools: ReceiptPools, _ mix: RequestMix, _ popularity: KeyPopularity, worker: Int, of workers: Int,
-        seed: UInt64, freshBefore: Int = 0
+        seed: UInt64, freshBefore: Int = 0, notificationsBefore: Int = 0
     ) {
         self.pools = pools
         self.mix = mix
@@ -46,14 +53,18 @@ struct ReceiptTraffic: LoadTraffic {
         generator = SplitMix64(seed: seed, purpose: "requests of worker \(worker)")
         nextFresh = freshBefore + worker
         nextNearExpiry = worker
+        firstNotification = notificationsBefore + worker
+        nextNotification = firstNotification
     }
 
     mutating func next() -> ByteBuffer {
         let kind = mix.kind(at: generator.fraction())
         switch kind {
         case .repeated: return popular().bytes
-        case .fresh: return Self.take(pools.fresh, &nextFresh, workers)
-        case .nearExpiry: return Self.take(pools.nearExpiry, &nextNearExpiry, workers)
+        case .fresh: return Self.take(pools.fresh, &nextFresh, workers).bytes
+        case .nearExpiry: return Self.take(pools.nearExpiry, &nextNearExpiry, workers).bytes
+        case .notification: return Self.take(pools.notifications, &nextNotification, workers)
+        case .duplicateNotification: return duplicateNotification()
         case .malformed: return malformed(popular())
         case .forged: return forged(popular())
         case .signed, .customerReceipt, .verifyReceipt, .knownID, .unknownID:
@@ -66,9 +77,17 @@ struct ReceiptTraffic: LoadTraffic {
     }
 
     /// Takes the next; workers take turns, and begin again at the end.
-    private static func take(_ pool: [PooledRequest], _ next: inout Int, _ workers: Int) -> ByteBuffer {
+    private static func take<Request>(_ pool: [Request], _ next: inout Int, _ workers: Int) -> Request {
         defer { next += workers }
-        return pool[next % pool.count].bytes
+        return pool[next % pool.count]
+    }
+
+    /// Returns one of the notifications that this worker sent; the first time, one that is new.
+    private mutating func duplicateNotification() -> ByteBuffer {
+        let sent = (nextNotification - firstNotification) / workers
+        guard sent > 0 else { return Self.take(pools.notifications, &nextNotification, workers) }
+        let number = firstNotification + workers * Int(generator.fraction() * Double(sent))
+        return pools.notifications[number % pools.notifications.count]
     }
 
     /// Replaces letters in the middle of the signature, which is the end of a receipt.

@@ -17,6 +17,8 @@ struct RequestForm: Sendable {
         case verifyReceipt
         case signedTransaction
         case transactionID(ofApp: String)
+        /// A notification as Apple's servers send it, at the path for them whatever that of the target is.
+        case notification
     }
 
     /// A request without a mode and a maximum age (in seconds) leaves them to the gateway.
@@ -24,14 +26,14 @@ struct RequestForm: Sendable {
         target: LoadTarget, mode: VerifyMode?, maximumAge: Int? = nil, fields: [HeaderField],
         content: Content = .receipt
     ) {
-        let target = content == .verifyReceipt ? target.verifyReceipt : target
+        let target = target.receiving(content)
         head = Self.head("POST", target, fields, type: "application/json")
-        // Apple's form has another name for the member, and no modes.
+        // Apple's form has another name for the member. It has no modes, and neither have notifications.
         let isApples = target.path.hasSuffix("/verifyReceipt")
         opening = isApples ? #"{"receipt-data":""# : content.opening
         let modeMember = mode.map { #","mode":"\#($0.rawValue)""# } ?? ""
-        closing =
-            isApples ? "\"}" : content.closing + modeMember + (maximumAge.map { #","max_age":\#($0)"# } ?? "") + "}"
+        let members = modeMember + (maximumAge.map { #","max_age":\#($0)"# } ?? "")
+        closing = isApples || content == .notification ? "\"}" : content.closing + members + "}"
     }
 
     func request(_ receipt: String) -> ByteBuffer {
@@ -74,10 +76,17 @@ struct RequestForm: Sendable {
 }
 
 extension LoadTarget {
-    /// The path of Apple's name on the same server.
-    fileprivate var verifyReceipt: LoadTarget {
-        path.hasSuffix("/verifyReceipt")
-            ? self : LoadTarget(isSecure: isSecure, host: host, port: port, path: "/verifyReceipt")
+    /// Returns the server with the path for a content: two of them have paths of their own.
+    fileprivate func receiving(_ content: RequestForm.Content) -> LoadTarget {
+        switch content {
+        case .verifyReceipt: path.hasSuffix("/verifyReceipt") ? self : with(path: "/verifyReceipt")
+        case .notification: path.hasSuffix("/apple/notifications") ? self : with(path: "/apple/notifications")
+        case .receipt, .signedTransaction, .transactionID: self
+        }
+    }
+
+    private func with(path: String) -> LoadTarget {
+        LoadTarget(isSecure: isSecure, host: host, port: port, path: path)
     }
 }
 
@@ -87,6 +96,7 @@ extension RequestForm.Content {
         case .receipt, .verifyReceipt: #"{"receipt":""#
         case .signedTransaction: #"{"signed_transactions":[""#
         case .transactionID(let bundleID): #"{"bundle_id":"\#(bundleID)","transaction_id":""#
+        case .notification: #"{"signedPayload":""#
         }
     }
 

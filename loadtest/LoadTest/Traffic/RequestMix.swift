@@ -25,6 +25,10 @@ enum RequestKind: String, CaseIterable, Sendable {
     case knownID = "known-id"
     /// A transaction ID that Apple does not know. Each is another one.
     case unknownID = "unknown-id"
+    /// A notification of Apple's about a customer, never sent before.
+    case notification
+    /// A notification that was sent before, byte for byte.
+    case duplicateNotification = "duplicate-notification"
 
     /// True if requests of this kind are about customers of the simulated Apple.
     var isOfCustomer: Bool { [.signed, .customerReceipt, .verifyReceipt, .knownID, .unknownID].contains(self) }
@@ -65,6 +69,12 @@ struct RequestMix: Hashable, Sendable {
 
     /// True if some requests are made from the receipts that are sent again and again.
     var sendsRepeated: Bool { [.repeated, .malformed, .forged].contains { self[$0] > 0 } }
+
+    /// True if some requests carry receipts that are made for the run.
+    var sendsReceipts: Bool { sendsRepeated || self[.fresh] > 0 || self[.nearExpiry] > 0 }
+
+    /// True if some requests are notifications of Apple's.
+    var sendsNotifications: Bool { self[.notification] > 0 || self[.duplicateNotification] > 0 }
 
     /// True if some requests carry customers' receipts.
     var sendsCustomerReceipts: Bool { self[.customerReceipt] > 0 || self[.verifyReceipt] > 0 }
@@ -117,7 +127,7 @@ struct KeyPopularity: Sendable {
     /// - Parameter exponent: 0 or more.
     init(keys: Int, exponent: Double) {
         self.keys = keys
-        guard exponent > 0 else {
+        guard exponent > 0, keys > 0 else {
             cumulated = []
             return
         }

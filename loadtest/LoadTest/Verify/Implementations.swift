@@ -11,7 +11,7 @@ extension ForgedEvidenceKind: ExpressibleByArgument {
     var implementations: [Implementation] {
         switch self {
         case .receipt: [.warm, .cold, .floor, .cmsVerify, .base64]
-        case .jws: [.warm, .cold, .floor, .chainWalk]
+        case .jws, .notification: [.warm, .cold, .floor, .chainWalk]
         case .transactionReceipt: [.warm, .cold, .floor, .base64]
         }
     }
@@ -23,7 +23,8 @@ enum Implementation: String, Encodable, Sendable {
     case warm
     /// `ReceiptVerifier.verify` with nothing remembered.
     case cold
-    /// The crypto floor: one digest of the signed bytes and one verification with the signer's key, nothing parsed.
+    /// The crypto floor: for each signature one digest of the signed bytes and one verification with the signer's key,
+    /// nothing parsed.
     case floor
     /// OpenSSL's `d2i_CMS_bio` and `CMS_verify`.
     case cmsVerify
@@ -72,6 +73,7 @@ extension ReceiptVerifier {
         case .receipt: (try? verify(sample.bytes, at: now))?.purchases.count == sample.purchases
         case .jws: (try? verifyTransaction(sample.bytes, at: now)) != nil
         case .transactionReceipt: (try? verify(transactionReceipt: sample.bytes, at: now)) != nil
+        case .notification: (try? verifyNotification(sample.bytes, at: now)) != nil
         }
     }
 
@@ -83,7 +85,16 @@ extension ReceiptVerifier {
         case .jws: (try? verifyTransaction(sample.bytes, at: now))?.bundleID == sample.bundleID
         case .transactionReceipt:
             (try? verify(transactionReceipt: sample.bytes, at: now))?.bundleID == sample.bundleID
+        case .notification:
+            (try? verifyNotification(sample.bytes, at: now))?.isWhole(ofApp: sample.bundleID) ?? false
         }
+    }
+}
+
+extension VerifiedNotification {
+    /// Returns true if it is about this app, and has a transaction and a renewal info.
+    fileprivate func isWhole(ofApp bundleID: String) -> Bool {
+        self.bundleID == bundleID && transaction?.bundleID == bundleID && renewalInfo != nil
     }
 }
 
@@ -115,9 +126,15 @@ struct TestBench: Sendable {
         case .floor:
             // Both contexts are set up once, and share nothing with those of other threads.
             let digest = SHA256Context(), signature = SignatureContext(signerKey.copied())
-            return { signature.verifies($0.signature, over: digest.digest(of: $0.content)) }
+            return { sample in
+                sample.parts.allSatisfy { signature.verifies($0.signature, over: digest.digest(of: $0.content)) }
+            }
         case .cmsVerify: return { CMSMessage(der: $0.bytes)?.isVerified(by: roots) ?? false }
-        case .chainWalk: return { JWSMessage(text: $0.bytes)?.isVerified(by: roots) ?? false }
+        case .chainWalk:
+            return { sample in
+                let messages = SampleReceipt.messages(in: sample.bytes, sample.evidence)
+                return messages?.allSatisfy { $0.isVerified(by: roots) } ?? false
+            }
         case .base64: return \.isDecoded
         }
     }

@@ -9,12 +9,14 @@ enum SampleAuthority: Sendable {
     case receipts(ForgedPKI)
     case transactions(TransactionPKI)
     case transactionReceipts(TransactionReceiptPKI)
+    case notifications(TransactionPKI)
 
     init(_ evidence: ForgedEvidenceKind, seed: UInt64) {
         switch evidence {
         case .receipt: self = .receipts(ForgedPKI(seed: seed))
         case .jws: self = .transactions(TransactionPKI(seed: seed))
         case .transactionReceipt: self = .transactionReceipts(TransactionReceiptPKI(seed: seed))
+        case .notification: self = .notifications(TransactionPKI(seed: seed))
         }
     }
 
@@ -23,6 +25,7 @@ enum SampleAuthority: Sendable {
         case .receipts: .receipt
         case .transactions: .jws
         case .transactionReceipts: .transactionReceipt
+        case .notifications: .notification
         }
     }
 
@@ -30,7 +33,7 @@ enum SampleAuthority: Sendable {
     var certificates: [ReceiptForge.Certificate] {
         switch self {
         case .receipts(let pki): pki.certificates
-        case .transactions(let pki): pki.certificates
+        case .transactions(let pki), .notifications(let pki): pki.certificates
         case .transactionReceipts(let pki): pki.receipts.certificates
         }
     }
@@ -57,8 +60,38 @@ enum SampleAuthority: Sendable {
             let contents = TransactionReceiptContents.random(using: &generator)
             return SampleReceipt(
                 .transactionReceipt, pki.sign(contents), bundleID: contents.bundleID, purchases: purchases)
+        case .notifications(let pki):
+            let series = NotificationSeries.ofSamples(seed: generator.next())
+            let number = Int(generator.fraction() * Double(NotificationSeries.sampleCount))
+            return SampleReceipt(
+                .notification, series.notification(number, signedBy: pki), bundleID: series.bundleID,
+                purchases: purchases)
         }
     }
+}
+
+extension NotificationSeries {
+    /// The number of notifications that samples are drawn from.
+    fileprivate static let sampleCount = 100_000
+
+    /// Returns notifications in the sandbox, signed on the last day on which receipts are issued.
+    fileprivate static func ofSamples(seed: UInt64) -> NotificationSeries {
+        NotificationSeries(
+            customers: 1000, bundleID: "com.example.forge", environment: "Sandbox",
+            from: Corpus.issuedBefore.advanced(byDays: -1).timestamp, seed: seed)
+    }
+}
+
+/// A signature of evidence, and what it covers.
+struct SignedPart: Hashable, Sendable {
+    /// The signed bytes.
+    let content: [UInt8]
+    /// The signature as OpenSSL takes it.
+    let signature: [UInt8]
+}
+
+extension SignedPart {
+    init(_ message: JWSMessage) { self.init(content: message.content, signature: message.signature) }
 }
 
 /// Evidence to verify, and the parts of it that the crypto floor works on.
@@ -70,48 +103,48 @@ final class SampleReceipt: Sendable {
     let bytes: [UInt8]
     /// The evidence as requests carry it; empty for a JWS, which is text.
     let base64: [UInt8]
-    /// The signed bytes.
-    let content: [UInt8]
-    /// The signature as OpenSSL takes it.
-    let signature: [UInt8]
+    /// All signatures: one, or three of a notification.
+    let parts: [SignedPart]
     let bundleID: String
     let purchases: Int
 
     /// Takes evidence apart without the verifier's parsers, so that the floor does not depend on them; nil if that fails.
     init?(_ evidence: ForgedEvidenceKind, _ bytes: [UInt8], bundleID: String, purchases: Int) {
-        guard let (content, signature) = Self.signedParts(of: bytes, evidence) else { return nil }
+        guard let parts = Self.signedParts(of: bytes, evidence) else { return nil }
         self.evidence = evidence
         self.bytes = bytes
-        base64 = evidence == .jws ? [] : Array(ForgedEvidence.der(bytes).base64.utf8)
-        self.content = content
-        self.signature = signature
+        base64 = evidence.isJWS ? [] : Array(ForgedEvidence.der(bytes).base64.utf8)
+        self.parts = parts
         self.bundleID = bundleID
         self.purchases = purchases
     }
 
-    private static func signedParts(
-        of bytes: [UInt8], _ evidence: ForgedEvidenceKind
-    ) -> (content: [UInt8], signature: [UInt8])? {
+    private static func signedParts(of bytes: [UInt8], _ evidence: ForgedEvidenceKind) -> [SignedPart]? {
         switch evidence {
         case .receipt:
             guard let message = CMSMessage(der: bytes), let content = message.content,
                 let signature = message.signature
             else { return nil }
-            return (content, signature)
-        case .jws: return JWSMessage(text: bytes).map { ($0.signingInput, $0.signature) }
-        case .transactionReceipt: return signedParts(ofPropertyList: bytes)
+            return [SignedPart(content: content, signature: signature)]
+        case .jws, .notification: return messages(in: bytes, evidence)?.map { SignedPart($0) }
+        case .transactionReceipt: return signedPart(ofPropertyList: bytes).map { [$0] }
         }
+    }
+
+    /// Returns the JWS, and those in it if it is a notification; nil if it is none.
+    static func messages(in text: [UInt8], _ evidence: ForgedEvidenceKind) -> [JWSMessage]? {
+        evidence == .notification ? JWSMessage.notification(text) : JWSMessage(text: text).map { [$0] }
     }
 
     /// Reads `{ "signature" = "…"; "purchase-info" = "…"; … }` as the forge writes it. The signature is one byte for the
     /// version, 256 bytes of RSA and the certificate; signed are the version and the purchase information.
-    private static func signedParts(ofPropertyList text: [UInt8]) -> (content: [UInt8], signature: [UInt8])? {
+    private static func signedPart(ofPropertyList text: [UInt8]) -> SignedPart? {
         let words = text.split(separator: UInt8(ascii: "\"")).map { String(decoding: $0, as: UTF8.self) }
         guard words.count > 7, words[1] == "signature", words[5] == "purchase-info",
             let signature = try? Base64.decode(words[3]), let purchaseInfo = try? Base64.decode(words[7]),
             signature.count > 257
         else { return nil }
-        return (signature.prefix(1) + purchaseInfo, Array(signature[1..<257]))
+        return SignedPart(content: signature.prefix(1) + purchaseInfo, signature: Array(signature[1..<257]))
     }
 }
 

@@ -13,28 +13,31 @@ struct VerifyCommand: ParsableCommand {
             Makes evidence of one kind, checks that every implementation accepts all of it, and lets the implementations \
             take short turns in one run, so that a busy machine slows all alike:
 
-              verifier       bytes to a verified receipt or transaction, its signer's
-                             chain warm (known) or cold (new)
+              verifier       bytes to a verified receipt, transaction or notification,
+                             its signer's chain warm (known) or cold (new)
               crypto floor   one SHA-256 and one verification with the signer's key
                              (RSA-2048, or P-256 for a JWS) of the same evidence,
-                             nothing parsed
+                             nothing parsed; three of each for a notification,
+                             which has two JWS inside
               CMS_verify     receipts: OpenSSL's own parser, chain building and
                              verification of the same bytes
               chain walk     JWS: the same with OpenSSL, and the chain of the header's
                              certificates verified each time, as in Apple's
-                             libraries: three signatures
+                             libraries: three signatures, nine of a notification
 
             Examples:
 
               receipt-loadtest verify
               receipt-loadtest verify --purchases 3 --threads 1 --duration 5 --format json
               receipt-loadtest verify --evidence jws --threads 1,2
+              receipt-loadtest verify --evidence notification --threads 1
 
             Compare ratios, not rates, between two machines or two days; and know that a neighbour on the same core \
             slows parsing more than cryptography.
             """)
 
-    @Option(help: "What to verify: app receipts, signed transactions, or transaction receipts as in iOS 6.")
+    @Option(
+        help: "What to verify: app receipts, signed transactions, transaction receipts as in iOS 6, or notifications.")
     var evidence = ForgedEvidenceKind.receipt
 
     @Option(

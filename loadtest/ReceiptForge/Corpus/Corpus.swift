@@ -72,7 +72,7 @@ package struct Corpus: RandomAccessCollection, Sendable {
                 explanation: fault.explanation)
         case .jws(let fault):
             return CorpusEntry(
-                name: "jws-" + fault.name, kind: .jws, evidence: .jws(jwsForge.text(with: fault)),
+                name: "jws-" + fault.name, kind: fault.evidenceKind, evidence: .jws(jwsForge.text(with: fault)),
                 expected: fault.expectedBelowOperatorsRoot, fault: fault.name, explanation: fault.explanation,
                 needs: [Corpus.transactionRootFileName])
         case .transactionReceipt(let fault):
@@ -122,5 +122,5 @@ package struct CorpusEntry: Sendable {
     /// trusts both finds other faults in some chains.
     package var needs = [Corpus.rootFileName]
 
-    package var fileName: String { name + (kind == .jws ? ".jws" : ".b64") }
+    package var fileName: String { name + (kind.isJWS ? ".jws" : ".b64") }
 }

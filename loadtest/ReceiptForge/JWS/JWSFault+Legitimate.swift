@@ -110,6 +110,9 @@ extension JWSFault {
                     contents.appAppleID = 1_234_567_890
                 }.payload
             }),
+    ]
+
+    static let legitimateNotifications: [JWSFault] = [
         JWSFault(
             "notification", .genuine,
             "A notification with a transaction and a renewal info.",

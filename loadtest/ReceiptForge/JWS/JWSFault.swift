@@ -60,8 +60,16 @@ extension JWSFault {
 extension JWSFault: CaseIterable {
     /// Every fault, in the order of a verifier's work: form, header, chain, signature, claims.
     package static let allCases: [JWSFault] =
-        legitimate + form + base64URL + algorithms + parameters + certificateLists + entries + leaves + issuers
+        legitimate + legitimateNotifications + form + base64URL + algorithms + parameters + certificateLists + entries
+        + leaves + issuers
         + signatures + signatureNumbers + payloads + claims + dates + environments + notifications + appTransactions
+}
+
+extension JWSFault {
+    /// The kind of evidence that has the difference: a notification, or other signed data.
+    var evidenceKind: ForgedEvidenceKind { Self.inNotifications.contains(self) ? .notification : .jws }
+
+    private static let inNotifications = Set(legitimateNotifications + notifications)
 }
 
 extension JWSFault: Hashable, CustomStringConvertible {

@@ -63,7 +63,7 @@ struct BearerToken: Hashable, Sendable {
     }
 
     /// Decodes base64url without padding (RFC 7515 §2).
-    private static func decoded(_ part: Substring) -> [UInt8]? {
+    static func decoded(_ part: Substring) -> [UInt8]? {
         let text = part.replacing("-", with: "+").replacing("_", with: "/")
         let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
         return try? Base64.decode(text + padding)

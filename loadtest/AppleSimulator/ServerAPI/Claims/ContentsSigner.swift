@@ -33,13 +33,38 @@ final class ContentsSigner: Sendable {
         if let known, fault?.forgesPayloads != true { return known }
         var dated = contents
         dated[keyPath: date] = call.now
-        let text = String(decoding: pki.jws(dated), as: UTF8.self)
+        let text = jws(dated)
         guard fault?.forgesPayloads != true else { return Self.forged(text, dated) }
         signed.withLock { $0.insert(text, key, byteCount: text.utf8.count) }
         return text
     }
 
+    /// Signs claims at a date, and keeps the JWS for the answers of this edition.
+    func sign<Contents: SignedContents>(
+        _ contents: Contents, dating date: WritableKeyPath<Contents, Timestamp?>, at now: Timestamp, _ call: CallContext
+    ) -> String {
+        let key = Key(claims: Fingerprint(of: contents.payload.span), issue: call.edition.issue)
+        var dated = contents
+        dated[keyPath: date] = now
+        let text = jws(dated)
+        signed.withLock { $0.insert(text, key, byteCount: text.utf8.count) }
+        return text
+    }
+
+    /// Signs claims as they are.
+    func jws(_ contents: some SignedContents) -> String {
+        String(decoding: pki.jws(contents), as: UTF8.self)
+    }
+
     private static let typicalBytes = 4096
+
+    /// Returns a JWS with one more claim than was signed.
+    static func forged(_ jws: String) -> String {
+        var parts = jws.split(separator: ".").map { String($0) }
+        guard parts.count == 3, let payload = BearerToken.decoded(Substring(parts[1])) else { return jws }
+        parts[1] = String(decoding: Base64URLText.encode(payload.dropLast() + #","forged":true}"#.utf8), as: UTF8.self)
+        return parts.joined(separator: ".")
+    }
 
     /// Returns a JWS with another payload than the one that was signed: a subscription ends in 2099, and other data has
     /// one more claim.

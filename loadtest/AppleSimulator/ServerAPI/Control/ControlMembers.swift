@@ -35,6 +35,35 @@ struct ControlMembers: Sendable {
         return text
     }
 
+    /// Returns nil without the member.
+    func optionalText(_ name: String) throws(ControlError) -> String? {
+        value[name] == nil ? nil : try text(name)
+    }
+
+    /// Returns nil without the member.
+    func flag(_ name: String) throws(ControlError) -> Bool? {
+        guard let value = value[name] else { return nil }
+        guard let flag = value.bool else { throw .wrongValue(of: name, needed: "true or false") }
+        return flag
+    }
+
+    /// Returns nil without the member.
+    func number(_ name: String, in range: ClosedRange<Double>) throws(ControlError) -> Double? {
+        guard let value = value[name] else { return nil }
+        guard let number = value.number.flatMap({ Double($0.text) }), range.contains(number) else {
+            throw .wrongValue(of: name, needed: "a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// Returns the app of the members `bundle_id` and `environment`.
+    func app() throws(ControlError) -> AppInStore {
+        guard let endpoint = Endpoint(rawValue: try text("environment").lowercased()) else {
+            throw .wrongValue(of: "environment", needed: "production or sandbox")
+        }
+        return AppInStore(bundleID: try text("bundle_id"), endpoint: endpoint)
+    }
+
     /// Returns a whole number, written as a number or as a text.
     func integer(_ name: String, in range: ClosedRange<Int64>) throws(ControlError) -> Int64? {
         guard let value = value[name] else { return nil }
@@ -60,6 +89,15 @@ package enum ControlError: Error, Hashable, Sendable, CustomStringConvertible {
     case tooManyPopulations(maximum: Int)
     /// Another population of the app has some of the transaction IDs.
     case overlapping
+    /// No customer has the ID.
+    case unknownCustomer(String)
+    /// The customer with the ID has bought nothing.
+    case noPurchase(String)
+    case tooManyPurchases(maximum: Int)
+    case tooManyNotificationURLs(maximum: Int)
+    case tooManyNotifications(maximum: Int)
+    /// Version 1 has no notification of this type.
+    case notInVersion1(String)
 
     package var description: String {
         switch self {
@@ -75,6 +113,15 @@ package enum ControlError: Error, Hashable, Sendable, CustomStringConvertible {
         case .tooManyAccounts: "The limit of accounts is reached. Restart the simulator."
         case .tooManyPopulations(let maximum): "At most \(maximum) populations are possible. Restart the simulator."
         case .overlapping: "Another population of the app has some of these transaction IDs. Choose others."
+        case .unknownCustomer(let id): "No customer of this app has the ID \(id) here."
+        case .noPurchase(let id): "The customer with the ID \(id) has no purchase."
+        case .tooManyPurchases(let maximum):
+            "Notifications add at most \(maximum) purchases to a customer. Use another one."
+        case .tooManyNotificationURLs(let maximum):
+            "At most \(maximum) notification URLs are possible. Remove one by a request without 'url'."
+        case .tooManyNotifications(let maximum):
+            "At most \(maximum) notifications may wait. Retry after some were delivered."
+        case .notInVersion1(let type): "Version 1 has no notification for \(type). Set the URL to version 2."
         }
     }
 }

@@ -9,15 +9,12 @@ extension Population {
     init(_ body: [UInt8], limits: SimulatorLimits, createdAt date: UTCDate) throws(ControlError) {
         let members = try ControlMembers(
             body, known: ["bundle_id", "count", "environment", "first_transaction_id"])
-        let environment = try members.text("environment")
-        guard let endpoint = Endpoint(rawValue: environment.lowercased()) else {
-            throw .wrongValue(of: "environment", needed: "production or sandbox")
-        }
+        let app = try members.app()
         guard let count = try members.integer("count", in: 1...limits.maximumPopulation) else {
             throw .missing("count")
         }
         try self.init(
-            app: AppInStore(bundleID: try members.text("bundle_id"), endpoint: endpoint), count: count,
+            app: app, count: count,
             firstTransactionID: try members.integer("first_transaction_id", in: Self.firstTransactionIDs), at: date,
             limits: limits)
     }

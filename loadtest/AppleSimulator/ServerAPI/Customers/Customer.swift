@@ -23,7 +23,8 @@ struct Customer: Hashable, Sendable {
     /// False if all evidence is of the time before app receipts (iOS 6).
     private(set) var hasAppTransaction: Bool
     var changes = CustomerChanges()
-    /// The account in a recorded answer: it is complete, and other evidence changes nothing. Nil without one.
+    /// The account in a recorded answer, or after the event of a notification: it is complete, and other evidence changes
+    /// nothing. Nil before.
     private(set) var recorded: RecordedAccount?
 
     /// Creates a customer with the contents of an app receipt.
@@ -65,6 +66,12 @@ struct Customer: Hashable, Sendable {
         var customer = self
         customer.app = app
         return customer
+    }
+
+    /// Replaces the account by one that is complete, with all extensions so far.
+    mutating func keep(_ account: RecordedAccount) {
+        recorded = account
+        changes.extensions = [:]
     }
 
     /// Returns the customer's purchases and subscriptions as Apple knows them.

@@ -87,6 +87,32 @@ extension CustomerRegistry {
         return true
     }
 
+    /// Changes a customer, and returns it with the result; nothing changes if `body` throws.
+    func update<Result>(
+        _ found: Found, _ body: (inout Customer) throws(ControlError) -> Result
+    ) throws(ControlError) -> (found: Found, result: Result) {
+        guard let place = found.place else { throw .tooManyAccounts }
+        return try state.withLock { state throws(ControlError) in
+            var customer = state.kept[place].customer
+            let result = try body(&customer)
+            state.kept[place].customer = customer
+            state.changes += 1
+            return (Found(customer: customer, place: place), result)
+        }
+    }
+
+    /// Returns the original transaction IDs of an app's populations, from the customer of a number on. Those of a
+    /// population follow those of the one before.
+    func originalTransactionIDs(of app: AppInStore, from first: Int64, count: Int64) -> [String] {
+        var (skipped, ids) = (first, [String]())
+        for population in state.withLock({ $0.populations }) where population.app == app {
+            let numbers = min(skipped, population.count)..<population.count
+            skipped -= numbers.lowerBound
+            ids += numbers.prefix(Int(count) - ids.count).map(population.originalTransactionID)
+        }
+        return ids
+    }
+
     /// Notes the claims of all transactions of a customer, oldest first, and returns the order of their changes. Each
     /// transaction can be found by its ID from then on.
     func log(_ found: Found, _ transactions: [(id: String, claims: Fingerprint)]) -> TransactionLog {

@@ -26,6 +26,10 @@ struct Population: Hashable, Sendable {
         return offset / Self.stride
     }
 
+    func originalTransactionID(ofCustomer number: Int64) -> String {
+        String(firstTransactionID + number * Self.stride)
+    }
+
     /// Returns a customer without changes.
     func customer(number: Int64) -> Customer {
         var contents = ReceiptContents(bundleID: app.bundleID, creationDate: createdAt)

@@ -57,8 +57,12 @@ extension ServerAPI {
     }
 
     func view(ofCustomerWithID id: String, _ call: APICall) -> CustomerView? {
-        guard let found = customers.customer(withID: id, of: call.app, call.context) else { return nil }
-        let account = found.customer.account(call.context)
+        customers.customer(withID: id, of: call.app, call.context).map { view(of: $0, call.context) }
+    }
+
+    /// Returns a customer's account, and names its transactions.
+    func view(of found: CustomerRegistry.Found, _ context: CallContext) -> CustomerView {
+        let account = found.customer.account(context)
         let transactions = account.history.sorted(by: Transaction.isOlder).map {
             ClaimedTransaction(transaction: $0, claims: TransactionContents($0, of: found.customer))
         }

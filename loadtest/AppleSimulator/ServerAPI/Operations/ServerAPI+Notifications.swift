@@ -5,61 +5,66 @@ internal import FoundationEssentials
 internal import JSON
 internal import ReceiptForge
 internal import Receipts
-internal import Synchronization
 
 extension ServerAPI {
-    func testNotification(_ call: APICall) -> APIAnswer {
-        let uuid = UUID().uuidString.lowercased()
-        let entry = TestNotifications.Entry(of: call.app, uuid: uuid, at: call.context.now)
-        notifications.withLock { $0.add(entry) }
-        return .json { $0.member("testNotificationToken", entry.token) }
+    /// Sends a test notification, in version 2 whatever the version of the URL is. It is sent once.
+    func testNotification(_ call: APICall) throws(APIError) -> APIAnswer {
+        guard notifications.destination(of: call.app) != nil else { throw .notificationURLNotFound }
+        let (uuid, date) = (UUID().uuidString.lowercased(), call.context.now)
+        let contents = NotificationContents(NotificationKind("TEST"), of: call.app, uuid: uuid, signedAt: date)
+        let jws = signer.jws(contents)
+        let number = notifications.add(NotificationLog.Entry(contents, of: call.app, signedPayload: jws))
+        sender.send(Delivery(app: call.app, body: .signed(jws), entry: number, schedule: .none))
+        return .json { $0.member("testNotificationToken", "\(uuid)_\(date.millisecondsSince1970)") }
     }
 
+    /// Returns the attempt of a test notification, once it ended.
     func testNotificationStatus(_ call: APICall) throws(APIError) -> APIAnswer {
         let parts = call.id.split(separator: "_", omittingEmptySubsequences: false)
-        guard parts.count == 2, UUID(uuidString: String(parts[0])) != nil, Int64(parts[1]) != nil else {
+        guard parts.count == 2, UUID(uuidString: String(parts[0])) != nil, let date = Int64(parts[1]) else {
             throw .invalidTestNotificationToken
         }
-        guard let entry = notifications.withLock({ $0.entry(call.id, of: call.app) }) else {
-            throw .testNotificationNotFound
-        }
+        let entry = notifications.entry(uuid: String(parts[0]), of: call.app)
+        guard let entry, entry.type == "TEST", entry.signedDate.millisecondsSince1970 == date, !entry.attempts.isEmpty
+        else { throw .testNotificationNotFound }
         return .json { write(entry, call, &$0) }
     }
 
-    /// Returns the test notifications of the app: no other notification is sent.
     func notificationHistory(_ call: APICall) throws(APIError) -> APIAnswer {
-        let filter = try NotificationFilter(try call.request.members(), call)
-        let offset = try Self.offset(call.query.first("paginationToken"))
-        let sent = notifications.withLock { $0.entries }.filter { $0.app == call.app && filter.admits($0) }
-        guard offset <= sent.count else { throw .invalidPaginationToken }
-        let page = sent.dropFirst(offset).prefix(Self.notificationsPerPage)
-        let next = offset + page.count
+        let filter = try NotificationFilter(try call.request.members(), call, customers)
+        let start = try Self.start(call.query.first("paginationToken"))
+        let page = notifications.page(after: start, count: Self.notificationsPerPage) { entry in
+            entry.app == call.app && filter.admits(entry)
+        }
         return .json { json in
-            if next < sent.count { json.member("paginationToken", "page-\(next)") }
-            json.member("hasMore", next < sent.count)
+            if let next = page.continuation { json.member("paginationToken", "page-\(next)") }
+            json.member("hasMore", page.continuation != nil)
             json.array("notificationHistory") { list in
-                for entry in page { list.object { write(entry, call, &$0) } }
+                for entry in page.entries { list.object { write(entry, call, &$0) } }
             }
         }
     }
 
     private static let notificationsPerPage = 20
 
-    private static func offset(_ token: String?) throws(APIError) -> Int {
+    /// Returns the number of the last notification of the page before.
+    private static func start(_ token: String?) throws(APIError) -> Int64 {
         guard let token else { return 0 }
-        guard token.hasPrefix("page-"), let offset = Int(token.dropFirst("page-".count)), offset > 0 else {
-            throw .invalidPaginationToken
-        }
-        return offset
+        guard token.hasPrefix("page-"), let number = Int64(token.dropFirst("page-".count)), number > 0,
+            number < Int64.max
+        else { throw .invalidPaginationToken }
+        return number
     }
 
-    private func write(_ entry: TestNotifications.Entry, _ call: APICall, _ json: inout JSONWriter) {
-        let jws = signer.jws(entry.notification, dating: \.signedDate, call.context, call.fault)
-        json.member("signedPayload", jws)
+    private func write(_ entry: NotificationLog.Entry, _ call: APICall, _ json: inout JSONWriter) {
+        let isForged = call.fault?.forgesPayloads == true
+        json.member("signedPayload", isForged ? ContentsSigner.forged(entry.signedPayload) : entry.signedPayload)
         json.array("sendAttempts") { list in
-            list.object { json in
-                json.member("attemptDate", entry.date.millisecondsSince1970)
-                json.member("sendAttemptResult", "SUCCESS")
+            for attempt in entry.attempts {
+                list.object { json in
+                    json.member("attemptDate", attempt.date.millisecondsSince1970)
+                    json.member("sendAttemptResult", attempt.result.rawValue)
+                }
             }
         }
     }
@@ -69,42 +74,45 @@ extension ServerAPI {
 private struct NotificationFilter {
     private let dates: ClosedRange<Int64>
     private let type: String?
-    private let excludesTests: Bool
+    private let subtype: String?
+    /// The customer; nil for all.
+    private let appTransactionID: String?
+    private let onlyFailures: Bool
 
-    init(_ body: JSONValue, _ call: APICall) throws(APIError) {
+    init(_ body: JSONValue, _ call: APICall, _ customers: CustomerRegistry) throws(APIError) {
         guard let start = body["startDate"]?.number?.integer else { throw .invalidStartDate }
         guard let end = body["endDate"]?.number?.integer else { throw .invalidEndDate }
         guard start <= end else { throw .startDateAfterEndDate }
         let days: Int64 = call.app.endpoint == .production ? 180 : 30
         guard start >= call.now.advanced(byDays: -days).secondsSince1970 * 1000 else { throw .startDateTooFarInPast }
-        type = try Self.type(body)
-        if let id = body["transactionId"] {
-            guard type == nil else { throw .multipleFilters }
+        (type, subtype) = try Self.kind(body)
+        appTransactionID = try body["transactionId"].map { id throws(APIError) in
+            guard body["notificationType"] == nil else { throw .multipleFilters }
             guard let id = id.string, ServerAPI.isTransactionID(id) else { throw .invalidTransactionID }
+            // Nothing was sent about an unknown customer.
+            return customers.customer(withID: id, of: call.app, call.context)?.customer.appTransactionID ?? ""
         }
         dates = start...end
-        // A test is about no transaction, and here it never fails.
-        excludesTests =
-            body["transactionId"] != nil || body["onlyFailures"]?.bool == true
-            || body["notificationSubtype"] != nil
+        onlyFailures = body["onlyFailures"]?.bool == true
     }
 
-    /// Reads a type of upper-case letters and underscores; a subtype requires one.
-    private static func type(_ body: JSONValue) throws(APIError) -> String? {
+    /// Reads names of upper-case letters and underscores; a subtype requires a type.
+    private static func kind(_ body: JSONValue) throws(APIError) -> (type: String?, subtype: String?) {
         guard let type = body["notificationType"] else {
             guard body["notificationSubtype"] == nil else { throw .invalidNotificationType }
-            return nil
+            return (nil, nil)
         }
-        let subtype = body["notificationSubtype"] ?? type
-        for name in [type, subtype] {
-            guard let name = name.string, !name.isEmpty,
-                name.utf8.allSatisfy({ (0x41...0x5A).contains($0) || $0 == 0x5F })
-            else { throw .invalidNotificationType }
+        let subtype = body["notificationSubtype"]
+        for name in [type, subtype ?? type] {
+            guard let name = name.string, NotificationKind.isName(name) else { throw .invalidNotificationType }
         }
-        return type.string
+        return (type.string, subtype?.string)
     }
 
-    func admits(_ entry: TestNotifications.Entry) -> Bool {
-        !excludesTests && dates.contains(entry.date.millisecondsSince1970) && (type ?? "TEST") == "TEST"
+    func admits(_ entry: NotificationLog.Entry) -> Bool {
+        dates.contains(entry.signedDate.millisecondsSince1970) && (type ?? entry.type) == entry.type
+            && (subtype == nil || subtype == entry.subtype)
+            && (appTransactionID == nil || appTransactionID == entry.appTransactionID)
+            && !(onlyFailures && entry.isDelivered)
     }
 }

@@ -72,6 +72,10 @@ extension Bench {
             "parse-and-verify of transaction receipts in process, warm / crypto floor",
             transactionReceipt.ratioToFloor, "ratio")
         report.add("parse-and-verify of transaction receipts in process", transactionReceipt.receiptsPerSecond, "/s")
+        let notification = try await verify(.notification)
+        report.add(
+            "parse-and-verify of notifications in process, warm / crypto floor", notification.ratioToFloor, "ratio")
+        report.add("parse-and-verify of notifications in process", notification.receiptsPerSecond, "/s")
     }
 
     /// Returns the row of a warm chain and one thread.

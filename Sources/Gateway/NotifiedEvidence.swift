@@ -1,0 +1,99 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+internal import Receipts
+
+/// The transactions and plans of evidence, each in the newest signed state that the evidence or a notification has.
+struct NotifiedEvidence: Sendable {
+    enum Limits {
+        /// The chains of one evidence whose state is looked up.
+        static let chains = 16
+    }
+
+    private(set) var transactions: [Transaction]
+    private(set) var renewals: [Renewal]
+    /// True if a notification has added something.
+    private(set) var isNotified = false
+    /// The time of the signature over transactions that have none of their own.
+    private let signingTime: Timestamp?
+    /// The time up to which the state of each chain is known.
+    private var known: [String: Timestamp] = [:]
+
+    init(_ evidence: VerifiedEvidence?) {
+        transactions = evidence?.transactions ?? []
+        renewals = evidence?.renewals ?? []
+        signingTime = evidence?.signingTime
+    }
+
+    /// The time up to which the state of all chains is known; nil if no notification has reported any.
+    var knownUntil: Timestamp? {
+        guard isNotified, let signingTime else { return nil }
+        return transactions.map { $0.chainID }.map { chain in
+            guard let known = known[chain], !endsWithRefund(chain) else { return signingTime }
+            return max(known, signingTime)
+        }.min()
+    }
+
+    /// True if the last known period was refunded: the notification of a refund has that period alone, and a later one may
+    /// go on.
+    private func endsWithRefund(_ chain: String) -> Bool {
+        let periods = transactions.filter { $0.isSubscription && $0.chainID == chain }
+        return !periods.isEmpty && periods.latest.cancellationDate != nil
+    }
+
+    /// Adds the states of a chain that were signed later.
+    mutating func add(_ state: CustomerState) {
+        guard let signedDate = state.signedDate else { return }
+        for transaction in state.transactions { add(transaction) }
+        for renewal in state.renewals { add(renewal) }
+        endReplacedPeriods()
+        for id in Set(state.transactions.map(\.chainID)) { known[id] = max(known[id] ?? signedDate, signedDate) }
+    }
+
+    private mutating func add(_ new: Transaction) {
+        guard let index = transactions.firstIndex(where: { $0.transactionID == new.transactionID }) else {
+            transactions.append(new)
+            isNotified = true
+            return
+        }
+        guard isSignedLater(new.signedDate, than: transactions[index].signedDate) else { return }
+        transactions[index] = new
+        isNotified = true
+    }
+
+    private mutating func add(_ new: Renewal) {
+        guard let index = renewals.firstIndex(where: { $0.originalTransactionID == new.originalTransactionID }) else {
+            renewals.append(new)
+            isNotified = true
+            return
+        }
+        guard isSignedLater(new.signedDate, than: renewals[index].signedDate) else { return }
+        renewals[index] = new
+        isNotified = true
+    }
+
+    /// Marks the periods that another product of the chain replaced: the notification of an upgrade has only the new one.
+    private mutating func endReplacedPeriods() {
+        for index in transactions.indices where transactions[index].isSubscription && !transactions[index].isUpgraded {
+            let period = transactions[index]
+            if transactions.contains(where: { $0.replaces(period) }) { transactions[index].isUpgraded = true }
+        }
+    }
+
+    /// Evidence without a signing time is older than what Apple reports about it.
+    private func isSignedLater(_ new: Timestamp?, than known: Timestamp?) -> Bool {
+        guard let new else { return false }
+        return (known ?? signingTime).map { $0 < new } ?? true
+    }
+}
+
+extension Transaction {
+    /// Returns true if this began within a period of another product of its chain that was signed before.
+    fileprivate func replaces(_ other: Transaction) -> Bool {
+        guard chainID == other.chainID, productID != other.productID, isSubscription, let start = purchaseDate,
+            let otherStart = other.purchaseDate, let otherEnd = other.expiresDate, otherStart < start, start < otherEnd
+        else { return false }
+        return (other.signedDate ?? otherStart) <= start
+    }
+}

@@ -1,0 +1,200 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Receipts
+internal import Synchronization
+
+/// Applies stored notifications: takes over their signed states, and purges the cached results that they make wrong.
+///
+/// ```
+/// stored ──▶ verify ──▶ newest signed state of each chain ──▶ purge on all nodes ──▶ remove
+/// ```
+/// Each step may be repeated, and notifications may come in any order: the states are the same. A node applies what it
+/// stored itself at once. A survey of all partitions finds what other nodes left.
+package final class NotificationApplier: Sendable {
+    package enum Limits {
+        /// The time between two surveys of all partitions.
+        package static let surveyInterval: Duration = .seconds(2)
+        /// The batches of one partition that are applied before the others have their turn.
+        static let batches = 16
+        /// The attempts to purge, and the time between them.
+        static let purges = 3
+        static let purgePause: Duration = .milliseconds(200)
+        /// The partitions that are applied at once.
+        static let concurrentPartitions = 8
+        /// The age at which a notification that cannot be applied becomes a dead letter.
+        static let attempts: Duration = .seconds(3600)
+        /// The evidence that waits to be looked up at Apple; beyond it, the next verification looks it up.
+        static let refreshes = 256
+    }
+
+    private let queue: any NotificationQueue
+    private let states: any CustomerStateStore
+    private let cache: any UpstreamCache
+    private let verifier: NotificationVerifier
+    private let apps: @Sendable () -> Set<String>
+    private let refresh: @Sendable (Evidence) async -> Void
+    private let observer: any NotificationObserver
+    private let onSurvey: @Sendable (_ bundleID: String, [QueueSurvey]) -> Void
+    private let clock: @Sendable () -> Timestamp
+    /// The partitions with notifications that this node stored.
+    private let stored = Mutex<Set<NotificationPartition>>([])
+    private let wakeUps = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let refreshes = AsyncStream.makeStream(
+        of: Evidence.self, bufferingPolicy: .bufferingOldest(Limits.refreshes))
+
+    /// - Parameters:
+    ///   - apps: returns the apps whose partitions are surveyed.
+    ///   - refresh: looks evidence up at Apple, within the limits for requests.
+    ///   - onSurvey: receives the state of an app's queue.
+    package init(
+        queue: any NotificationQueue, states: any CustomerStateStore, purging cache: any UpstreamCache,
+        verifier: NotificationVerifier, apps: @escaping @Sendable () -> Set<String>,
+        refresh: @escaping @Sendable (Evidence) async -> Void, observer: any NotificationObserver,
+        onSurvey: @escaping @Sendable (_ bundleID: String, [QueueSurvey]) -> Void,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.queue, self.states, self.cache, self.verifier) = (queue, states, cache, verifier)
+        (self.apps, self.refresh, self.observer, self.onSurvey) = (apps, refresh, observer, onSurvey)
+        self.clock = clock
+    }
+
+    /// Announces that a partition has a notification to apply.
+    package func announce(_ partition: NotificationPartition) {
+        stored.withLock { _ = $0.insert(partition) }
+        wakeUps.continuation.yield()
+    }
+
+    /// Applies notifications until the task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.applyStored() }
+            group.addTask { await self.surveyRepeatedly() }
+            group.addTask { for await evidence in self.refreshes.stream { await self.refresh(evidence) } }
+        }
+    }
+
+    private func applyStored() async {
+        for await _ in wakeUps.stream {
+            let partitions = stored.withLock { stored in
+                defer { stored = [] }
+                return stored
+            }
+            await concurrently(partitions) { await self.apply($0, includingStalled: false) }
+        }
+    }
+
+    private func surveyRepeatedly() async {
+        while !Task.isCancelled {
+            for bundleID in apps().sorted() { await survey(bundleID) }
+            try? await Task.sleep(for: Limits.surveyInterval)
+        }
+    }
+
+    /// Applies what other nodes left, and reads the state of the queue.
+    func survey(_ bundleID: String) async {
+        let surveys = Mutex<[QueueSurvey]>([])
+        await concurrently(NotificationPartition.all(of: bundleID)) { partition in
+            guard let survey = await self.queue.survey(partition) else { return }
+            surveys.withLock { $0.append(survey) }
+            if survey.entries > 0 { await self.apply(partition, includingStalled: true) }
+        }
+        onSurvey(bundleID, surveys.withLock { $0 })
+    }
+
+    private func concurrently(
+        _ partitions: some Collection<NotificationPartition>,
+        _ work: @escaping @Sendable (NotificationPartition) async -> Void
+    ) async {
+        var waiting = Array(partitions)
+        await withTaskGroup { group in
+            for _ in 0..<min(Limits.concurrentPartitions, waiting.count) {
+                let partition = waiting.removeLast()
+                group.addTask { await work(partition) }
+            }
+            while await group.next() != nil {
+                guard let partition = waiting.popLast() else { continue }
+                group.addTask { await work(partition) }
+            }
+        }
+    }
+}
+
+// MARK: - One partition
+
+extension NotificationApplier {
+    /// Applies all notifications of a partition that wait.
+    package func apply(_ partition: NotificationPartition, includingStalled: Bool) async {
+        for _ in 0..<Limits.batches where !Task.isCancelled {
+            let taken = await queue.take(from: partition, includingStalled: includingStalled)
+            guard !taken.isEmpty else { return }
+            await apply(taken, in: partition)
+        }
+        // The other partitions have their turn first.
+        announce(partition)
+    }
+
+    private func apply(_ taken: [TakenNotification], in partition: NotificationPartition) async {
+        var readable: [(taken: TakenNotification, signed: SignedNotification)] = []
+        for notification in taken {
+            switch read(notification) {
+            case .success(let signed): readable.append((notification, signed))
+            case .failure(let reason): await leave(notification, reason, in: partition)
+            }
+        }
+        let results = await states.merge(readable.flatMap(\.signed.updates))
+        var next = results[...]
+        var applied: [(taken: TakenNotification, signed: SignedNotification, changed: Bool)] = []
+        for (notification, signed) in readable {
+            let own = next.prefix(signed.updates.count)
+            next = next.dropFirst(own.count)
+            // One that is merged in part is taken again.
+            guard let changes = try? own.map({ try $0.get() }) else { continue }
+            applied.append((notification, signed, changes.contains(true)))
+        }
+        await finish(applied, in: partition)
+    }
+
+    private func finish(
+        _ applied: [(taken: TakenNotification, signed: SignedNotification, changed: Bool)],
+        in partition: NotificationPartition
+    ) async {
+        // Also for a state that is known: the node that merged it may have ended before the purge.
+        guard await purge(Set(applied.flatMap(\.signed.outdated)).sorted()) else { return }
+        await queue.finish(applied.map(\.taken), in: partition)
+        for (taken, signed, changed) in applied {
+            observer.observe(.applied(changed: changed, after: taken.age))
+            if let evidence = signed.refresh { refreshes.continuation.yield(evidence) }
+        }
+    }
+
+    /// - Returns: false if the store does not take the purge now; the notifications are taken again later.
+    private func purge(_ ids: [String]) async -> Bool {
+        if ids.isEmpty { return true }
+        for attempt in 1...Limits.purges {
+            if (try? await cache.purge(transactionIDs: ids)) != nil { return true }
+            if attempt < Limits.purges { try? await Task.sleep(for: Limits.purgePause) }
+        }
+        return false
+    }
+
+    private func read(_ taken: TakenNotification) -> Result<SignedNotification, DeadLetterReason> {
+        taken.record.flatMap { record in
+            do throws(NotificationRejection) {
+                return .success(try verifier.verify(record, at: clock()))
+            } catch {
+                return .failure(.notGenuine)
+            }
+        }
+    }
+
+    /// Leaves a notification that cannot be applied to another node, and at last to the dead letters.
+    private func leave(
+        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: NotificationPartition
+    ) async {
+        guard reason == .unreadable || taken.age >= Limits.attempts else { return }
+        await queue.discard(taken, reason, in: partition)
+        observer.observe(.deadLetter(reason))
+    }
+}

@@ -1,0 +1,113 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+internal import Gateway
+internal import Receipts
+internal import SignedPayloads
+
+/// The effects of a verified notification: everything in it is signed by Apple, unless said otherwise.
+struct SignedNotification: Sendable {
+    let bundleID: String
+    let environment: Environment
+    let identity: NotificationIdentity
+    /// The app's number at Apple; nil in the sandbox, and in version 1.
+    private(set) var appAppleID: Int64?
+    /// The new states, of each chain that the notification is about.
+    private(set) var updates: [CustomerStateUpdate] = []
+    /// The IDs of the purchases and customers whose cached results are out of date. Not all are signed in version 1.
+    private(set) var outdated: [String] = []
+    /// Evidence to look up at Apple, because the notification says more than is signed.
+    private(set) var refresh: Evidence?
+
+    enum Limits {
+        /// The chains of one receipt whose state is kept, the newest first.
+        static let chains = 16
+        /// The transactions of each chain, the newest first.
+        static let transactions = 16
+    }
+
+    /// The partition that stores the notification.
+    var partition: NotificationPartition {
+        updates.first?.chain.partition ?? NotificationPartition(bundleID: bundleID, of: identity)
+    }
+}
+
+// MARK: - Version 2
+
+extension SignedNotification {
+    init(_ notification: VerifiedNotification) throws(NotificationRejection) {
+        let environment = notification.environment ?? .production
+        guard let bundleID = notification.bundleID, environment.isApples else { throw .withoutApp }
+        self.bundleID = bundleID
+        self.environment = environment
+        identity = NotificationIdentity(environment, uuid: notification.notificationUUID)
+        appAppleID = notification.appAppleID
+        outdated = [notification.appTransaction?.appTransactionID].compactMap(\.self)
+        guard let signed = notification.transaction else { return }
+        let transaction = Transaction(signed)
+        var items = [SignedStateItem.transaction(transaction)]
+        if let renewalInfo = notification.renewalInfo { items.append(.renewal(Renewal(renewalInfo))) }
+        // Evidence may still have the name of the chain from before Apple renamed it.
+        let chains = [transaction.chainID] + [signed.previousOriginalTransactionID].compactMap(\.self)
+        updates = chains.map { CustomerStateUpdate(chain($0), items) }
+        outdated += chains + [signed.appTransactionID].compactMap(\.self)
+    }
+
+    private func chain(_ id: String) -> PurchaseChain {
+        PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+    }
+}
+
+// MARK: - Version 1
+
+extension SignedNotification {
+    /// - Parameter receipt: the verified receipt of the notification; nil if it has none, so that nothing is signed.
+    init(_ notification: NotificationV1, _ receipt: SignedItem?) throws(NotificationRejection) {
+        guard receipt?.bundleID ?? notification.bundleID == notification.bundleID else { throw .receiptOfOtherApp }
+        let environment = receipt?.environment ?? .production
+        guard environment.isApples else { throw .withoutApp }
+        bundleID = notification.bundleID
+        self.environment = environment
+        let transactions = receipt?.transactions ?? []
+        let named = notification.originalTransactionID
+        identity = notification.identity(transactions.filter { named == nil || $0.chainID == named })
+        let newest = transactions.filter { $0.isSubscription || $0.chainID == named }.chainsByAge
+        outdated = [named].compactMap(\.self).filter(\.isTransactionID)
+        outdated += newest.prefix(Limits.chains).filter { $0 != named }
+        if let receipt, let signedAt = receipt.signingTime {
+            updates = outdated.compactMap { id in
+                update(of: id, transactions.filter { $0.chainID == id }, signedAt)
+            }
+        }
+        refresh = receipt?.evidence
+    }
+
+    private func update(of id: String, _ chain: [Transaction], _ signedAt: Timestamp) -> CustomerStateUpdate? {
+        guard !chain.isEmpty else { return nil }
+        let newest = chain.sorted { $0.expiryOrder > $1.expiryOrder }.prefix(Limits.transactions)
+        return CustomerStateUpdate(self.chain(id), newest.map { .transaction($0.signed(at: signedAt)) })
+    }
+}
+
+extension SignedItem {
+    /// The receipt, to be sent to Apple.
+    fileprivate var evidence: Evidence? {
+        switch self {
+        case .appReceipt(let receipt): .appReceipt(receipt.bytes)
+        case .transactionReceipt(let receipt): .transactionReceipt(receipt.bytes)
+        case .transaction, .renewalInfo, .appTransaction: nil
+        }
+    }
+}
+
+extension Transaction {
+    /// Returns the transaction with the time of the signature over its receipt.
+    fileprivate func signed(at date: Timestamp) -> Transaction {
+        var transaction = self
+        var fields = SignedTransactionFields()
+        fields.signedDate = date
+        transaction.signedFields = .value(fields)
+        return transaction
+    }
+}

@@ -1,0 +1,82 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+internal import Gateway
+internal import Notifications
+internal import Receipts
+internal import Redis
+internal import Settings
+
+/// The keys of one partition in Redis. None expires, so that `volatile-*` policies evict none; the writers trim them by
+/// age.
+///
+/// ```
+/// gw:{n:<app>:<number>}:pending      stream: the notifications that are not applied yet, encrypted
+/// gw:{n:<app>:<number>}:seen         sorted set: the identities of the last days, by the time of intake
+/// gw:{n:<app>:<number>}:totals       hash: bytes pending, time of the last intake
+/// gw:{n:<app>:<number>}:dead         stream: the notifications that cannot be applied, encrypted
+/// gw:{n:<app>:<number>}:state:<name> hash: the signed states of one chain, encrypted
+/// gw:{n:<app>:<number>}:states       sorted set: the keys of the states, by the time of their last change
+/// ```
+/// The app is a digest of its bundle ID without a secret: a partition keeps its place when the cache keys change.
+struct NotificationKeys: Sendable {
+    private let prefix: String
+    let pending: RedisWord
+    let seen: RedisWord
+    let totals: RedisWord
+    let dead: RedisWord
+    let states: RedisWord
+
+    init(_ partition: NotificationPartition) {
+        let app = Fingerprint(of: Array(partition.bundleID.utf8).span).description.prefix(16)
+        prefix = "gw:{n:\(app):\(partition.number)}:"
+        pending = RedisWord(prefix + "pending")
+        seen = RedisWord(prefix + "seen")
+        totals = RedisWord(prefix + "totals")
+        dead = RedisWord(prefix + "dead")
+        states = RedisWord(prefix + "states")
+    }
+
+    func state(_ name: String) -> String { prefix + "state:" + name }
+
+    /// The name that binds an encrypted notification to its stream.
+    var sealedName: String { prefix + "notification" }
+}
+
+/// The keys of the recovery of an app's notifications: the time up to which the history was read, and a lease.
+struct RecoveryKeys: Sendable {
+    let recovered: RedisWord
+    let lease: RedisWord
+
+    init(_ bundleID: String, _ environment: Environment) {
+        let app = Fingerprint(of: Array(bundleID.utf8).span).description.prefix(16)
+        recovered = RedisWord("gw:{n:\(app)}:recovered:\(environment.rawValue)")
+        lease = RedisWord("gw:{n:\(app)}:recovering:\(environment.rawValue)")
+    }
+}
+
+/// Pseudonymous names under every cache key; the first writes.
+struct NotificationNames: Sendable {
+    private let names: [StoreNames]
+
+    init(_ keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
+
+    func names(of identity: NotificationIdentity) -> [String] {
+        names.map { $0.name("notification", identity.parts.map { Array($0.utf8) }) }
+    }
+
+    func names(of chain: PurchaseChain) -> [String] {
+        let parts = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID]
+        return names.map { $0.name("customer state", parts.map { Array($0.utf8) }) }
+    }
+
+    /// Returns the name of an item in the hash of its chain, under the first key. Unique in one chain, so it is short.
+    func field(of item: SignedStateItem) -> String {
+        switch item {
+        case .transaction(let transaction):
+            "t" + names[0].name("state item", [Array(transaction.transactionID.utf8)]).prefix(22)
+        case .renewal: "r"
+        }
+    }
+}

@@ -1,0 +1,353 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Notifications
+internal import Receipts
+internal import Redis
+internal import Settings
+internal import Synchronization
+
+/// Notifications and customer states in Redis, encrypted under pseudonymous names.
+///
+/// It has connections of its own: a notification is large and may wait for replicas, and requests of clients must not
+/// wait behind it.
+final class RedisNotifications: NotificationStore {
+    let redis: any RedisCommands
+    /// The connections of clients' requests, which do not wait long.
+    let requests: any RedisCommands
+    let names: NotificationNames
+    let seal: StoreSeal
+    private let maximumBytes: Int
+    private let replicas: Int
+    private let observe: @Sendable (SharedCacheFault) -> Void
+    private let known = Mutex<[NotificationPartition: KnownPartition]>([:])
+    /// The token of this node's leases.
+    private let token = RedisWord(String.randomName())
+
+    enum Limits {
+        /// Apple's last retry comes after 157 hours.
+        static let seen: Duration = .seconds(8 * 86_400)
+        static let deadLetterAge: Duration = .seconds(30 * 86_400)
+        static let deadLetters = 1000
+        /// A year's subscription changes at least once in that time.
+        static let stateAge: Duration = .seconds(400 * 86_400)
+        /// The states that one survey deletes.
+        static let droppedStates = 64
+        static let taken = 64
+        static let takenBytes = 1 << 20
+        /// The time after which a notification that a node took is taken over.
+        static let stalled: Duration = .seconds(15)
+        static let commandDeadline: Duration = .seconds(2)
+        /// The maximum wait for the confirmation of replicas.
+        static let replicaWait: Duration = .seconds(1)
+        /// The maximum age of what is known about a partition.
+        static let surveyAge: Duration = .seconds(10)
+        /// The part of history to read again if Redis lost a partition altogether.
+        static let lostPartition: Duration = .seconds(86_400)
+    }
+
+    /// A partition, as far as this node knows it.
+    private struct KnownPartition {
+        var bytes = 0
+        var fault: NotificationStoreFault?
+        var surveyedAt: ContinuousClock.Instant?
+        /// The newest identity in the store, and the time of its intake.
+        var newest: (name: String, at: ContinuousClock.Instant)?
+        /// A loss in the store that is not reported yet.
+        var loss: Duration?
+    }
+
+    /// - Parameter requests: the connections that read states for clients.
+    init(
+        _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, maximumBytes: Int, replicas: Int,
+        observe: @escaping @Sendable (SharedCacheFault) -> Void
+    ) {
+        self.redis = redis
+        self.requests = requests
+        names = NotificationNames(keys)
+        seal = StoreSeal(keys: keys)
+        self.maximumBytes = maximumBytes
+        self.replicas = replicas
+        self.observe = observe
+    }
+}
+
+// MARK: - Storing
+
+extension RedisNotifications {
+    func store(
+        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: NotificationPartition
+    ) async throws(NotificationStoreFault) -> Bool {
+        try await checkPolicy(of: partition)
+        let keys = NotificationKeys(partition), sealed = seal.seal(record.storedBytes, for: keys.sealedName)
+        guard bytesPending + sealed.count <= maximumBytes else { throw .backlog }
+        let arguments =
+            [RedisWord(sealed), RedisWord(Limits.seen.wholeMilliseconds), record.origin == .posted ? 1 : 0]
+            + names.names(of: identity).map { RedisWord($0) }
+        let reply = try await replicated(
+            NotificationScripts.store, keys: [keys.pending, keys.seen, keys.totals], arguments)
+        guard case .array(let parts) = reply else { throw .unreachable }
+        guard parts.count == 2, case .integer(let bytes) = parts[1] else { return false }
+        known.withLock { known in
+            var state = known[partition] ?? KnownPartition()
+            state.bytes = Int(clamping: max(0, bytes))
+            state.newest = (names.names(of: identity)[0], .now)
+            known[partition] = state
+        }
+        return true
+    }
+
+    /// The bytes pending in the partitions that were surveyed lately: others may be of apps that were removed.
+    private var bytesPending: Int {
+        known.withLock { known in
+            known.values.filter { $0.surveyedAt.map { .now - $0 < Limits.surveyAge } ?? true }.reduce(0) {
+                $0 + $1.bytes
+            }
+        }
+    }
+
+    /// Throws if Redis may evict what is stored.
+    private func checkPolicy(of partition: NotificationPartition) async throws(NotificationStoreFault) {
+        func recent() -> KnownPartition? {
+            known.withLock { known in
+                known[partition].flatMap { state in
+                    state.surveyedAt.map { .now - $0 < Limits.surveyAge } ?? false ? state : nil
+                }
+            }
+        }
+        if recent() == nil { _ = await read(partition) }
+        guard let state = recent() else { throw .unreachable }
+        if let fault = state.fault { throw fault }
+    }
+
+    /// Runs a script, and waits until the configured number of replicas have its effect.
+    private func replicated(
+        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
+    ) async throws(NotificationStoreFault) -> RedisValue {
+        do throws(RedisError) {
+            guard replicas > 0 else { return try await redis.run(script, keys: keys, arguments) }
+            return try await confirmed(script.call(keys: keys, arguments))
+        } catch .refused(let refusal) where refusal.kind == .noScript {
+            return try await confirmedWhole(script, keys: keys, arguments)
+        } catch {
+            throw NotificationStoreFault(error)
+        }
+    }
+
+    private func confirmedWhole(
+        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
+    ) async throws(NotificationStoreFault) -> RedisValue {
+        do throws(RedisError) {
+            return try await confirmed(script.wholeCall(keys: keys, arguments))
+        } catch {
+            throw NotificationStoreFault(error)
+        }
+    }
+
+    /// Sends a command, and `WAIT` on the same connection.
+    private func confirmed(_ command: RedisCommand) async throws(RedisError) -> RedisValue {
+        let wait = RedisCommand(
+            ["WAIT", RedisWord(replicas), RedisWord(Limits.replicaWait.wholeMilliseconds)], key: command.key)
+        let results = await redis.send([command, wait])
+        guard results.count == 2 else { throw .protocolViolation }
+        let reply = try results[0].get()
+        guard case .integer(let confirmed) = try results[1].get(), confirmed >= Int64(replicas) else {
+            throw .refused(RedisRefusal(line: NotificationStoreFault.missingReplicas))
+        }
+        return reply
+    }
+}
+
+extension NotificationStoreFault {
+    fileprivate static let missingReplicas = "NOREPLICAS too few replicas confirmed the write"
+
+    fileprivate init(_ error: RedisError) {
+        guard case .refused(let refusal) = error else {
+            self = .unreachable
+            return
+        }
+        switch refusal.kind {
+        case .outOfMemory: self = .full
+        case _ where refusal.line.hasPrefix("NOREPLICAS"): self = .replicas
+        default: self = refusal.line.contains("OOM ") ? .full : .unreachable
+        }
+    }
+}
+
+// MARK: - Applying
+
+extension RedisNotifications {
+    func hasSeen(
+        _ identity: NotificationIdentity, in partition: NotificationPartition
+    ) async throws(StoreUnreachable) -> Bool {
+        let key = NotificationKeys(partition).seen
+        let replies = await redis.send(
+            names.names(of: identity).map { RedisCommand("ZSCORE", key: key, RedisWord($0)) })
+        var isSeen = false
+        for reply in replies {
+            guard case .success(let score) = reply else { throw StoreUnreachable() }
+            if score != .null { isSeen = true }
+        }
+        return isSeen
+    }
+
+    func take(from partition: NotificationPartition, includingStalled: Bool) async -> [TakenNotification] {
+        let keys = NotificationKeys(partition)
+        let idle = includingStalled ? Limits.stalled.wholeMilliseconds : -1
+        let reply = try? await redis.run(
+            NotificationScripts.take, keys: [keys.pending],
+            [RedisWord(Limits.taken), RedisWord(Limits.takenBytes), RedisWord(idle)])
+        guard case .array(let parts)? = reply, let now = parts.first?.number else { return [] }
+        let entries = parts.dropFirst().map { $0.bytes ?? [] }
+        return stride(from: 0, to: entries.count - 1, by: 2).compactMap { index in
+            let id = String(decoding: entries[index], as: UTF8.self)
+            guard let time = Int64(id.prefix { $0 != "-" }) else { return nil }
+            return TakenNotification(
+                id: id, storedBytes: entries[index + 1].count, age: .milliseconds(max(0, now - time)),
+                record: record(entries[index + 1], keys))
+        }
+    }
+
+    private func record(
+        _ sealed: [UInt8], _ keys: NotificationKeys
+    ) -> Result<NotificationRecord, DeadLetterReason> {
+        do throws(SharedCacheFault) {
+            let bytes = try seal.open(sealed, for: keys.sealedName)
+            return Result { () throws(DeadLetterReason) in try NotificationRecord(storedBytes: bytes) }
+        } catch {
+            observe(error)
+            return .failure(error == .sealUnknownKey ? .unknownForm : .unreadable)
+        }
+    }
+
+    func finish(_ taken: [TakenNotification], in partition: NotificationPartition) async {
+        guard !taken.isEmpty else { return }
+        let keys = NotificationKeys(partition)
+        _ = try? await redis.run(
+            NotificationScripts.finish, keys: [keys.pending, keys.totals],
+            taken.flatMap { [RedisWord($0.id), RedisWord($0.storedBytes)] })
+    }
+
+    func discard(
+        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: NotificationPartition
+    ) async {
+        let keys = NotificationKeys(partition)
+        _ = try? await redis.run(
+            NotificationScripts.discard, keys: [keys.pending, keys.totals, keys.dead],
+            [
+                RedisWord(taken.id), RedisWord(taken.storedBytes), RedisWord(reason.rawValue),
+                RedisWord(Limits.deadLetters),
+            ])
+    }
+}
+
+// MARK: - Survey
+
+extension RedisNotifications {
+    func survey(_ partition: NotificationPartition) async -> QueueSurvey? {
+        guard let read = await read(partition) else { return nil }
+        var survey = read.survey
+        survey.lostSince = known.withLock { known in
+            defer { known[partition]?.loss = nil }
+            return known[partition]?.loss
+        }
+        guard !read.oldStates.isEmpty else { return survey }
+        _ = try? await redis.run(
+            NotificationScripts.drop, keys: [NotificationKeys(partition).states] + read.oldStates,
+            [RedisWord(Limits.stateAge.wholeMilliseconds)])
+        return survey
+    }
+
+    private func read(_ partition: NotificationPartition) async -> SurveyReply? {
+        let keys = NotificationKeys(partition), newest = known.withLock { $0[partition]?.newest }
+        // An identity that old may be gone because of its age.
+        let expected = newest.flatMap { .now - $0.at < Limits.seen / 2 ? $0.name : nil }
+        let reply = try? await redis.run(
+            NotificationScripts.survey, keys: [keys.pending, keys.seen, keys.totals, keys.dead, keys.states],
+            [
+                RedisWord(Limits.seen.wholeMilliseconds), RedisWord(Limits.deadLetterAge.wholeMilliseconds),
+                RedisWord(Limits.stateAge.wholeMilliseconds), RedisWord(Limits.droppedStates),
+                RedisWord(expected ?? ""), RedisWord(newest.map { (.now - $0.at).wholeMilliseconds } ?? 0),
+            ])
+        guard case .array(let parts)? = reply, let read = SurveyReply(parts) else { return nil }
+        known.withLock { known in
+            var state = known[partition] ?? KnownPartition()
+            (state.bytes, state.fault, state.surveyedAt) = (read.survey.bytes, read.survey.fault, .now)
+            if !read.hasExpected { state.loss = read.ageBeforeLoss ?? Limits.lostPartition }
+            // Another one may have been stored meanwhile.
+            if state.newest?.name == newest?.name { state.newest = read.newest.map { ($0.name, .now - $0.age) } }
+            known[partition] = state
+        }
+        return read
+    }
+}
+
+private struct SurveyReply {
+    var survey = QueueSurvey()
+    /// False if the store has lost an identity that it had.
+    let hasExpected: Bool
+    let newest: (name: String, age: Duration)?
+    /// The time since the newest intake before a loss; nil if none is left.
+    let ageBeforeLoss: Duration?
+    let oldStates: [RedisWord]
+
+    init?(_ parts: [RedisValue]) {
+        guard parts.count >= 10, let entries = parts[0].number, let bytes = parts[1].number,
+            let oldest = parts[2].number, let last = parts[3].number, let dead = parts[4].number,
+            let hasExpected = parts[5].number, let newest = parts[6].bytes, let newestAge = parts[7].number,
+            let policy = parts[8].bytes, let before = parts[9].number
+        else { return nil }
+        survey.entries = Int(clamping: entries)
+        survey.bytes = Int(clamping: max(0, bytes))
+        survey.oldestAge = oldest < 0 ? nil : .milliseconds(oldest)
+        survey.lastIntakeAge = last < 0 ? nil : .milliseconds(last)
+        survey.deadLetters = Int(clamping: dead)
+        let name = String(decoding: policy, as: UTF8.self)
+        survey.fault = name == "noeviction" || name.hasPrefix("volatile-") ? nil : .evicts
+        self.hasExpected = hasExpected == 1
+        self.newest =
+            newest.isEmpty ? nil : (String(decoding: newest, as: UTF8.self), .milliseconds(max(0, newestAge)))
+        ageBeforeLoss = before < 0 ? nil : .milliseconds(before)
+        oldStates = parts.dropFirst(10).compactMap { $0.bytes.map { RedisWord($0) } }
+    }
+}
+
+extension RedisValue {
+    /// An integer, or a text of digits.
+    fileprivate var number: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .string(let bytes): Int64(String(decoding: bytes, as: UTF8.self))
+        case .null, .status, .array, .error: nil
+        }
+    }
+}
+
+// MARK: - Recovery
+
+extension RedisNotifications {
+    func recovered(_ bundleID: String, _ environment: Environment) async -> Timestamp? {
+        let reply = try? await redis.send(RedisCommand("GET", key: RecoveryKeys(bundleID, environment).recovered))
+        return reply?.number.map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    func record(recovered time: Timestamp, _ bundleID: String, _ environment: Environment) async {
+        let keys = RecoveryKeys(bundleID, environment)
+        _ = await redis.send([
+            RedisCommand("SET", key: keys.recovered, RedisWord(time.millisecondsSince1970))
+        ])
+    }
+
+    func begin(_ bundleID: String, _ environment: Environment, lease: Duration) async -> Bool {
+        let keys = RecoveryKeys(bundleID, environment)
+        let reply = try? await redis.send(
+            RedisCommand("SET", key: keys.lease, token, "NX", "PX", RedisWord(lease.wholeMilliseconds)))
+        return reply == .status("OK")
+    }
+
+    func end(_ bundleID: String, _ environment: Environment) async {
+        _ = try? await redis.run(
+            NotificationScripts.release, keys: [RecoveryKeys(bundleID, environment).lease], [token])
+    }
+}

@@ -1,0 +1,84 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+internal import Notifications
+internal import Receipts
+
+/// The stored form of a notification, before encryption:
+///
+/// ```
+/// 1 byte   version of the form, 1
+/// 1 byte   version of the notification: 1 or 2
+/// 8 bytes  time of its intake, in milliseconds since 1970
+/// rest     the bytes that Apple sent
+/// ```
+extension NotificationRecord {
+    private static let storedForm: UInt8 = 1
+
+    var storedBytes: [UInt8] {
+        var fields = StoredFieldWriter()
+        fields.write(Self.storedForm)
+        fields.write(version.rawValue)
+        fields.write(receivedAt.millisecondsSince1970)
+        return fields.bytes + bytes
+    }
+
+    init(storedBytes: [UInt8]) throws(DeadLetterReason) {
+        var fields = StoredFieldReader(storedBytes)
+        do throws(SharedCacheFault) {
+            guard try fields.byte() == Self.storedForm else { throw .unreadable }
+            let version = Version(rawValue: try fields.byte())
+            let receivedAt = Timestamp(millisecondsSince1970: try fields.number())
+            guard let version else { throw .unreadable }
+            self.init(version, Array(storedBytes.dropFirst(Self.headerBytes)), receivedAt: receivedAt)
+        } catch {
+            throw .unknownForm
+        }
+    }
+
+    private static let headerBytes = 10
+}
+
+/// The stored form of a signed state, before encryption:
+///
+/// ```
+/// 1 byte   version of the form, 1
+/// 1 byte   kind: 1 transaction, 2 renewal
+/// rest     the fields (`visitStoredFields`)
+/// ```
+/// In Redis its order precedes the encrypted form, so that a script can compare two states. It is authenticated with it.
+extension SignedStateItem {
+    private static let storedForm: UInt8 = 1
+
+    var storedBytes: [UInt8] {
+        var fields = StoredFieldWriter()
+        fields.write(Self.storedForm)
+        switch self {
+        case .transaction(var transaction):
+            fields.write(UInt8(1))
+            transaction.visitStoredFields(with: &fields)
+        case .renewal(var renewal):
+            fields.write(UInt8(2))
+            renewal.visitStoredFields(with: &fields)
+        }
+        return fields.bytes
+    }
+
+    init(storedBytes: [UInt8]) throws(SharedCacheFault) {
+        var fields = StoredFieldReader(storedBytes)
+        guard try fields.byte() == Self.storedForm else { throw .unreadable }
+        switch try fields.byte() {
+        case 1:
+            var transaction = Transaction(productID: "", transactionID: "")
+            try transaction.visitStoredFields(with: &fields)
+            self = .transaction(transaction)
+        case 2:
+            var renewal = Renewal(originalTransactionID: "")
+            try renewal.visitStoredFields(with: &fields)
+            self = .renewal(renewal)
+        default: throw .unreadable
+        }
+        guard fields.isAtEnd else { throw .unreadable }
+    }
+}

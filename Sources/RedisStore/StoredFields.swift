@@ -1,0 +1,277 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+internal import Gateway
+internal import Receipts
+
+// The parts of an answer, in the order in which `visitStoredFields` names them. Names are not stored.
+//
+//     text    4 bytes length + 1, UTF-8; length 0 for nil
+//     number  1 byte 1, 8 bytes two's complement; 1 byte 0 for nil
+//     flag    1 byte: 0 for nil, 1 false, 2 true
+//     list    4 bytes count, then the elements; of texts 4 bytes count + 1, and 0 for nil
+//     signed  1 byte: 0 if the fields that only signed items have do not follow, 1 if they do
+//
+// All big-endian.
+
+extension Transaction {
+    /// Visits all fields. The last two are not among those of `visitFields`: the API names and derives its own.
+    mutating func visitStoredFields<Visitor: FieldVisitor>(
+        with visitor: inout Visitor
+    ) throws(Visitor.Failure) {
+        try visitFields(with: &visitor)
+        var type = productType?.rawValue
+        try visitor.code("product_type", &type)
+        productType = type.flatMap { ProductType(rawValue: $0) }
+        if type != nil, productType == nil { try visitor.invalid("product_type") }
+        guard var fields = signedFields?.value else { return }
+        try visitor.text("transaction_reason", &fields.transactionReason)
+        signedFields = .value(fields)
+    }
+}
+
+extension Renewal {
+    /// Visits all fields, the subscription and product names first.
+    mutating func visitStoredFields<Visitor: FieldVisitor>(
+        with visitor: inout Visitor
+    ) throws(Visitor.Failure) {
+        try visitor.required("original_transaction_id", &originalTransactionID)
+        try visitor.text("product_id", &productID)
+        try visitFields(with: &visitor)
+    }
+}
+
+struct StoredFieldWriter: FieldVisitor {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ number: some FixedWidthInteger) {
+        for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+
+    mutating func text(_ name: String, _ value: inout String?) { write(value) }
+
+    mutating func count(_ name: String, _ value: inout Int64?) { write(value) }
+
+    mutating func code(_ name: String, _ value: inout Int64?) { write(value) }
+
+    mutating func flag(_ name: String, _ value: inout Bool?) {
+        write(UInt8(value.map { $0 ? 2 : 1 } ?? 0))
+    }
+
+    mutating func date(_ name: String, _ value: inout Timestamp?) {
+        write(value?.millisecondsSince1970)
+    }
+
+    mutating func texts(_ name: String, _ value: inout [String]?) {
+        write(UInt32(value.map { $0.count + 1 } ?? 0))
+        for text in value ?? [] { write(text) }
+    }
+
+    mutating func visitsSignedFields(_ arePresent: Bool) -> Bool {
+        write(UInt8(arePresent ? 1 : 0))
+        return arePresent
+    }
+
+    func invalid(_ name: String) {}
+
+    private mutating func write(_ text: String?) {
+        write(UInt32(text.map { $0.utf8.count + 1 } ?? 0))
+        if let text { bytes += text.utf8 }
+    }
+
+    private mutating func write(_ number: Int64?) {
+        write(UInt8(number == nil ? 0 : 1))
+        if let number { write(number) }
+    }
+
+    /// Writes an answer. The receipt that came with it served its check, and is left out.
+    mutating func write(_ answer: UpstreamAnswer) {
+        write(answer.environment)
+        write(Optional(answer.bundleID))
+        write(answer.revision)
+        write(answer.unfinishedConsumables)
+        write(UInt32(answer.transactions.count))
+        for var transaction in answer.transactions { transaction.visitStoredFields(with: &self) }
+        write(UInt32(answer.renewals.count))
+        for var renewal in answer.renewals { renewal.visitStoredFields(with: &self) }
+        bytes += answer.body
+    }
+
+    private mutating func write(_ unfinished: UnfinishedConsumables) {
+        switch unfinished {
+        case .notRequested: write(UInt8(0))
+        case .unavailable: write(UInt8(1))
+        case .known(let ids):
+            write(UInt8(2))
+            write(UInt32(ids.count))
+            for id in ids.sorted() { write(id) }
+        }
+    }
+
+    mutating func write(_ alias: TransactionAlias) {
+        write(alias.environment)
+        write(Optional(alias.originalTransactionID))
+    }
+
+    private mutating func write(_ environment: Environment) { write(UInt8(environment == .production ? 0 : 1)) }
+}
+
+/// Decodes a cached result. Decryption proves the writer, not the content: nothing is read beyond the end, and nothing
+/// is allocated for announced sizes.
+struct StoredFieldReader: FieldVisitor {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    private mutating func take(_ count: Int) throws(SharedCacheFault) -> Range<Int> {
+        guard count <= bytes.count - position else { throw .unreadable }
+        defer { position += count }
+        return position..<position + count
+    }
+
+    private mutating func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws(SharedCacheFault) -> Number {
+        var number: Number = 0
+        for index in try take(Number.bitWidth / 8) { number = number << 8 | Number(bytes[index]) }
+        return number
+    }
+
+    mutating func byte() throws(SharedCacheFault) -> UInt8 {
+        bytes[try take(1).lowerBound]
+    }
+
+    mutating func number() throws(SharedCacheFault) -> Int64 {
+        Int64(bitPattern: try integer(UInt64.self))
+    }
+
+    mutating func text(_ name: String, _ value: inout String?) throws(SharedCacheFault) {
+        let length = Int(try integer(UInt32.self)) - 1
+        guard length >= 0 else { value = nil; return }
+        let range = try take(length)
+        guard let characters = try? UTF8Span(validating: bytes.span.extracting(range)) else { throw .unreadable }
+        value = String(copying: characters)
+    }
+
+    mutating func count(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+        value = try optionalNumber()
+    }
+
+    mutating func code(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+        value = try optionalNumber()
+    }
+
+    mutating func flag(_ name: String, _ value: inout Bool?) throws(SharedCacheFault) {
+        switch try byte() {
+        case 0: value = nil
+        case 1: value = false
+        case 2: value = true
+        default: throw .unreadable
+        }
+    }
+
+    mutating func date(_ name: String, _ value: inout Timestamp?) throws(SharedCacheFault) {
+        value = try optionalNumber().map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    mutating func texts(_ name: String, _ value: inout [String]?) throws(SharedCacheFault) {
+        let count = Int(try integer(UInt32.self)) - 1
+        guard count >= 0 else { value = nil; return }
+        var texts: [String] = []
+        for _ in 0..<count {
+            var text = ""
+            try required(name, &text)
+            texts.append(text)
+        }
+        value = texts
+    }
+
+    mutating func visitsSignedFields(_ arePresent: Bool) throws(SharedCacheFault) -> Bool {
+        switch try byte() {
+        case 0: return false
+        case 1: return true
+        default: throw .unreadable
+        }
+    }
+
+    func invalid(_ name: String) throws(SharedCacheFault) { throw .unreadable }
+
+    private mutating func optionalNumber() throws(SharedCacheFault) -> Int64? {
+        switch try byte() {
+        case 0: return nil
+        case 1: return try number()
+        default: throw .unreadable
+        }
+    }
+
+    private mutating func list<Element>(
+        of blank: Element, _ pass: (inout Element, inout Self) throws(SharedCacheFault) -> Void
+    ) throws(SharedCacheFault) -> [Element] {
+        let count = try integer(UInt32.self)
+        var elements: [Element] = []
+        for _ in 0..<count {
+            var element = blank
+            try pass(&element, &self)
+            elements.append(element)
+        }
+        return elements
+    }
+
+    /// Reads an answer up to the end of the bytes.
+    mutating func answer() throws(SharedCacheFault) -> UpstreamAnswer {
+        let environment = try environment()
+        var bundleID = "", revision: String?
+        try required("bundle_id", &bundleID)
+        try text("revision", &revision)
+        let unfinished = try unfinishedConsumables()
+        let transactions = try list(of: Transaction(productID: "", transactionID: "")) {
+            (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
+        }
+        let renewals = try list(of: Renewal(originalTransactionID: "")) {
+            (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
+        }
+        var answer = UpstreamAnswer(
+            environment: environment, bundleID: bundleID, transactions: transactions, renewals: renewals,
+            latestReceipt: nil, body: Array(bytes[try take(bytes.count - position)]), revision: revision)
+        answer.unfinishedConsumables = unfinished
+        return answer
+    }
+
+    private mutating func unfinishedConsumables() throws(SharedCacheFault) -> UnfinishedConsumables {
+        switch try byte() {
+        case 0: return .notRequested
+        case 1: return .unavailable
+        case 2:
+            let ids = try list(of: "") { (id, fields) throws(SharedCacheFault) in try fields.required("id", &id) }
+            return .known(Set(ids))
+        default: throw .unreadable
+        }
+    }
+
+    mutating func unknownTransaction() throws(SharedCacheFault) -> UnknownTransaction {
+        let code = try byte()
+        guard let reason = UnknownTransaction.allCases.first(where: { $0.storedCode == code }) else {
+            throw .unreadable
+        }
+        return reason
+    }
+
+    mutating func alias() throws(SharedCacheFault) -> TransactionAlias {
+        var alias = TransactionAlias(originalTransactionID: "", environment: try environment())
+        try required("original_transaction_id", &alias.originalTransactionID)
+        guard alias.isStorable else { throw .unreadable }
+        return alias
+    }
+
+    private mutating func environment() throws(SharedCacheFault) -> Environment {
+        switch try byte() {
+        case 0: return .production
+        case 1: return .sandbox
+        default: throw .unreadable
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Gateway
+internal import Notifications
+internal import Receipts
+internal import RedisStore
+internal import ServiceLifecycle
+internal import Settings
+internal import Synchronization
+internal import Telemetry
+
+/// The handling of Apple's notifications: the intake for the route, and the service that applies what is stored.
+struct NotificationHandling: Sendable {
+    let intake: NotificationIntake
+    let service: NotificationService
+    let losses: NotificationLosses
+}
+
+extension NotificationHandling {
+    init(
+        _ fleet: FleetStore, access: CurrentAccess, verifier: ReceiptVerifier, verification: VerificationService,
+        metrics: GatewayMetrics, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
+        let stored = AppsOfNotifications(), losses = NotificationLosses()
+        let applier = NotificationApplier(
+            queue: fleet.notifications, states: fleet.notifications, purging: fleet.ports.cache, verifier: verifier,
+            apps: { access.now.servedApps ?? stored.bundleIDs },
+            refresh: { evidence in
+                // A purge has ended the old answer. Without a new one, the next verification fetches it.
+                let request = VerificationRequest(evidence: evidence, mode: .apple)
+                _ = try? await verification.answer(request, at: clock()).value()
+            },
+            observer: metrics.notifications,
+            onSurvey: { bundleID, surveys in
+                metrics.notificationSurveys.record(surveys, ofApp: bundleID)
+                losses.record(surveys, ofApp: bundleID)
+                for survey in surveys { metrics.notifications.report(survey.fault) }
+            }, clock: clock)
+        intake = NotificationIntake(verifier, queue: fleet.notifications, observer: metrics.notifications) {
+            stored.insert($0.bundleID)
+            applier.announce($0)
+        }
+        service = NotificationService(applier: applier)
+        self.losses = losses
+    }
+}
+
+extension NotificationApps {
+    init(_ access: CurrentAccess) {
+        self.init(
+            isConfigured: { access.now.servesApp($0) },
+            appAppleID: { access.now.rules.serverAPIKeys.appAppleIDs[$0] },
+            isSharedSecret: { access.now.rules.secrets.isSecret($0, ofApp: $1) })
+    }
+}
+
+/// Applies stored notifications until the shutdown. Those that are left wait in the store for other nodes.
+struct NotificationService: Service {
+    let applier: NotificationApplier
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await applier.run() }
+    }
+}
+
+/// The apps whose notifications this process has stored: those that are surveyed without a clients file.
+private final class AppsOfNotifications: Sendable {
+    private enum Limits {
+        /// Without a clients file only this machine is served. Notifications of further apps are applied when they are
+        /// stored, and not surveyed.
+        static let apps = 100
+    }
+
+    private let apps = Mutex<Set<String>>([])
+
+    var bundleIDs: Set<String> { apps.withLock { $0 } }
+
+    func insert(_ bundleID: String) {
+        apps.withLock { apps in if apps.count < Limits.apps { apps.insert(bundleID) } }
+    }
+}

@@ -1,0 +1,245 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import RealServers
+import ReceiptForge
+import Testing
+
+@testable import LoadTest
+
+/// Two gateways that share a Redis, and a simulated Apple that sends them notifications through their load balancer.
+struct NotificationFleet: Sendable {
+    static let bundleID = SimulatedCustomers.bundleID
+
+    let apple: AppleSimulator
+    let nodes: [FleetNode]
+    /// The settings of all gateways, also for commands.
+    let settings: [String: String]
+    private let balancer: RealServer
+    private let clientKey: String
+    private let appleKey: ForgedAPIKey
+
+    /// A state of a customer's subscription.
+    struct CustomerStatus: Hashable {
+        let state: String
+        let willRenew: Bool
+    }
+
+    // MARK: - Apple
+
+    /// Sends notifications to another port and path from now on.
+    func setURL(port: Int, _ path: String = "/apple/notifications") throws {
+        try apple.setNotificationURL("http://127.0.0.1:\(port)\(path)", ofApp: Self.bundleID, at: .production)
+    }
+
+    /// Changes customers, and sends a notification about each.
+    func notify(
+        _ type: String, _ subtype: String? = nil, about customers: Range<Int>, copies: Int = 1, isDelivered: Bool = true
+    ) throws {
+        let subject = NotificationRequest.Subject.customers(
+            first: Int64(customers.lowerBound), count: Int64(customers.count))
+        var request = NotificationRequest(
+            NotificationKind(type, subtype), about: subject, ofApp: Self.bundleID, at: .production)
+        request.copies = copies
+        request.isDelivered = isDelivered
+        try apple.notify(request)
+    }
+
+    /// The counts of Apple's attempts to deliver notifications.
+    var attempts: NotificationStats { apple.stats.notifications }
+
+    /// True if Apple has an acknowledgement of every notification, or has given up.
+    var isDelivered: Bool { attempts.pending == 0 && attempts.pendingRetries == 0 }
+
+    /// Replaces the faults of Apple's interface; those of notifications are others.
+    func play(_ faults: String...) throws {
+        apple.play(try Scenario(yaml: "faults: [\(faults.joined(separator: ", "))]"))
+    }
+
+    /// The calls of verifications.
+    var lookups: Int {
+        apple.stats.serverApi.calls.values.flatMap { $0 }.filter { $0.key != "notification_history" }
+            .flatMap(\.value.values).reduce(0, +)
+    }
+
+    private func callApple(_ path: String) async throws -> [String: Any] {
+        let token = appleKey.token(bundleID: Self.bundleID, issuedAt: .now)
+        let answer = try await request("GET", apple.productionBaseURL + path, bearer: token)
+        try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        return try answer.json
+    }
+
+    /// Returns a customer's subscription as Apple signs it now, and as a device has it later.
+    func evidence(of customer: Int) async throws -> String {
+        let id = AppleSimulator.transactionID(ofCustomer: customer)
+        let status = try await lastTransaction(of: id)
+        return try #require(status["signedTransactionInfo"] as? String)
+    }
+
+    /// Returns the evidence of customers, by their numbers.
+    func evidence(of customers: Range<Int>) async throws -> [Int: String] {
+        var evidence: [Int: String] = [:]
+        for customer in customers { evidence[customer] = try await self.evidence(of: customer) }
+        return evidence
+    }
+
+    /// Returns the status of a customer at Apple.
+    func status(of customer: Int) async throws -> CustomerStatus {
+        let last = try await lastTransaction(of: AppleSimulator.transactionID(ofCustomer: customer))
+        let renewal = try Self.claims(of: #require(last["signedRenewalInfo"] as? String))
+        let states = ["active", "expired", "in_billing_retry", "in_grace_period", "revoked"]
+        return CustomerStatus(
+            state: states[try #require(last["status"] as? Int) - 1],
+            willRenew: try #require(renewal["autoRenewStatus"] as? Int) == 1)
+    }
+
+    private func lastTransaction(of id: String) async throws -> [String: Any] {
+        let groups = try await callApple("/inApps/v1/subscriptions/\(id)")["data"] as? [[String: Any]]
+        let last = try #require(groups?.first?["lastTransactions"] as? [[String: Any]])
+        return try #require(last.first)
+    }
+
+    private static func claims(of jws: String) throws -> [String: Any] {
+        let part = try #require(jws.split(separator: ".").dropFirst().first)
+        let base64 = part.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - base64.count % 4) % 4)
+        let data = try #require(Data(base64Encoded: base64 + padding))
+        return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    }
+}
+
+// MARK: - Gateways
+
+extension NotificationFleet {
+    func verify(_ evidence: String, at node: Int) async throws -> Verdict {
+        try await verify(["signed_transactions": [evidence]], at: node)
+    }
+
+    func verify(idOf customer: Int, at node: Int) async throws -> Verdict {
+        let id = AppleSimulator.transactionID(ofCustomer: customer)
+        return try await verify(["transaction_id": id, "bundle_id": Self.bundleID], at: node)
+    }
+
+    private func verify(_ body: [String: Any], at node: Int) async throws -> Verdict {
+        let answer = try await nodes[node].running.post(
+            JSONSerialization.data(withJSONObject: body), key: clientKey)
+        try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        return try Verdict(answer.json)
+    }
+
+    /// Expects that every node answers with Apple's status of each customer, from notifications alone.
+    func expectStatuses(_ evidence: [Int: String]) async throws {
+        var statuses: [Int: CustomerStatus] = [:]
+        for customer in evidence.keys { statuses[customer] = try await status(of: customer) }
+        try play("{api: server_api, fault: {http_status: 503}}")
+        var differences: [String] = []
+        for node in nodes.indices {
+            for (customer, text) in evidence {
+                let verdict = try await verify(text, at: node)
+                guard verdict.source != "notification" || verdict.status != statuses[customer] else { continue }
+                differences.append("customer \(customer) at node \(node): \(verdict)")
+            }
+        }
+        try play()
+        #expect(differences.isEmpty, "\(differences.count) answers differ: \(differences.prefix(5))")
+    }
+
+    /// Returns the sum of a metric over all nodes.
+    func sum(_ name: String, _ labels: [String: String] = [:]) async throws -> Double {
+        var sum = 0.0
+        for node in nodes { sum += try await node.sum(name, labels) }
+        return sum
+    }
+}
+
+extension Verdict {
+    /// The status of the only subscription; nil for another number of them.
+    fileprivate var status: NotificationFleet.CustomerStatus? {
+        guard subscriptions.count == 1, let state = states.first else { return nil }
+        return .init(state: state, willRenew: subscriptions[0]["renewal.will_renew"] == "true")
+    }
+}
+
+// MARK: - Start and stop
+
+extension NotificationFleet {
+    /// Runs a test with a fleet, and stops all of it.
+    /// - Parameter customers: the number of Apple's customers.
+    static func run(
+        redisURL: String, customers: Int, _ test: (NotificationFleet) async throws -> Void
+    ) async throws {
+        let folder = try ScratchFolder(), apiKey = try await APIKey()
+        var configuration = AppleSimulator.Configuration(pki: Sample.pki)
+        configuration.hasServerAPIPorts = true
+        // The first retry comes after 0.4 seconds, the second one 4 seconds later.
+        configuration.notificationTimeScale = 0.0001
+        let apple = try await AppleSimulator.start(configuration)
+        do {
+            try apple.addCustomers(customers, ofApp: bundleID, at: .production)
+            let root = try folder.write(configuration.transactionPKI.root.pem, to: "jws-root.pem")
+            var settings = settings(apple, root: root)
+            let appleKey = ForgedAPIKey(seed: Sample.pki.seed)
+            settings["GATEWAY_CLIENTS_FILE"] = try clientsFile(apiKey, appleKey, in: folder)
+            settings["GATEWAY_REDIS_URL"] = redisURL
+            let nodes = [try await FleetNode(settings), try await FleetNode(settings)]
+            let balancer = try await RealServer.haproxy(before: nodes.map(\.backend))
+            let fleet = NotificationFleet(
+                apple: apple, nodes: nodes, settings: settings, balancer: balancer, clientKey: apiKey.text,
+                appleKey: appleKey)
+            try fleet.setURL(port: balancer.port)
+            try await test(fleet)
+            for node in nodes { #expect(await node.stop() == 0) }
+            balancer.kill()
+            await apple.stop()
+        } catch {
+            await apple.stop()
+            throw error
+        }
+    }
+
+    private static func clientsFile(
+        _ apiKey: APIKey, _ appleKey: ForgedAPIKey, in folder: ScratchFolder
+    ) throws -> String {
+        let client = "clients:\n  - name: shop-backend\n    apps: [\(bundleID)]\n    keys:\n"
+        let serverAPI = try APIKeyFile(appleKey, folder: folder.url.path)
+        return try folder.write(client + apiKey.lines + serverAPI.clientsFileLines, to: "clients.yaml")
+    }
+
+    private static func settings(_ apple: AppleSimulator, root: String) -> [String: String] {
+        APIKey.pepper.merging([
+            "GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production",
+            "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
+            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
+            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL, "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
+            // A busy machine must not look like a fault.
+            "GATEWAY_REDIS_DEADLINE": "1s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
+        ]) { $1 }
+    }
+}
+
+// MARK: - Redis
+
+extension [RealServer] {
+    /// Returns the number of customers with a signed state.
+    func customerStates() throws -> Int { try keys("*:state:*").count }
+
+    /// Returns the number of notifications that were ever stored.
+    func storedNotifications() throws -> Int { try sum("ZCARD", of: "*:seen") }
+
+    /// Returns the number of notifications that are not applied yet.
+    func pendingNotifications() throws -> Int { try sum("XLEN", of: "*:pending") }
+
+    private func sum(_ command: String, of pattern: String) throws -> Int {
+        var sum = 0
+        for (server, key) in try keys(pattern) { sum += Int(try server.ask(command, key)) ?? 0 }
+        return sum
+    }
+
+    private func keys(_ pattern: String) throws -> [(server: RealServer, key: String)] {
+        try flatMap { server in
+            try server.ask("KEYS", "gw:{n:" + pattern).split(separator: "\n").map { (server, String($0)) }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Entitlements
+import Gateway
+import NIOPosix
+import RealServers
+import Receipts
+import Redis
+
+@testable import Notifications
+@testable import RedisStore
+@testable import Settings
+
+/// Notifications in a real Redis.
+struct NotificationStage: Sendable {
+    let server: RealServer
+    let redis: any RedisClient
+
+    /// Starts a Redis, and connects to it.
+    static func with(
+        _ options: [String] = [], isolation: isolated (any Actor)? = #isolation,
+        _ body: (NotificationStage) async throws -> Void
+    ) async throws {
+        let server = try await RealServer.redis(options)
+        try await with(server, url: "redis://127.0.0.1:\(server.port)", body)
+    }
+
+    /// Connects to the Redis behind a URL.
+    static func with(
+        _ server: RealServer, url: String, isolation: isolated (any Actor)? = #isolation,
+        _ body: (NotificationStage) async throws -> Void
+    ) async throws {
+        var configuration = try RedisClientConfiguration(RedisURL(url))
+        configuration.node.commandDeadline = .seconds(5)
+        let client = configuration.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: Silence())
+        client.start()
+        let result: Result<Void, any Error>
+        do {
+            try await eventually { (try? await client.send(RedisCommand("EXISTS", key: "{x}"))) != nil }
+            result = .success(try await body(NotificationStage(server: server, redis: client)))
+        } catch { result = .failure(error) }
+        await client.shutdown()
+        try result.get()
+    }
+
+    func store(
+        keys: String = StoreSamples.firstKey, maximumBytes: Int = 1 << 20, replicas: Int = 0
+    ) -> RedisNotifications {
+        RedisNotifications(
+            redis, requests: redis, keys: StoreSamples.keys(keys), maximumBytes: maximumBytes, replicas: replicas,
+            observe: { _ in })
+    }
+
+    private struct Silence: RedisObserver {
+        func observe(_ event: RedisEvent) {}
+    }
+}
+
+/// Notifications and states for tests.
+enum NotificationSamples {
+    static let bundleID = "com.example.forge"
+    static let partition = NotificationPartition(bundleID: bundleID, of: "2000")
+    static let chain = PurchaseChain(bundleID: bundleID, environment: .sandbox, originalTransactionID: "2000")
+
+    static func record(_ text: String = "notification") -> NotificationRecord {
+        NotificationRecord(.v2, Array(text.utf8), receivedAt: StoreSamples.time(0))
+    }
+
+    static func identity(_ number: Int) -> NotificationIdentity {
+        NotificationIdentity(.sandbox, uuid: "00000000-0000-4000-8000-\(100_000_000_000 + number)")
+    }
+
+    /// Returns a state of a transaction.
+    static func transaction(_ id: String = "2001", at seconds: Int64, revoked: Bool = false) -> SignedStateItem {
+        var transaction = Transaction(productID: "monthly", transactionID: id)
+        transaction.originalTransactionID = "2000"
+        transaction.expiresDate = StoreSamples.time(1000 + seconds)
+        transaction.cancellationDate = revoked ? StoreSamples.time(seconds) : nil
+        var fields = SignedTransactionFields()
+        fields.signedDate = StoreSamples.time(seconds)
+        transaction.signedFields = .value(fields)
+        return .transaction(transaction)
+    }
+
+    /// Returns a state of the plan.
+    static func renewal(at seconds: Int64, willRenew: Bool) -> SignedStateItem {
+        var renewal = Renewal(originalTransactionID: "2000")
+        renewal.willRenew = willRenew
+        var fields = SignedRenewalFields()
+        fields.signedDate = StoreSamples.time(seconds)
+        renewal.signedFields = .value(fields)
+        return .renewal(renewal)
+    }
+}

@@ -1,0 +1,64 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+internal import ReceiptForge
+internal import Receipts
+
+/// A notification of version 1: nothing in it is signed but the receipt.
+struct FirstVersionNotification: Sendable {
+    /// `notification_type`.
+    let type: String
+    let transactionID: String
+    let view: CustomerView
+    /// The app's shared secret; nil if the scenario has none.
+    let password: String?
+    /// An app receipt of this moment, in base64.
+    let latestReceipt: String
+    let date: Timestamp
+
+    /// The most elements of `latest_receipt_info`.
+    private static let maximumTransactions = 100
+
+    var body: [UInt8] {
+        var json = JSONWriter(reservingCapacity: 16_384)
+        json.object { json in
+            json.member("notification_type", type)
+            json.member("environment", view.customer.app.endpoint == .production ? "PROD" : "Sandbox")
+            json.member("password", password)
+            json.member("bid", view.customer.app.bundleID)
+            json.member("bvrs", view.customer.contents.applicationVersion)
+            json.member("original_transaction_id", view.transaction(transactionID)?.originalID)
+            if let renewal { write(renewal, &json) }
+            json.object("unified_receipt") { writeReceipt(&$0) }
+        }
+        return json.bytes
+    }
+
+    /// The renewal of the transaction's subscription; nil for a single item.
+    private var renewal: Renewal? {
+        let original = view.transaction(transactionID)?.originalID
+        return view.account.subscriptions.first { $0.newest.purchase.originalTransactionID == original }?.renewal
+    }
+
+    private func write(_ renewal: Renewal, _ json: inout JSONWriter) {
+        json.member("auto_renew_adam_id", String(CustomerIDs.appAppleID(of: renewal.nextProductID)))
+        json.member("auto_renew_product_id", renewal.nextProductID)
+        json.member("auto_renew_status", renewal.isOn ? "true" : "false")
+        if type == "DID_CHANGE_RENEWAL_STATUS" { json.member("auto_renew_status_change_date", AppleDate(date)) }
+        json.member("expiration_intent", renewal.expirationIntent.map(Int64.init))
+    }
+
+    private func writeReceipt(_ json: inout JSONWriter) {
+        let listed = view.account.transactions(excludingOld: false).sorted { Transaction.isOlder($1, $0) }
+        json.member("status", 0)
+        json.member("environment", view.customer.app.endpoint.environment.rawValue)
+        json.member("latest_receipt", latestReceipt)
+        json.array("latest_receipt_info") { list in
+            for transaction in listed.prefix(Self.maximumTransactions) { list.object { $0.members(of: transaction) } }
+        }
+        json.array("pending_renewal_info") { list in
+            for renewal in view.account.renewals ?? [] { list.object { $0.members(of: renewal) } }
+        }
+    }
+}

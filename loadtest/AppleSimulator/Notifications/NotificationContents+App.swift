@@ -1,0 +1,82 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+internal import ReceiptForge
+internal import Receipts
+
+extension NotificationContents {
+    /// The claims of a notification about an app, without those about a customer.
+    init(_ kind: NotificationKind, of app: AppInStore, uuid: String, signedAt date: Timestamp) {
+        self.init()
+        (notificationType, subtype, notificationUUID) = (kind.type, kind.subtype, uuid)
+        signedDate = date
+        data?.appAppleID = app.appAppleID
+        data?.bundleID = app.bundleID
+        data?.bundleVersion = nil
+        data?.environment = app.endpoint.environment.rawValue
+        data?.status = nil
+        guard kind.isAboutApp else { return }
+        data = nil
+        additionalMembers = kind == .extensionSummary ? app.extensionSummary : app.externalPurchaseToken(at: date)
+    }
+
+    /// Replaces the data by an app transaction.
+    mutating func setAppTransaction(_ jws: String, of customer: Customer) {
+        data = nil
+        additionalMembers = Self.members { json in
+            json.object("appData") { json in
+                json.member("appAppleId", customer.appAppleID)
+                json.member("bundleId", customer.app.bundleID)
+                json.member("environment", customer.app.endpoint.environment.rawValue)
+                json.member("signedAppTransactionInfo", jws)
+            }
+        }
+    }
+
+    /// Returns members without the braces around them.
+    fileprivate static func members(_ write: (inout JSONWriter) -> Void) -> String {
+        var json = JSONWriter()
+        json.object(write)
+        return String(decoding: json.bytes.dropFirst().dropLast(), as: UTF8.self)
+    }
+}
+
+extension AppInStore {
+    /// The app's number in the App Store that follows from its bundle ID; nil in the sandbox.
+    fileprivate var appAppleID: Int64? { endpoint == .production ? CustomerIDs.appAppleID(of: bundleID) : nil }
+
+    /// `summary`: the result of an extension of all subscriptions.
+    fileprivate var extensionSummary: String {
+        NotificationContents.members { json in
+            json.object("summary") { json in
+                json.member("requestIdentifier", "7b2c9a34-6f10-4c55-9a0e-3d1f6f0d2c11")
+                json.member("environment", endpoint.environment.rawValue)
+                json.app(self)
+                json.member("productId", bundleID + ".premium.monthly")
+                json.strings("storefrontCountryCodes", ["DEU"])
+                json.member("succeededCount", 5)
+                json.member("failedCount", 2)
+            }
+        }
+    }
+
+    /// `externalPurchaseToken`. The environment is in its ID alone.
+    fileprivate func externalPurchaseToken(at date: Timestamp) -> String {
+        NotificationContents.members { json in
+            json.object("externalPurchaseToken") { json in
+                let id = "4f0e2a6b-0d8e-4a39-b5d8-2f3f3b0c7d10"
+                json.member("externalPurchaseId", endpoint == .sandbox ? "SANDBOX_" + id : id)
+                json.member("tokenCreationDate", date.millisecondsSince1970)
+                json.app(self)
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func app(_ app: AppInStore) {
+        member("appAppleId", app.appAppleID)
+        member("bundleId", app.bundleID)
+    }
+}

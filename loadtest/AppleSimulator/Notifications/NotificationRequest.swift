@@ -1,0 +1,99 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+
+/// A request to change customers, and to notify their app.
+package struct NotificationRequest: Hashable, Sendable {
+    /// The customers, and the purchase that a notification is about.
+    package enum Subject: Hashable, Sendable {
+        /// None: the notification is about the app.
+        case app
+        /// The transaction with an ID, or the newest period of the subscription with it.
+        case transaction(String)
+        /// The newest period of the subscription with an original transaction ID.
+        case subscription(String)
+        /// Customers of the app's populations, each with the newest period of the subscription.
+        case customers(first: Int64, count: Int64)
+    }
+
+    package var bundleID: String
+    package var endpoint: Endpoint
+    package var kind: NotificationKind
+    package var subject: Subject
+    /// The product to change to, or to buy.
+    package var productID: String?
+    /// False for a notification that gets lost: only the history has it.
+    package var isDelivered = true
+    /// The result of the attempt that gets lost.
+    var lostResult = SendAttemptResult.noResponse
+    /// The number of copies that are sent in parallel.
+    package var copies = 1
+    /// The time until the first attempt.
+    package var delay: Duration = .zero
+
+    package init(_ kind: NotificationKind, about subject: Subject, ofApp bundleID: String, at endpoint: Endpoint) {
+        self.kind = kind
+        self.subject = subject
+        self.bundleID = bundleID
+        self.endpoint = endpoint
+    }
+
+    var app: AppInStore { AppInStore(bundleID: bundleID, endpoint: endpoint) }
+}
+
+extension NotificationRequest {
+    /// Reads the body of `POST /notifications`.
+    init(_ body: [UInt8], limits: SimulatorLimits) throws(ControlError) {
+        let members = try ControlMembers(
+            body,
+            known: [
+                "bundle_id", "count", "delay", "deliver", "environment", "first_customer", "original_transaction_id",
+                "product_id", "result", "subtype", "times", "transaction_id", "type",
+            ])
+        let app = try members.app()
+        guard let type = try members.typeName("type") else { throw .missing("type") }
+        let kind = NotificationKind(type, try members.typeName("subtype"))
+        self.init(
+            kind, about: kind.isAboutApp ? .app : try Subject(members, limits), ofApp: app.bundleID, at: app.endpoint)
+        productID = try members.optionalText("product_id")
+        isDelivered = try members.flag("deliver") ?? true
+        lostResult = try members.result() ?? .noResponse
+        copies = Int(try members.integer("times", in: 1...limits.maximumCopies) ?? 1)
+        let seconds = try members.number("delay", in: 0...Double(limits.maximumWait.components.seconds)) ?? 0
+        delay = .milliseconds(Int64(seconds * 1000))
+    }
+}
+
+extension NotificationRequest.Subject {
+    fileprivate init(_ members: ControlMembers, _ limits: SimulatorLimits) throws(ControlError) {
+        if let count = try members.integer("count", in: 1...limits.maximumNotificationsPerRequest) {
+            let first = try members.integer("first_customer", in: 0...limits.maximumPopulation) ?? 0
+            self = .customers(first: first, count: count)
+        } else if let id = try members.optionalText("transaction_id") {
+            self = .transaction(id)
+        } else {
+            self = .subscription(try members.text("original_transaction_id"))
+        }
+    }
+}
+
+extension ControlMembers {
+    /// Returns a name of upper-case letters and underscores; nil without the member.
+    fileprivate func typeName(_ name: String) throws(ControlError) -> String? {
+        guard let text = try optionalText(name) else { return nil }
+        guard NotificationKind.isName(text) else {
+            throw .wrongValue(of: name, needed: "a name such as DID_RENEW")
+        }
+        return text
+    }
+
+    fileprivate func result() throws(ControlError) -> SendAttemptResult? {
+        guard let text = try optionalText("result") else { return nil }
+        guard let result = SendAttemptResult(rawValue: text) else {
+            let names = SendAttemptResult.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .wrongValue(of: "result", needed: names)
+        }
+        return result
+    }
+}

@@ -1,0 +1,168 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Receipts
+
+/// Notifications about the subscriptions of one app, numbered from 0 in the order in which they are signed, one in each
+/// millisecond.
+///
+/// Each has a UUID of its own, a transaction and a renewal info. Customers take turns. Each subscribes, and then renews,
+/// disables and enables the renewal again and again.
+package struct NotificationSeries: Sendable {
+    /// The number of customers. Each has one subscription.
+    package let customers: Int
+    package let bundleID: String
+    /// `Production` or `Sandbox`.
+    package let environment: String
+    private let firstSignedDate: Timestamp
+    private let seed: UInt64
+
+    /// The original transaction ID of the first customer. That of the next is greater by `stride`.
+    package static let firstTransactionID: Int64 = 2_000_001_000_000_000
+    /// The distance of two customers' original transaction IDs; those of the later periods follow each of them.
+    package static let stride: Int64 = 1_000_000
+
+    /// - Parameters:
+    ///   - customers: at least 1.
+    ///   - firstSignedDate: the time of signing of the first notification. Another one gives other UUIDs.
+    package init(
+        customers: Int, bundleID: String, environment: String = "Production", from firstSignedDate: Timestamp,
+        seed: UInt64
+    ) {
+        precondition(customers > 0, "a notification is about a customer")
+        self.customers = customers
+        self.bundleID = bundleID
+        self.environment = environment
+        self.firstSignedDate = firstSignedDate
+        self.seed = seed
+    }
+
+    /// Returns a notification as a JWS. Takes three ECDSA signatures.
+    package func notification(_ number: Int, signedBy pki: TransactionPKI) -> [UInt8] {
+        var contents = NotificationContents()
+        let event = event(number)
+        (contents.notificationType, contents.subtype) = (event.notificationType, event.subtype)
+        contents.notificationUUID = uuid(number)
+        contents.signedDate = signedDate(number)
+        var data = NotificationContents.AppData()
+        (data.bundleID, data.environment) = (bundleID, environment)
+        // Sandbox apps have no number in the App Store.
+        if environment != "Production" { data.appAppleID = nil }
+        data.signedTransactionInfo = String(decoding: pki.jws(transaction(number)), as: UTF8.self)
+        data.signedRenewalInfo = String(decoding: pki.jws(renewalInfo(number)), as: UTF8.self)
+        contents.data = data
+        return pki.jws(contents)
+    }
+
+    /// Returns the original transaction ID of a notification's subscription.
+    package func originalTransactionID(_ number: Int) -> Int64 {
+        Self.firstTransactionID + Int64(number % customers) * Self.stride
+    }
+
+    /// Returns the time of signing of a notification and of the items in it.
+    package func signedDate(_ number: Int) -> Timestamp { firstSignedDate.advanced(by: .milliseconds(number)) }
+
+    /// Returns a UUID of version 4 (RFC 9562 §5.4) that follows from the seed and the time of the series.
+    package func uuid(_ number: Int) -> String {
+        let purpose = "notification \(number) from \(firstSignedDate.millisecondsSince1970)"
+        var generator = SplitMix64(seed: seed, purpose: purpose)
+        return UUIDText.version4(generator.next(), generator.next())
+    }
+}
+
+// MARK: - Contents
+
+extension NotificationSeries {
+    private struct Event {
+        let notificationType: String
+        var subtype: String?
+        var isRenewing = true
+
+        static let subscribed = Event(notificationType: "SUBSCRIBED", subtype: "INITIAL_BUY")
+        /// The events after the subscription, which repeat. The first of them begins a period.
+        static let later = [
+            Event(notificationType: "DID_RENEW"),
+            Event(
+                notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_DISABLED", isRenewing: false),
+            Event(notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_ENABLED"),
+        ]
+    }
+
+    /// Returns the number of earlier notifications about the same customer.
+    private func revision(_ number: Int) -> Int { number / customers }
+
+    private func event(_ number: Int) -> Event {
+        let revision = revision(number)
+        return revision == 0 ? .subscribed : Event.later[(revision - 1) % Event.later.count]
+    }
+
+    /// Returns the period that runs at a notification, counted from 0.
+    private func period(_ number: Int) -> Int { (revision(number) + Event.later.count - 1) / Event.later.count }
+
+    /// Returns the beginning of a period, which the first notification about it announces.
+    private func purchaseDate(ofPeriod period: Int, _ number: Int) -> Timestamp {
+        let revision = period == 0 ? 0 : (period - 1) * Event.later.count + 1
+        return signedDate(number % customers + revision * customers).advanced(by: .zero - Self.delay)
+    }
+
+    /// The time from a purchase to its notification.
+    private static let delay = Duration.seconds(1)
+    private static let periodLength = Duration.seconds(30 * 86_400)
+
+    private func transaction(_ number: Int) -> TransactionContents {
+        let original = originalTransactionID(number), period = period(number)
+        let purchaseDate = purchaseDate(ofPeriod: period, number)
+        var contents = TransactionContents()
+        contents.transactionID = String(original + Int64(period))
+        contents.originalTransactionID = String(original)
+        contents.webOrderLineItemID = String(original + Self.stride / 2 + Int64(period))
+        (contents.bundleID, contents.productID) = (bundleID, productID)
+        contents.purchaseDate = purchaseDate
+        contents.originalPurchaseDate = self.purchaseDate(ofPeriod: 0, number)
+        contents.expiresDate = purchaseDate.advanced(by: Self.periodLength)
+        contents.signedDate = signedDate(number)
+        contents.environment = environment
+        contents.transactionReason = period == 0 ? "PURCHASE" : "RENEWAL"
+        contents.appTransactionID = appTransactionID(number)
+        return contents
+    }
+
+    private func renewalInfo(_ number: Int) -> RenewalInfoContents {
+        let purchaseDate = purchaseDate(ofPeriod: period(number), number)
+        var contents = RenewalInfoContents()
+        contents.originalTransactionID = String(originalTransactionID(number))
+        (contents.productID, contents.autoRenewProductID) = (productID, productID)
+        contents.autoRenewStatus = event(number).isRenewing ? 1 : 0
+        contents.signedDate = signedDate(number)
+        contents.environment = environment
+        contents.recentSubscriptionStartDate = self.purchaseDate(ofPeriod: 0, number)
+        contents.renewalDate = purchaseDate.advanced(by: Self.periodLength)
+        contents.appTransactionID = appTransactionID(number)
+        return contents
+    }
+
+    private var productID: String { bundleID + ".monthly" }
+
+    /// Returns 7 and the original transaction ID in 17 digits.
+    private func appTransactionID(_ number: Int) -> String {
+        String(Self.firstAppTransactionID + originalTransactionID(number))
+    }
+
+    private static let firstAppTransactionID: Int64 = 700_000_000_000_000_000
+}
+
+/// UUIDs as text.
+enum UUIDText {
+    /// Returns a UUID of these bits, apart from those that name its version and variant (RFC 9562 §4).
+    static func version4(_ high: UInt64, _ low: UInt64) -> String {
+        let high = high & ~0xF000 | 0x4000, low = low & ~(0b11 << 62) | 0b10 << 62
+        let digits = hexadecimal(high) + hexadecimal(low)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+
+    private static func hexadecimal(_ bits: UInt64) -> [Character] {
+        stride(from: 60, through: 0, by: -4).map { digits[Int(bits >> UInt64($0) & 15)] }
+    }
+
+    private static let digits = Array("0123456789abcdef")
+}
