@@ -20,8 +20,8 @@ package final class RedisFleetState: FleetState {
     private let metrics: StoreMetrics
     private let refreshSignal: RefreshSignal
     private let quotaPauses: RedisQuotaPauses
-    /// The endpoints with news from Apple that this node has not published yet.
-    private let unpublished = Mutex<Set<UpstreamEndpoint>>([])
+    /// News from Apple that this node has not published yet. News without an announcement: Apple withdrew it.
+    private let unpublished = Mutex<[UpstreamEndpoint: LifecycleUpdate]>([:])
 
     /// The key prefixes; the endpoint follows, or a pseudonymous name of a quota.
     package static let pausePrefix = "gw:pause:"
@@ -53,8 +53,11 @@ package final class RedisFleetState: FleetState {
     }
 
     package func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint) {
-        // The caller has updated `upstreams`; `exchange` reads it.
-        if case .lifecycle = update { unpublished.withLock { _ = $0.insert(endpoint) } }
+        // The caller has updated `upstreams`; `exchange` reads the pauses there. It publishes the announcement given
+        // here: a concurrent exchange can overwrite the one in `upstreams`.
+        if case .lifecycle(let dates, let links) = update {
+            unpublished.withLock { $0[endpoint] = LifecycleUpdate(dates: dates, links: links) }
+        }
         refreshSignal.fire()
     }
 
@@ -104,23 +107,30 @@ package final class RedisFleetState: FleetState {
         """)
 
     private func exchangeLifecycle(of endpoint: UpstreamEndpoint) async {
+        let news = unpublished.withLock { $0.removeValue(forKey: endpoint) }
         let known = upstreams.lifecycle.state(of: endpoint)
-        let mine = LifecycleUpdate(dates: known.announced, links: known.links)
-        let isNews = unpublished.withLock { $0.remove(endpoint) } != nil
+        let mine = news ?? LifecycleUpdate(dates: known.announced, links: known.links)
         let reply = try? await store.run(
             Self.lifecycle, keys: [RedisWord(Self.lifecyclePrefix + endpoint.storedName)],
-            // News without an announcement: Apple withdrew it.
-            [RedisWord(mine.isEmpty && !isNews ? [] : mine.json), isNews ? 1 : 0, RedisWord(Limits.quietMilliseconds)])
+            [
+                RedisWord(mine.isEmpty && news == nil ? [] : mine.json), news == nil ? 0 : 1,
+                RedisWord(Limits.quietMilliseconds),
+            ])
         guard let reply else {
-            if isNews { unpublished.withLock { _ = $0.insert(endpoint) } }
+            publishAgain(news, of: endpoint)
             return metrics.count(.lifecycle, .lost)
         }
-        if isNews, mine.isEmpty, Self.isAnnouncement(reply) {
+        if let news, news.isEmpty, Self.isAnnouncement(reply) {
             // The announcement is too young to be replaced: it is not adopted again, and withdrawn later.
-            unpublished.withLock { _ = $0.insert(endpoint) }
-            return
+            return publishAgain(news, of: endpoint)
         }
-        learn(reply, of: endpoint)
+        // News that arrived meanwhile is newer than the reply.
+        if unpublished.withLock({ $0[endpoint] == nil }) { learn(reply, of: endpoint) }
+    }
+
+    private func publishAgain(_ news: LifecycleUpdate?, of endpoint: UpstreamEndpoint) {
+        guard let news else { return }
+        unpublished.withLock { if $0[endpoint] == nil { $0[endpoint] = news } }
     }
 
     private static func isAnnouncement(_ reply: RedisValue) -> Bool {

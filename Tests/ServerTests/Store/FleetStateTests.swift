@@ -4,11 +4,17 @@
 import AppStore
 import Entitlements
 import Gateway
+import PrometheusExport
 import RealServers
 import Receipts
+import Redis
+import Synchronization
+import Telemetry
 import Testing
 
 @testable import RedisStore
+@testable import Server
+@testable import Settings
 
 @Suite(.timeLimit(.minutes(5)))
 struct FleetStateTests {
@@ -102,6 +108,53 @@ struct FleetStateTests {
         }
         let late = try StoreNode(.test(redis))
         try await StoreNode.run([late]) { #expect(Self.announced(late).sunset == nil) }
+    }
+
+    @Test func `a withdrawal during an exchange is not lost`() async throws {
+        try await StoreRedis.with { redis in
+            let upstreams = UpstreamState(GatewayConfiguration().apple)
+            let metrics = StoreMetrics(try PrometheusRegistry(MetricCatalogue.all))
+            let keys = StoreSamples.keys(StoreSamples.firstKey), afterReplies = AfterReplies(redis.node)
+            let state = RedisFleetState(
+                afterReplies, upstreams: upstreams, metrics: metrics, refreshSignal: RefreshSignal(),
+                quotaPauses: RedisQuotaPauses(
+                    redis.node, names: StoreNames(keys.first), seal: StoreSeal(keys: keys), guards: upstreams.guards,
+                    metrics: metrics, changed: ChangedQuotaPauses()))
+            let lifecycle = upstreams.lifecycle
+            lifecycle.record(LifecycleDates(sunset: Self.sunset), links: [Self.link], of: .production)
+            await state.exchange()
+            let note = try redis.server.ask("GET", "gw:lifecycle:production")
+            try redis.server.ask("SET", "gw:lifecycle:production", "1\(note.drop { $0 != " " })")
+            // Redis has answered with the announcement, and this node has not read the answer.
+            #expect(!lifecycle.recordAbsence(of: .production, at: Self.sunset))
+            afterReplies.once {
+                guard lifecycle.recordAbsence(of: .production, at: Self.sunset.advanced(by: .seconds(6 * 3600)))
+                else { return }
+                state.publish(.lifecycle(LifecycleDates(), links: []), of: .production)
+            }
+            await state.exchange()
+            await state.exchange()
+            #expect(lifecycle.state(of: .production).announced.sunset == nil)
+            #expect(try redis.server.ask("GET", "gw:lifecycle:production").hasSuffix(#" {"links":[]}"#))
+        }
+    }
+
+    /// Runs an action between Redis's reply and its reader, once, for a command about the production endpoint's end.
+    private final class AfterReplies: RedisCommands {
+        private let redis: any RedisCommands
+        private let action = Mutex<(@Sendable () -> Void)?>(nil)
+
+        init(_ redis: any RedisCommands) { self.redis = redis }
+
+        func once(_ action: @escaping @Sendable () -> Void) { self.action.withLock { $0 = action } }
+
+        func send(_ commands: [RedisCommand]) async -> RedisResults {
+            let results = await redis.send(commands)
+            if commands.contains(where: { $0.key == "gw:lifecycle:production" }) {
+                action.withLock { $0.take() }?()
+            }
+            return results
+        }
     }
 
     @Test func `a state that Redis lost is published again`() async throws {
