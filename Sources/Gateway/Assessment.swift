@@ -36,8 +36,7 @@ struct Assessment: Sendable {
         self.now = now
         self.policy = policy
         self.skew = skew
-        var newest = NotifiedEvidence(subject.evidence)
-        for state in states { newest.add(state) }
+        let newest = NotifiedEvidence(subject.evidence, states)
         (transactions, renewals) = (newest.transactions, newest.renewals)
         (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
         subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew)

@@ -20,16 +20,19 @@ struct NotifiedEvidence: Sendable {
     /// The time up to which the state of each chain is known.
     private var known: [String: Timestamp] = [:]
 
-    init(_ evidence: VerifiedEvidence?) {
+    /// - Parameter states: the states that notifications have left, of which those count that were signed later.
+    init(_ evidence: VerifiedEvidence?, _ states: [CustomerState]) {
         transactions = evidence?.transactions ?? []
         renewals = evidence?.renewals ?? []
         signingTime = evidence?.signingTime
+        for state in states { add(state) }
+        if !states.isEmpty { endReplacedPeriods() }
     }
 
     /// The time up to which the state of all chains is known; nil if no notification has reported any.
     var knownUntil: Timestamp? {
         guard isNotified, let signingTime else { return nil }
-        return transactions.map { $0.chainID }.map { chain in
+        return Set(transactions.map(\.chainID)).map { chain in
             guard let known = known[chain], !endsWithRefund(chain) else { return signingTime }
             return max(known, signingTime)
         }.min()
@@ -42,12 +45,10 @@ struct NotifiedEvidence: Sendable {
         return !periods.isEmpty && periods.latest.cancellationDate != nil
     }
 
-    /// Adds the states of a chain that were signed later.
-    mutating func add(_ state: CustomerState) {
+    private mutating func add(_ state: CustomerState) {
         guard let signedDate = state.signedDate else { return }
         for transaction in state.transactions { add(transaction) }
         for renewal in state.renewals { add(renewal) }
-        endReplacedPeriods()
         for id in Set(state.transactions.map(\.chainID)) { known[id] = max(known[id] ?? signedDate, signedDate) }
     }
 
@@ -75,9 +76,11 @@ struct NotifiedEvidence: Sendable {
 
     /// Marks the periods that another product of the chain replaced: the notification of an upgrade has only the new one.
     private mutating func endReplacedPeriods() {
-        for index in transactions.indices where transactions[index].isSubscription && !transactions[index].isUpgraded {
-            let period = transactions[index]
-            if transactions.contains(where: { $0.replaces(period) }) { transactions[index].isUpgraded = true }
+        // By index, and of subscriptions alone: there may be thousands of other purchases.
+        let periods = transactions.indices.filter { transactions[$0].isSubscription }
+        for index in periods where !transactions[index].isUpgraded {
+            let isReplaced = periods.contains { transactions[$0].replaces(transactions[index]) }
+            if isReplaced { transactions[index].isUpgraded = true }
         }
     }
 

@@ -77,9 +77,10 @@ extension UpstreamVerification {
         guard states != nil, assessment.request.options.mode == .auto, assessment.subject.evidence != nil else {
             return upstreamAnswer(to: assessment)
         }
+        let ids = assessment.lookupIDs
         // Taken first: a notification that is applied meanwhile puts the answer out of date.
-        let version = cache.version(watching: assessment.lookupIDs)
-        let purge = cache.knownPurge(of: assessment.lookupIDs, since: assessment.signedAfter)
+        let version = cache.version(watching: ids)
+        let purge = cache.knownPurge(of: ids, since: assessment.signedAfter)
         let chains = newStates(of: assessment, purge)
         guard !chains.isEmpty else { return try upstreamAnswer(to: assessment).map { $0.joining(version) } }
         return .wait {

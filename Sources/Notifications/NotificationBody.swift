@@ -59,7 +59,7 @@ package struct NotificationV1: Sendable {
     /// The newest receipt after base64 is removed; nil without one.
     let latestReceipt: String?
     let originalTransactionID: String?
-    /// The members that tell two notifications of one type and transaction apart.
+    /// The members in which two notifications of one type and transaction differ.
     private let changes: [String]
 
     init?(_ json: JSONValue) {

@@ -128,7 +128,7 @@ extension RedisClientConfiguration {
     fileprivate var forNotifications: RedisClientConfiguration {
         var configuration = self
         configuration.node.commandDeadline = max(node.commandDeadline, RedisNotifications.Limits.commandDeadline)
-        configuration.node.scripts = NotificationScripts.all
+        configuration.node.scripts = NotificationScripts.all + [RedisFlightLeases.release]
         configuration.node.trackedPrefixes = []
         return configuration
     }

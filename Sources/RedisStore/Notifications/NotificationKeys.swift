@@ -29,8 +29,7 @@ struct NotificationKeys: Sendable {
     let states: RedisWord
 
     init(_ partition: NotificationPartition) {
-        let app = Fingerprint(of: Array(partition.bundleID.utf8).span).description.prefix(16)
-        prefix = "gw:{n:\(app):\(partition.number)}:"
+        prefix = "gw:{n:\(partition.bundleID.appName):\(partition.number)}:"
         pending = RedisWord(prefix + "pending")
         seen = RedisWord(prefix + "seen")
         totals = RedisWord(prefix + "totals")
@@ -50,10 +49,15 @@ struct RecoveryKeys: Sendable {
     let lease: RedisWord
 
     init(_ bundleID: String, _ environment: Environment) {
-        let app = Fingerprint(of: Array(bundleID.utf8).span).description.prefix(16)
-        recovered = RedisWord("gw:{n:\(app)}:recovered:\(environment.rawValue)")
-        lease = RedisWord("gw:{n:\(app)}:recovering:\(environment.rawValue)")
+        let prefix = "gw:{n:\(bundleID.appName)}:"
+        recovered = RedisWord(prefix + "recovered:\(environment.rawValue)")
+        lease = RedisWord(prefix + "recovering:\(environment.rawValue)")
     }
+}
+
+extension String {
+    /// The name of an app in keys, by its bundle ID.
+    fileprivate var appName: Substring { Fingerprint(of: Array(utf8).span).description.prefix(16) }
 }
 
 /// Pseudonymous names under every cache key; the first writes.

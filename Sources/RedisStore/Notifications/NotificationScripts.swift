@@ -6,7 +6,7 @@ internal import Redis
 
 /// The scripts over the keys of one partition. Each is atomic.
 enum NotificationScripts {
-    static let all = [store, take, finish, discard, survey, merge, drop, release]
+    static let all = [store, take, finish, discard, survey, merge, drop]
 
     /// The name of the consumer group, and of its only consumer: a notification is taken over by its idle time, not by
     /// the node that took it.
@@ -219,12 +219,5 @@ enum NotificationScripts {
             end
         end
         return 1
-        """)
-
-    /// KEYS lease; ARGV its token. Releases a lease that is still held.
-    static let release = RedisScript(
-        """
-        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-        return redis.call('DEL', KEYS[1])
         """)
 }

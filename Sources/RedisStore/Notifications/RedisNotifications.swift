@@ -56,6 +56,8 @@ final class RedisNotifications: NotificationStore {
         var newest: (name: String, at: ContinuousClock.Instant)?
         /// A loss in the store that is not reported yet.
         var loss: Duration?
+
+        var isRecent: Bool { surveyedAt.map { .now - $0 < Limits.surveyAge } ?? false }
     }
 
     /// - Parameter requests: the connections that read states for clients.
@@ -82,9 +84,10 @@ extension RedisNotifications {
         try await checkPolicy(of: partition)
         let keys = NotificationKeys(partition), sealed = seal.seal(record.storedBytes, for: keys.sealedName)
         guard bytesPending + sealed.count <= maximumBytes else { throw .backlog }
+        let identities = names.names(of: identity)
         let arguments =
             [RedisWord(sealed), RedisWord(Limits.seen.wholeMilliseconds), record.origin == .posted ? 1 : 0]
-            + names.names(of: identity).map { RedisWord($0) }
+            + identities.map { RedisWord($0) }
         let reply = try await replicated(
             NotificationScripts.store, keys: [keys.pending, keys.seen, keys.totals], arguments)
         guard case .array(let parts) = reply else { throw .unreachable }
@@ -92,7 +95,7 @@ extension RedisNotifications {
         known.withLock { known in
             var state = known[partition] ?? KnownPartition()
             state.bytes = Int(clamping: max(0, bytes))
-            state.newest = (names.names(of: identity)[0], .now)
+            state.newest = (identities[0], .now)
             known[partition] = state
         }
         return true
@@ -100,22 +103,12 @@ extension RedisNotifications {
 
     /// The bytes pending in the partitions that were surveyed lately: others may be of apps that were removed.
     private var bytesPending: Int {
-        known.withLock { known in
-            known.values.filter { $0.surveyedAt.map { .now - $0 < Limits.surveyAge } ?? true }.reduce(0) {
-                $0 + $1.bytes
-            }
-        }
+        known.withLock { known in known.values.reduce(0) { $0 + ($1.isRecent ? $1.bytes : 0) } }
     }
 
     /// Throws if Redis may evict what is stored.
     private func checkPolicy(of partition: NotificationPartition) async throws(NotificationStoreFault) {
-        func recent() -> KnownPartition? {
-            known.withLock { known in
-                known[partition].flatMap { state in
-                    state.surveyedAt.map { .now - $0 < Limits.surveyAge } ?? false ? state : nil
-                }
-            }
-        }
+        func recent() -> KnownPartition? { known.withLock { $0[partition].flatMap { $0.isRecent ? $0 : nil } } }
         if recent() == nil { _ = await read(partition) }
         guard let state = recent() else { throw .unreachable }
         if let fault = state.fault { throw fault }
@@ -125,53 +118,37 @@ extension RedisNotifications {
     private func replicated(
         _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
     ) async throws(NotificationStoreFault) -> RedisValue {
+        var results = await redis.send(confirmed(script.call(keys: keys, arguments)))
+        if case .failure(.refused(let refusal)) = results.first, refusal.kind == .noScript {
+            results = await redis.send(confirmed(script.wholeCall(keys: keys, arguments)))
+        }
+        let reply: RedisValue, confirmations: Int64
         do throws(RedisError) {
-            guard replicas > 0 else { return try await redis.run(script, keys: keys, arguments) }
-            return try await confirmed(script.call(keys: keys, arguments))
-        } catch .refused(let refusal) where refusal.kind == .noScript {
-            return try await confirmedWhole(script, keys: keys, arguments)
+            guard let first = results.first, let last = results.last else { throw .protocolViolation }
+            reply = try first.get()
+            confirmations = replicas > 0 ? try last.get().number ?? 0 : 0
         } catch {
             throw NotificationStoreFault(error)
         }
-    }
-
-    private func confirmedWhole(
-        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
-    ) async throws(NotificationStoreFault) -> RedisValue {
-        do throws(RedisError) {
-            return try await confirmed(script.wholeCall(keys: keys, arguments))
-        } catch {
-            throw NotificationStoreFault(error)
-        }
-    }
-
-    /// Sends a command, and `WAIT` on the same connection.
-    private func confirmed(_ command: RedisCommand) async throws(RedisError) -> RedisValue {
-        let wait = RedisCommand(
-            ["WAIT", RedisWord(replicas), RedisWord(Limits.replicaWait.wholeMilliseconds)], key: command.key)
-        let results = await redis.send([command, wait])
-        guard results.count == 2 else { throw .protocolViolation }
-        let reply = try results[0].get()
-        guard case .integer(let confirmed) = try results[1].get(), confirmed >= Int64(replicas) else {
-            throw .refused(RedisRefusal(line: NotificationStoreFault.missingReplicas))
-        }
+        guard confirmations >= Int64(replicas) else { throw .replicas }
         return reply
+    }
+
+    /// Returns a command and, on the same connection, the wait for replicas.
+    private func confirmed(_ command: RedisCommand) -> [RedisCommand] {
+        guard replicas > 0 else { return [command] }
+        let wait = [RedisWord("WAIT"), RedisWord(replicas), RedisWord(Limits.replicaWait.wholeMilliseconds)]
+        return [command, RedisCommand(wait, key: command.key)]
     }
 }
 
 extension NotificationStoreFault {
-    fileprivate static let missingReplicas = "NOREPLICAS too few replicas confirmed the write"
-
     fileprivate init(_ error: RedisError) {
         guard case .refused(let refusal) = error else {
             self = .unreachable
             return
         }
-        switch refusal.kind {
-        case .outOfMemory: self = .full
-        case _ where refusal.line.hasPrefix("NOREPLICAS"): self = .replicas
-        default: self = refusal.line.contains("OOM ") ? .full : .unreachable
-        }
+        self = refusal.kind == .outOfMemory || refusal.line.contains("OOM ") ? .full : .unreachable
     }
 }
 
@@ -348,6 +325,6 @@ extension RedisNotifications {
 
     func end(_ bundleID: String, _ environment: Environment) async {
         _ = try? await redis.run(
-            NotificationScripts.release, keys: [RecoveryKeys(bundleID, environment).lease], [token])
+            RedisFlightLeases.release, keys: [RecoveryKeys(bundleID, environment).lease], [token, "", 0])
     }
 }
