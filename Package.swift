@@ -92,8 +92,20 @@ let package = Package(
             ],
             swiftSettings: house + sanitized),
         .target(
+            name: "Events",
+            dependencies: [
+                "Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "SignedPayloads", "Waiting",
+            ],
+            swiftSettings: house + sanitized),
+        .target(
+            name: "Webhooks",
+            dependencies: ["Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Receipts", "Secrets"],
+            swiftSettings: house + sanitized),
+        .target(
             name: "Notifications",
-            dependencies: ["Caching", "Entitlements", "Gateway", "JSON", "Receipts", "Secrets", "SignedPayloads"],
+            dependencies: [
+                "Caching", "Entitlements", "Events", "Gateway", "JSON", "Receipts", "Secrets", "SignedPayloads",
+            ],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
@@ -113,8 +125,8 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "AppStore", "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Redis",
-                "Resilience", "Secrets",
+                "AppStore", "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts",
+                "Redis", "Resilience", "Secrets", "Webhooks",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -123,8 +135,8 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Caching", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
-                "Resilience", "Settings",
+                "Caching", "Events", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
+                "Resilience", "Settings", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -134,9 +146,9 @@ let package = Package(
         .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "JSON", "Notifications",
-                "PrometheusExport", "RateLimits", "Receipts",
-                "Redis", "Resilience", "Secrets", "Settings", "Telemetry", "Waiting",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "JSON", "Notifications",
+                "PrometheusExport", "RateLimits", "Receipts", "Redis", "Resilience", "Secrets", "Settings", "Telemetry",
+                "Waiting", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -162,9 +174,8 @@ let package = Package(
         .target(
             name: "Endpoints",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPServer", "JSON", "Notifications",
-                "RateLimits", "Receipts",
-                "Secrets", "Settings", "SignedPayloads", "Telemetry",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "HTTPServer", "JSON",
+                "Notifications", "RateLimits", "Receipts", "Secrets", "Settings", "SignedPayloads", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -173,9 +184,9 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "AppStore", "Cryptography", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
-                "PrometheusExport",
-                "RateLimits", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
+                "AppStore", "Cryptography", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
+                "PrometheusExport", "RateLimits", "Receipts", "Redis", "RedisStore", "Resilience", "Settings",
+                "SignedPayloads", "Telemetry", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -188,10 +199,9 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "AppStore", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
-                "Operations",
-                "PrometheusExport", "RateLimits", "Receipts", "RedisStore", "Resilience", "Secrets", "Settings",
-                "Telemetry",
+                "AppStore", "Endpoints", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
+                "Operations", "PrometheusExport", "RateLimits", "Receipts", "RedisStore", "Resilience", "Secrets",
+                "Settings", "Telemetry", "Webhooks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -223,6 +233,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
@@ -294,8 +305,21 @@ let package = Package(
         .testTarget(
             name: "NotificationsTests",
             dependencies: [
-                "Entitlements", "Gateway", "JSON", "Notifications", "RealCorpus", "ReceiptForge", "Receipts",
+                "Entitlements", "Events", "Gateway", "JSON", "Notifications", "RealCorpus", "ReceiptForge", "Receipts",
                 "SignedPayloads",
+            ],
+            swiftSettings: house),
+        .testTarget(
+            name: "EventsTests",
+            dependencies: [
+                "Entitlements", "Events", "Gateway", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "SignedPayloads",
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: house),
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "Cryptography", "Events", "Gateway", "JSON", "ReceiptForge", "Receipts", "Secrets", "Webhooks",
             ],
             swiftSettings: house),
         .testTarget(
@@ -305,7 +329,7 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "HTTPTransport", "ReceiptForge",
+                "HTTPTransport", "ReceiptForge", "Webhooks",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -317,12 +341,11 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Gateway",
-                "HTTPServer",
-                "HTTPTransport", "JSON", "Notifications", "Operations", "PrometheusExport", "RateLimits", "RealCorpus",
-                "RealServers",
-                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Secrets", "Server", "Settings",
-                "Telemetry",
+                "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Events",
+                "Gateway",
+                "HTTPServer", "HTTPTransport", "JSON", "Notifications", "Operations", "PrometheusExport", "RateLimits",
+                "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Secrets",
+                "Server", "Settings", "Telemetry", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -386,9 +409,10 @@ let package = Package(
         .testTarget(
             name: "HouseRulesTests",
             dependencies: [
-                "Entitlements", "Gateway", "HTTPServer", "Operations", "PrometheusExport", "Receipts", "Server",
+                "Entitlements", "Events", "Gateway", "HTTPServer", "Operations", "PrometheusExport", "Receipts",
+                "Server",
                 "Settings",
-                "Telemetry",
+                "Telemetry", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -205,3 +205,15 @@ extension [Transaction] {
 }
 
 extension Transaction: Redacted {}
+
+extension ProductType {
+    /// The kind's name in the API.
+    package var apiName: String {
+        switch self {
+        case .nonConsumable: "non_consumable"
+        case .consumable: "consumable"
+        case .nonRenewingSubscription: "non_renewing_subscription"
+        case .autoRenewableSubscription: "auto_renewable_subscription"
+        }
+    }
+}

@@ -40,6 +40,9 @@ package struct TransportResponse: Sendable {
     package let connectionWasReused: Bool
     /// The time from the request's start to the last byte of the answer.
     package let took: Duration
+    /// The wait that `Retry-After` requests, in seconds or as a date (RFC 9110 §10.2.3); nil without a valid one that is
+    /// ahead of now.
+    package var retryAfter: Duration?
 
     /// The protocols a connection may agree on (ALPN, RFC 7301).
     package enum HTTPVersion: String, Sendable, Hashable {

@@ -101,6 +101,12 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: written)
     }
 
+    /// Writes a value that another writer wrote.
+    package mutating func value(_ written: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: written)
+    }
+
     /// Writes again a value that this writer wrote, from its range in `bytes`.
     package mutating func value(writtenAt range: Range<Int>) {
         separate()

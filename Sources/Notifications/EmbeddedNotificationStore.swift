@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Caching
+package import Events
 package import Gateway
 package import Receipts
 internal import Synchronization
@@ -18,6 +19,8 @@ package final class EmbeddedNotificationStore: NotificationStore {
         /// The time after which a notification that was taken and not finished is taken again.
         static let stalled: Duration = .seconds(15)
         static let deadLetters = 1000
+        /// The chains with a scheduled event; further ones make no event by dates alone.
+        static let scheduled = 100_000
     }
 
     fileprivate struct Entry {
@@ -33,7 +36,7 @@ package final class EmbeddedNotificationStore: NotificationStore {
     }
 
     fileprivate struct State {
-        var queues: [NotificationPartition: Queue] = [:]
+        var queues: [AppPartition: Queue] = [:]
         var lastID = 0
         var bytes = 0
         var seen: [NotificationIdentity: Timestamp] = [:]
@@ -45,12 +48,22 @@ package final class EmbeddedNotificationStore: NotificationStore {
     private let maximumBytes: Int
     private let clock: @Sendable () -> Timestamp
     private let state = Mutex(State())
-    private let states: Mutex<Generations<PurchaseChain, CustomerState>>
+    private let states: Mutex<Generations<PurchaseChain, ChainRecord>>
+    /// The next time at which dates alone make an event, of each chain.
+    private let due = Mutex<[PurchaseChain: Timestamp]>([:])
+    private let log: EmbeddedEventLog
+    private let rules: EventRules
+    private let relays: @Sendable (_ bundleID: String) -> Bool
 
     /// - Parameters:
     ///   - isPermitted: false to store no notifications, because they would be lost with the process.
     ///   - maximumBytes: the maximum backlog.
-    package init(isPermitted: Bool, maximumBytes: Int, clock: @escaping @Sendable () -> Timestamp) {
+    ///   - relays: returns true for an app whose notifications are relayed.
+    package init(
+        isPermitted: Bool, maximumBytes: Int, log: EmbeddedEventLog, rules: EventRules,
+        relays: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.log, self.rules, self.relays) = (log, rules, relays)
         self.isPermitted = isPermitted
         self.maximumBytes = maximumBytes
         self.clock = clock
@@ -62,11 +75,11 @@ package final class EmbeddedNotificationStore: NotificationStore {
 
 extension EmbeddedNotificationStore {
     package func store(
-        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: NotificationPartition
+        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: AppPartition
     ) throws(NotificationStoreFault) -> Bool {
         guard isPermitted else { throw .volatile }
         let now = clock()
-        return try state.withLock { state throws(NotificationStoreFault) in
+        let isNew = try state.withLock { state throws(NotificationStoreFault) in
             guard !state.hasSeen(identity, at: now) else { return false }
             guard state.bytes + record.bytes.count <= maximumBytes else { throw .backlog }
             state.remember(identity, at: now)
@@ -76,14 +89,18 @@ extension EmbeddedNotificationStore {
             state.queues[partition]?.lastIntake = now
             return true
         }
+        if isNew, relays(partition.bundleID) {
+            log.append(Event(relaying: record, of: partition.bundleID), to: .relay, of: partition)
+        }
+        return isNew
     }
 
-    package func hasSeen(_ identity: NotificationIdentity, in partition: NotificationPartition) -> Bool {
+    package func hasSeen(_ identity: NotificationIdentity, in partition: AppPartition) -> Bool {
         let now = clock()
         return state.withLock { $0.hasSeen(identity, at: now) }
     }
 
-    package func take(from partition: NotificationPartition, includingStalled: Bool) -> [TakenNotification] {
+    package func take(from partition: AppPartition, includingStalled: Bool) -> [TakenNotification] {
         let now = clock()
         return state.withLock { state in
             guard let entries = state.queues[partition]?.entries else { return [] }
@@ -100,12 +117,15 @@ extension EmbeddedNotificationStore {
         }
     }
 
-    package func finish(_ taken: [TakenNotification], in partition: NotificationPartition) {
-        state.withLock { state in for notification in taken { state.remove(notification, from: partition) } }
+    package func finish(_ finished: [FinishedNotification], in partition: AppPartition) {
+        for notification in finished {
+            let isRemoved = state.withLock { $0.remove(notification.taken, from: partition) }
+            if isRemoved, let event = notification.event { log.append(event, to: .events, of: partition) }
+        }
     }
 
     package func discard(
-        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: NotificationPartition
+        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
     ) {
         state.withLock { state in
             state.remove(taken, from: partition)
@@ -113,11 +133,12 @@ extension EmbeddedNotificationStore {
         }
     }
 
-    package func survey(_ partition: NotificationPartition) -> QueueSurvey? {
+    package func survey(_ partition: AppPartition) -> QueueSurvey? {
         let now = clock()
         return state.withLock { state in
             var survey = QueueSurvey()
             survey.fault = isPermitted ? nil : .volatile
+            survey.hasDueEvents = !due(in: partition).isEmpty
             guard let queue = state.queues[partition] else { return survey }
             survey.entries = queue.entries.count
             survey.bytes = queue.entries.values.reduce(0) { $0 + $1.record.bytes.count }
@@ -145,28 +166,51 @@ extension EmbeddedNotificationStore.State {
         seen[identity] = now
     }
 
-    mutating func remove(_ taken: TakenNotification, from partition: NotificationPartition) {
-        guard let id = Int(taken.id), queues[partition]?.entries.removeValue(forKey: id) != nil else { return }
+    /// - Returns: false if it was removed before.
+    @discardableResult
+    mutating func remove(_ taken: TakenNotification, from partition: AppPartition) -> Bool {
+        guard let id = Int(taken.id), queues[partition]?.entries.removeValue(forKey: id) != nil else { return false }
         bytes -= taken.storedBytes
+        return true
     }
 }
 
 // MARK: - States
 
 extension EmbeddedNotificationStore {
-    package func merge(_ updates: [CustomerStateUpdate]) -> [Result<Bool, StoreUnreachable>] {
-        states.withLock { states in
+    package func merge(_ updates: [CustomerStateUpdate]) -> [Result<MergeOutcome, StoreUnreachable>] {
+        let now = clock()
+        return states.withLock { states in
             updates.map { update in
-                var state = states.find(update.chain) ?? CustomerState()
-                let changed = state.merge(update.items)
-                if changed { states.insert(state, for: update.chain, byteCount: state.byteCount) }
-                return .success(changed)
+                var record = states.find(update.chain) ?? ChainRecord(update.chain)
+                let outcome = record.merge(update, rules, at: now) { item in
+                    SignedStateOrder(item, tieBreaker: UInt32(truncatingIfNeeded: item.hashValue))
+                }
+                states.insert(record, for: update.chain, byteCount: record.state.byteCount)
+                schedule(record)
+                for event in outcome.events { log.append(event, to: .events, of: update.chain.partition) }
+                return .success(outcome)
             }
         }
     }
 
+    private func schedule(_ record: ChainRecord) {
+        let time = record.nextEventTime(rules, at: clock())
+        due.withLock { due in
+            guard due.count < Limits.scheduled || due[record.chain] != nil || time == nil else { return }
+            due[record.chain] = time
+        }
+    }
+
+    package func due(in partition: AppPartition) -> [PurchaseChain] {
+        let now = clock()
+        return due.withLock { due in
+            due.filter { $0.key.partition == partition && $0.value <= now }.prefix(Limits.taken).map(\.key)
+        }
+    }
+
     package func states(of chains: [PurchaseChain]) -> [CustomerState]? {
-        states.withLock { states in chains.compactMap { states.find($0) } }
+        states.withLock { states in chains.compactMap { states.find($0)?.state } }
     }
 }
 

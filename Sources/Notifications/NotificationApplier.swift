@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Events
 package import Gateway
 package import Receipts
 internal import Synchronization
@@ -36,10 +37,11 @@ package final class NotificationApplier: Sendable {
     private let apps: @Sendable () -> Set<String>
     private let refresh: @Sendable (Evidence) async -> Void
     private let observer: any NotificationObserver
+    private let onEvents: @Sendable (AppPartition) -> Void
     private let onSurvey: @Sendable (_ bundleID: String, [QueueSurvey]) -> Void
     private let clock: @Sendable () -> Timestamp
     /// The partitions with notifications that this node stored.
-    private let stored = Mutex<Set<NotificationPartition>>([])
+    private let stored = Mutex<Set<AppPartition>>([])
     private let wakeUps = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let refreshes = AsyncStream.makeStream(
         of: Evidence.self, bufferingPolicy: .bufferingOldest(Limits.refreshes))
@@ -47,21 +49,24 @@ package final class NotificationApplier: Sendable {
     /// - Parameters:
     ///   - apps: returns the apps whose partitions are surveyed.
     ///   - refresh: looks evidence up at Apple, within the limits for requests.
+    ///   - onEvents: called after events were written.
     ///   - onSurvey: receives the state of an app's queue.
     package init(
         queue: any NotificationQueue, states: any CustomerStateStore, purging cache: any UpstreamCache,
         verifier: NotificationVerifier, apps: @escaping @Sendable () -> Set<String>,
         refresh: @escaping @Sendable (Evidence) async -> Void, observer: any NotificationObserver,
+        onEvents: @escaping @Sendable (AppPartition) -> Void,
         onSurvey: @escaping @Sendable (_ bundleID: String, [QueueSurvey]) -> Void,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.queue, self.states, self.cache, self.verifier) = (queue, states, cache, verifier)
         (self.apps, self.refresh, self.observer, self.onSurvey) = (apps, refresh, observer, onSurvey)
+        self.onEvents = onEvents
         self.clock = clock
     }
 
     /// Announces that a partition has a notification to apply.
-    package func announce(_ partition: NotificationPartition) {
+    package func announce(_ partition: AppPartition) {
         stored.withLock { _ = $0.insert(partition) }
         wakeUps.continuation.yield()
     }
@@ -95,17 +100,29 @@ package final class NotificationApplier: Sendable {
     /// Applies what other nodes left, and reads the state of the queue.
     func survey(_ bundleID: String) async {
         let surveys = Mutex<[QueueSurvey]>([])
-        await concurrently(NotificationPartition.all(of: bundleID)) { partition in
+        await concurrently(AppPartition.all(of: bundleID)) { partition in
             guard let survey = await self.queue.survey(partition) else { return }
             surveys.withLock { $0.append(survey) }
             if survey.entries > 0 { await self.apply(partition, includingStalled: true) }
+            if survey.hasDueEvents { await self.makeDueEvents(in: partition) }
         }
         onSurvey(bundleID, surveys.withLock { $0 })
     }
 
+    /// Makes the events of which dates are the only cause.
+    private func makeDueEvents(in partition: AppPartition) async {
+        for _ in 0..<Limits.batches where !Task.isCancelled {
+            let chains = await states.due(in: partition), now = clock()
+            guard !chains.isEmpty else { return }
+            let cause = EventCause(.schedule, signedDate: now)
+            let results = await states.merge(chains.map { CustomerStateUpdate($0, [], cause) })
+            report(results.flatMap { (try? $0.get())?.events ?? [] }, in: partition)
+        }
+    }
+
     private func concurrently(
-        _ partitions: some Collection<NotificationPartition>,
-        _ work: @escaping @Sendable (NotificationPartition) async -> Void
+        _ partitions: some Collection<AppPartition>,
+        _ work: @escaping @Sendable (AppPartition) async -> Void
     ) async {
         var waiting = Array(partitions)
         await withTaskGroup { group in
@@ -125,7 +142,7 @@ package final class NotificationApplier: Sendable {
 
 extension NotificationApplier {
     /// Applies all notifications of a partition that wait.
-    package func apply(_ partition: NotificationPartition, includingStalled: Bool) async {
+    package func apply(_ partition: AppPartition, includingStalled: Bool) async {
         for _ in 0..<Limits.batches where !Task.isCancelled {
             let taken = await queue.take(from: partition, includingStalled: includingStalled)
             guard !taken.isEmpty else { return }
@@ -135,7 +152,7 @@ extension NotificationApplier {
         announce(partition)
     }
 
-    private func apply(_ taken: [TakenNotification], in partition: NotificationPartition) async {
+    private func apply(_ taken: [TakenNotification], in partition: AppPartition) async {
         var readable: [(taken: TakenNotification, signed: SignedNotification)] = []
         for notification in taken {
             switch read(notification) {
@@ -145,27 +162,55 @@ extension NotificationApplier {
         }
         let results = await states.merge(readable.flatMap(\.signed.updates))
         var next = results[...]
-        var applied: [(taken: TakenNotification, signed: SignedNotification, changed: Bool)] = []
+        var applied: [AppliedNotification] = []
         for (notification, signed) in readable {
             let own = next.prefix(signed.updates.count)
             next = next.dropFirst(own.count)
             // One that is merged in part is taken again.
-            guard let changes = try? own.map({ try $0.get() }) else { continue }
-            applied.append((notification, signed, changes.contains(true)))
+            guard let outcomes = try? own.map({ try $0.get() }) else { continue }
+            applied.append(AppliedNotification(notification, signed, outcomes, at: clock()))
         }
+        report(applied.flatMap(\.events), in: partition)
         await finish(applied, in: partition)
     }
 
-    private func finish(
-        _ applied: [(taken: TakenNotification, signed: SignedNotification, changed: Bool)],
-        in partition: NotificationPartition
-    ) async {
+    /// A notification whose states are merged.
+    private struct AppliedNotification {
+        let taken: TakenNotification
+        let signed: SignedNotification
+        let changed: Bool
+        /// The events that were written with the states.
+        let events: [Event]
+        /// The event of a notification about no chain.
+        let ownEvent: Event?
+
+        init(
+            _ taken: TakenNotification, _ signed: SignedNotification, _ outcomes: [MergeOutcome], at now: Timestamp
+        ) {
+            (self.taken, self.signed) = (taken, signed)
+            changed = outcomes.contains(where: \.changed)
+            events = outcomes.flatMap(\.events)
+            // Without a UUID, as in version 1, nothing proves such a notification: old apps have the secret.
+            ownEvent =
+                signed.updates.isEmpty && signed.cause.notificationUUID != nil
+                ? .notification(signed.cause, bundleID: signed.bundleID, signed.environment, at: now) : nil
+        }
+    }
+
+    private func report(_ events: [Event], in partition: AppPartition) {
+        guard !events.isEmpty else { return }
+        for event in events { observer.observe(.event(event.type)) }
+        onEvents(partition)
+    }
+
+    private func finish(_ applied: [AppliedNotification], in partition: AppPartition) async {
         // Also for a state that is known: the node that merged it may have ended before the purge.
         guard await purge(Set(applied.flatMap(\.signed.outdated)).sorted()) else { return }
-        await queue.finish(applied.map(\.taken), in: partition)
-        for (taken, signed, changed) in applied {
-            observer.observe(.applied(changed: changed, after: taken.age))
-            if let evidence = signed.refresh { refreshes.continuation.yield(evidence) }
+        await queue.finish(applied.map { FinishedNotification($0.taken, $0.ownEvent) }, in: partition)
+        report(applied.compactMap(\.ownEvent), in: partition)
+        for notification in applied {
+            observer.observe(.applied(changed: notification.changed, after: notification.taken.age))
+            if let evidence = notification.signed.refresh { refreshes.continuation.yield(evidence) }
         }
     }
 
@@ -191,7 +236,7 @@ extension NotificationApplier {
 
     /// Leaves a notification that cannot be applied to another node, and at last to the dead letters.
     private func leave(
-        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: NotificationPartition
+        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
     ) async {
         guard reason == .unreadable || taken.age >= Limits.attempts else { return }
         await queue.discard(taken, reason, in: partition)

@@ -24,6 +24,8 @@ package enum NotificationBody: Sendable {
         package static let v2Bytes = 256 << 10
         /// The maximum size of a body of version 1, which has a receipt and its transactions.
         package static let v1Bytes = 4 << 20
+        /// The maximum length of a type of version 1. Apple's longest has 30 characters.
+        static let typeBytes = 64
         /// 100 transactions with 30 members each are usual.
         static let json = JSONValue.Limits(bytes: v1Bytes, depth: 8, values: 20_000)
     }
@@ -47,6 +49,15 @@ package enum NotificationBody: Sendable {
     }
 }
 
+extension NotificationBody {
+    /// Returns a body as Apple posts it, for a notification of Apple's history.
+    static func json(signedPayload jws: [UInt8]) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { $0.member("signedPayload", String(decoding: jws, as: UTF8.self)) }
+        return json.bytes
+    }
+}
+
 /// The members of a notification of version 1 (App Store Server Notifications V1, `responseBodyV1`) that the gateway
 /// reads. Only the receipt is signed.
 package struct NotificationV1: Sendable {
@@ -63,7 +74,7 @@ package struct NotificationV1: Sendable {
     private let changes: [String]
 
     init?(_ json: JSONValue) {
-        guard let type = json["notification_type"]?.string, let bundleID = json["bid"]?.string,
+        guard let type = json["notification_type"]?.string, Self.isType(type), let bundleID = json["bid"]?.string,
             let password = json["password"]?.string
         else { return nil }
         notificationType = type
@@ -73,6 +84,13 @@ package struct NotificationV1: Sendable {
         originalTransactionID = json["original_transaction_id"]?.idText
         let names = ["auto_renew_status", "auto_renew_status_change_date_ms", "auto_renew_product_id"]
         changes = names.map { json[$0]?.idText ?? "" }
+    }
+
+    /// Returns true for a text in the form of Apple's types.
+    private static func isType(_ text: String) -> Bool {
+        let letters = UInt8(ascii: "A")...UInt8(ascii: "Z"), digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return (1...NotificationBody.Limits.typeBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy { letters.contains($0) || digits.contains($0) || $0 == UInt8(ascii: "_") }
     }
 
     /// Returns the notification's identity. Apple gives it none, and a repetition has a receipt with other bytes, so it is

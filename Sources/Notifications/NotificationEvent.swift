@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Events
+
 /// The outcome of a posted notification. The raw values are those of metrics.
 package enum IntakeOutcome: String, CaseIterable, Hashable, Sendable {
     case stored
@@ -29,6 +31,8 @@ package enum NotificationEvent: Hashable, Sendable {
     /// A notification took effect; the time is since its intake.
     case applied(changed: Bool, after: Duration)
     case deadLetter(DeadLetterReason)
+    /// An event was written to the log.
+    case event(EventType)
     /// A span of Apple's notification history was read, or could not be.
     case recovery(succeeded: Bool)
 }

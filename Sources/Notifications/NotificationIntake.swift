@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Events
 package import Gateway
 package import Receipts
 
@@ -15,12 +16,12 @@ package struct NotificationIntake: Sendable {
     private let verifier: NotificationVerifier
     private let queue: any NotificationQueue
     private let observer: any NotificationObserver
-    private let onStored: @Sendable (NotificationPartition) -> Void
+    private let onStored: @Sendable (AppPartition) -> Void
 
     /// - Parameter onStored: called after a notification was stored, to apply it.
     package init(
         _ verifier: NotificationVerifier, queue: any NotificationQueue, observer: any NotificationObserver,
-        onStored: @escaping @Sendable (NotificationPartition) -> Void
+        onStored: @escaping @Sendable (AppPartition) -> Void
     ) {
         self.verifier = verifier
         self.queue = queue

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Entitlements
+package import Events
 package import Gateway
 package import Receipts
 
@@ -10,26 +11,27 @@ package protocol NotificationQueue: Sendable {
     /// Stores a notification and its identity in one atomic step.
     /// - Returns: false for a duplicate, which has no effect.
     func store(
-        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: NotificationPartition
+        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: AppPartition
     ) async throws(NotificationStoreFault) -> Bool
 
     /// Returns true if a notification of this identity was stored in the last days.
-    func hasSeen(_ identity: NotificationIdentity, in partition: NotificationPartition) async throws(StoreUnreachable)
+    func hasSeen(_ identity: NotificationIdentity, in partition: AppPartition) async throws(StoreUnreachable)
         -> Bool
 
     /// Takes stored notifications that no node has taken. Bounded in number and bytes; empty if there are none, or the
     /// store is unreachable.
     /// - Parameter includingStalled: true to take over those that a node took and did not finish in time, too.
-    func take(from partition: NotificationPartition, includingStalled: Bool) async -> [TakenNotification]
+    func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification]
 
-    /// Removes applied notifications. One that cannot be removed now is taken again later.
-    func finish(_ taken: [TakenNotification], in partition: NotificationPartition) async
+    /// Removes applied notifications, and writes an event in the same step, if there is one. One that cannot be removed
+    /// now is taken again later.
+    func finish(_ finished: [FinishedNotification], in partition: AppPartition) async
 
     /// Moves a notification that cannot be applied to the dead letters.
-    func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: NotificationPartition) async
+    func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async
 
     /// Reads the state of a partition, and removes what is too old; nil if the store is unreachable.
-    func survey(_ partition: NotificationPartition) async -> QueueSurvey?
+    func survey(_ partition: AppPartition) async -> QueueSurvey?
 }
 
 /// A notification that a node took and has not finished.
@@ -50,6 +52,18 @@ package struct TakenNotification: Sendable {
         self.storedBytes = storedBytes
         self.age = age
         self.record = record
+    }
+}
+
+/// An applied notification.
+package struct FinishedNotification: Sendable {
+    package let taken: TakenNotification
+    /// The event of a notification about no chain, whose state would have made one.
+    package let event: Event?
+
+    package init(_ taken: TakenNotification, _ event: Event? = nil) {
+        self.taken = taken
+        self.event = event
     }
 }
 
@@ -79,6 +93,8 @@ package struct QueueSurvey: Hashable, Sendable {
     package var deadLetters = 0
     /// The time since the newest notification that the store still knows of, if the store lost a later one; else nil.
     package var lostSince: Duration?
+    /// True if dates alone make events by now.
+    package var hasDueEvents = false
     /// The reason why nothing may be stored; nil if all is well.
     package var fault: NotificationStoreFault?
 
@@ -100,21 +116,38 @@ package enum NotificationStoreFault: String, Error, CaseIterable, Hashable, Send
     case volatile = "store_volatile"
 }
 
-/// Keeps the newest signed state of each chain.
+/// Keeps the newest signed state of each chain, and writes the events of its changes in the same step.
 package protocol CustomerStateStore: CustomerStates {
-    /// Adds signed states; each replaces an older one of its transaction or plan, and nothing newer.
-    /// - Returns: true for each update that changed the chain's state.
-    func merge(_ updates: [CustomerStateUpdate]) async -> [Result<Bool, StoreUnreachable>]
+    /// Adds signed states; each replaces an older one of its transaction or plan, and nothing newer. The events that this
+    /// makes are in the log once it returns.
+    /// - Returns: the outcome of each update, in order.
+    func merge(_ updates: [CustomerStateUpdate]) async -> [Result<MergeOutcome, StoreUnreachable>]
+
+    /// Returns chains of which dates alone make an event by now. Bounded; empty if the store is unreachable.
+    func due(in partition: AppPartition) async -> [PurchaseChain]
 }
 
-/// New signed states of one chain.
+/// New signed states of one chain. Without any, only the dates of the known ones count.
 package struct CustomerStateUpdate: Hashable, Sendable {
     package var chain: PurchaseChain
     package var items: [SignedStateItem]
+    package var cause: EventCause
 
-    package init(_ chain: PurchaseChain, _ items: [SignedStateItem]) {
+    package init(_ chain: PurchaseChain, _ items: [SignedStateItem], _ cause: EventCause) {
         self.chain = chain
         self.items = items
+        self.cause = cause
+    }
+}
+
+/// The effect of a `CustomerStateUpdate`.
+package struct MergeOutcome: Hashable, Sendable {
+    /// True if the chain's record changed.
+    package var changed: Bool
+    package var events: [Event]
+
+    package init(changed: Bool, events: [Event]) {
+        (self.changed, self.events) = (changed, events)
     }
 }
 

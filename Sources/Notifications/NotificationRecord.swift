@@ -1,16 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Gateway
+package import Events
 package import Receipts
 
 /// A notification as it is stored until it is applied.
 package struct NotificationRecord: Hashable, Sendable {
-    /// The format of the notification's bytes. The raw values are those of the stored form.
+    /// The version of Apple's notifications. The raw values are those of the stored form.
     package enum Version: UInt8, CaseIterable, Hashable, Sendable {
-        /// The JSON body that Apple posted.
         case v1 = 1
-        /// The JWS of `signedPayload`.
         case v2 = 2
 
         /// The name in logs and metrics.
@@ -18,7 +16,7 @@ package struct NotificationRecord: Hashable, Sendable {
     }
 
     package var version: Version
-    /// The bytes that Apple sent, unchanged.
+    /// The body that Apple posted, unchanged; for a notification of Apple's history, as Apple would have posted it.
     package var bytes: [UInt8]
     /// The time of its intake, by the clock of the node that took it.
     package var receivedAt: Timestamp
@@ -46,39 +44,20 @@ package struct NotificationIdentity: Hashable, Sendable {
     init(v1 parts: [String]) { self.parts = ["v1"] + parts }
 }
 
-/// A part of an app's notifications and customer states. In a Redis cluster, all keys of one are on one node.
-package struct NotificationPartition: Hashable, Sendable {
-    /// The number of partitions of each app. A change would lose all that is stored: it is part of the stored form.
-    package static let count = 8
-
-    package let bundleID: String
-    /// From 0 to below `count`.
-    package let number: Int
-
-    /// Returns the partition of what has this ID: an original transaction, or a notification about none.
-    package init(bundleID: String, of id: String) {
-        self.bundleID = bundleID
-        // Independent of any key: the partition must not change with the keys of Redis.
-        number = Int(Fingerprint(of: Array(id.utf8).span).fraction * Double(Self.count))
-    }
-
+extension AppPartition {
     /// Returns the partition of a notification about no transaction, such as a test.
     package init(bundleID: String, of identity: NotificationIdentity) {
         self.init(bundleID: bundleID, of: identity.parts.joined(separator: " "))
     }
-
-    init(bundleID: String, number: Int) {
-        self.bundleID = bundleID
-        self.number = number
-    }
-
-    package static func all(of bundleID: String) -> [NotificationPartition] {
-        (0..<count).map { NotificationPartition(bundleID: bundleID, number: $0) }
-    }
 }
 
-extension PurchaseChain {
-    package var partition: NotificationPartition {
-        NotificationPartition(bundleID: bundleID, of: originalTransactionID)
+extension Event {
+    /// Creates the entry of the relay log for a notification.
+    package init(relaying record: NotificationRecord, of bundleID: String) {
+        let cause = [Fingerprint(of: record.bytes.span).description]
+        self.init(
+            id: Event.id("relay", bundleID: bundleID, .production, cause: cause), type: .unknown,
+            bundleID: bundleID, environment: .production, originalTransactionID: nil,
+            occurredAt: record.receivedAt, json: record.bytes)
     }
 }

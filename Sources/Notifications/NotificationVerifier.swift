@@ -45,7 +45,7 @@ package struct NotificationVerifier: Sendable {
         _ notification: NotificationBody, body: [UInt8], at now: Timestamp
     ) throws(NotificationRejection) -> (NotificationRecord, SignedNotification) {
         switch notification {
-        case .v2(let jws): return try verify(signedPayload: jws, at: now)
+        case .v2(let jws): return try verify(signedPayload: jws, body: body, at: now)
         case .v1(let notification):
             guard apps.isConfigured(notification.bundleID) else { throw .appNotConfigured(signedApp: nil) }
             guard apps.isSharedSecret(notification.password, notification.bundleID) else { throw .passwordWrong }
@@ -55,24 +55,24 @@ package struct NotificationVerifier: Sendable {
     }
 
     /// Verifies a notification of version 2, and that it is for one of the apps.
+    /// - Parameter body: the bytes that Apple posted; nil for one of Apple's history.
     func verify(
-        signedPayload jws: [UInt8], at now: Timestamp
+        signedPayload jws: [UInt8], body: [UInt8]? = nil, at now: Timestamp
     ) throws(NotificationRejection) -> (NotificationRecord, SignedNotification) {
         let signed = try signed(v2: jws, at: now)
         guard apps.isConfigured(signed.bundleID) else { throw .appNotConfigured(signedApp: signed.bundleID) }
         let configured = signed.environment == .production ? apps.appAppleID(signed.bundleID) : nil
         guard configured == nil || configured == signed.appAppleID else { throw .appAppleIDMismatch }
-        return (recent.insert(signed, of: NotificationRecord(.v2, jws, receivedAt: now)), signed)
+        let record = NotificationRecord(.v2, body ?? NotificationBody.json(signedPayload: jws), receivedAt: now)
+        return (recent.insert(signed, of: record), signed)
     }
 
     /// Verifies what is signed in a notification that was accepted before, unless this node did so lately.
     func verify(_ record: NotificationRecord, at now: Timestamp) throws(NotificationRejection) -> SignedNotification {
         if let signed = recent.take(record) { return signed }
-        switch record.version {
-        case .v2: return try signed(v2: record.bytes, at: now)
-        case .v1:
-            guard case .v1(let notification) = try NotificationBody(record.bytes) else { throw .unknownForm }
-            return try signed(notification, at: now)
+        switch try NotificationBody(record.bytes) {
+        case .v2(let jws): return try signed(v2: jws, at: now)
+        case .v1(let notification): return try signed(notification, at: record.receivedAt)
         }
     }
 
@@ -93,7 +93,7 @@ package struct NotificationVerifier: Sendable {
             notification,
             try notification.latestReceipt.map { text throws(NotificationRejection) in
                 try receipt(text, at: now)
-            })
+            }, at: now)
     }
 
     private func receipt(_ text: String, at now: Timestamp) throws(NotificationRejection) -> SignedItem {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Entitlements
+internal import Events
 internal import Gateway
 internal import Receipts
 internal import SignedPayloads
@@ -13,6 +14,7 @@ struct SignedNotification: Sendable {
     let identity: NotificationIdentity
     /// The app's number at Apple; nil in the sandbox, and in version 1.
     private(set) var appAppleID: Int64?
+    let cause: EventCause
     /// The new states, of each chain that the notification is about.
     private(set) var updates: [CustomerStateUpdate] = []
     /// The IDs of the purchases and customers whose cached results are out of date. Not all are signed in version 1.
@@ -28,8 +30,8 @@ struct SignedNotification: Sendable {
     }
 
     /// The partition that stores the notification.
-    var partition: NotificationPartition {
-        updates.first?.chain.partition ?? NotificationPartition(bundleID: bundleID, of: identity)
+    var partition: AppPartition {
+        updates.first?.chain.partition ?? AppPartition(bundleID: bundleID, of: identity)
     }
 }
 
@@ -42,6 +44,7 @@ extension SignedNotification {
         self.bundleID = bundleID
         self.environment = environment
         identity = NotificationIdentity(environment, uuid: notification.notificationUUID)
+        cause = EventCause(notification, identity)
         appAppleID = notification.appAppleID
         outdated = [notification.appTransaction?.appTransactionID].compactMap(\.self)
         guard let signed = notification.transaction else { return }
@@ -49,8 +52,9 @@ extension SignedNotification {
         var items = [SignedStateItem.transaction(transaction)]
         if let renewalInfo = notification.renewalInfo { items.append(.renewal(Renewal(renewalInfo))) }
         // Evidence may still have the name of the chain from before Apple renamed it.
-        let chains = [transaction.chainID] + [signed.previousOriginalTransactionID].compactMap(\.self)
-        updates = chains.map { CustomerStateUpdate(chain($0), items) }
+        let previous = signed.previousOriginalTransactionID
+        let chains = [transaction.chainID] + [previous].compactMap(\.self).filter { $0 != transaction.chainID }
+        updates = chains.map { CustomerStateUpdate(chain($0), items, cause) }
         outdated += chains + [signed.appTransactionID].compactMap(\.self)
     }
 
@@ -62,8 +66,10 @@ extension SignedNotification {
 // MARK: - Version 1
 
 extension SignedNotification {
-    /// - Parameter receipt: the verified receipt of the notification; nil if it has none, so that nothing is signed.
-    init(_ notification: NotificationV1, _ receipt: SignedItem?) throws(NotificationRejection) {
+    /// - Parameters:
+    ///   - receipt: the verified receipt of the notification; nil if it has none, so that nothing is signed.
+    ///   - now: the time of its intake.
+    init(_ notification: NotificationV1, _ receipt: SignedItem?, at now: Timestamp) throws(NotificationRejection) {
         guard receipt?.bundleID ?? notification.bundleID == notification.bundleID else { throw .receiptOfOtherApp }
         let environment = receipt?.environment ?? .production
         guard environment.isApples else { throw .withoutApp }
@@ -71,7 +77,9 @@ extension SignedNotification {
         self.environment = environment
         let transactions = receipt?.transactions ?? []
         let named = notification.originalTransactionID
-        identity = notification.identity(transactions.filter { named == nil || $0.chainID == named })
+        let chain = transactions.filter { $0.chainID == named }
+        identity = notification.identity(named == nil ? transactions : chain)
+        cause = EventCause(notification, signedAt: receipt?.signingTime ?? now, identity, chain)
         let newest = transactions.filter { $0.isSubscription || $0.chainID == named }.chainsByAge
         outdated = [named].compactMap(\.self).filter(\.isTransactionID)
         outdated += newest.prefix(Limits.chains).filter { $0 != named }
@@ -86,7 +94,7 @@ extension SignedNotification {
     private func update(of id: String, _ chain: [Transaction], _ signedAt: Timestamp) -> CustomerStateUpdate? {
         guard !chain.isEmpty else { return nil }
         let newest = chain.sorted { $0.expiryOrder > $1.expiryOrder }.prefix(Limits.transactions)
-        return CustomerStateUpdate(self.chain(id), newest.map { .transaction($0.signed(at: signedAt)) })
+        return CustomerStateUpdate(self.chain(id), newest.map { .transaction($0.signed(at: signedAt)) }, cause)
     }
 }
 
@@ -109,5 +117,31 @@ extension Transaction {
         fields.signedDate = date
         transaction.signedFields = .value(fields)
         return transaction
+    }
+}
+
+// MARK: - Cause of events
+
+extension EventCause {
+    fileprivate init(_ notification: VerifiedNotification, _ identity: NotificationIdentity) {
+        self.init(.notification, signedDate: notification.signedDate)
+        notificationUUID = notification.notificationUUID.lowercased()
+        notificationType = notification.notificationType
+        subtype = notification.subtype
+        notificationIdentity = identity.parts
+        transaction = notification.transaction.map { Transaction($0) }
+        signedTransaction = notification.signedTransaction.map { Array($0.utf8) }
+        signedRenewalInfo = notification.signedRenewalInfo.map { Array($0.utf8) }
+    }
+
+    /// - Parameter chain: the transactions with the original transaction ID that it names.
+    fileprivate init(
+        _ notification: NotificationV1, signedAt date: Timestamp, _ identity: NotificationIdentity,
+        _ chain: [Transaction]
+    ) {
+        self.init(.notification, signedDate: date)
+        notificationType = notification.notificationType
+        notificationIdentity = identity.parts
+        transaction = chain.newest?.signed(at: date)
     }
 }

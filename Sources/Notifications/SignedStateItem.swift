@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Entitlements
-package import Gateway
 internal import Receipts
 
 /// The order of the signed states of one transaction or plan. The later one counts, in whatever order they arrive.
@@ -31,6 +30,16 @@ package struct SignedStateOrder: Comparable, Hashable, Sendable {
         padded(String(signedDate), 15) + (isFinal ? "1" : "0") + padded(String(tieBreaker), 10)
     }
 
+    /// Reads `text`.
+    package init?(text: some Sequence<UInt8>) {
+        let text = Array(text)
+        guard text.count == Self.textBytes, text.allSatisfy({ (0x30...0x39).contains($0) }),
+            let date = Int64(String(decoding: text[..<15], as: UTF8.self)),
+            let tieBreaker = UInt32(String(decoding: text[16...], as: UTF8.self)), text[15] <= UInt8(ascii: "1")
+        else { return nil }
+        (signedDate, isFinal, self.tieBreaker) = (date, text[15] == UInt8(ascii: "1"), tieBreaker)
+    }
+
     /// The length of `text`.
     package static let textBytes = 26
 
@@ -48,50 +57,5 @@ extension SignedStateItem {
         case .transaction(let transaction): transaction.cancellationDate != nil || transaction.isUpgraded
         case .renewal: false
         }
-    }
-}
-
-extension CustomerState {
-    package enum Limits {
-        /// The transactions of a chain whose state is kept, those signed last. A change of an older one, such as a refund,
-        /// makes it one of them.
-        package static let transactions = 32
-    }
-
-    /// Creates the newest state of these.
-    package init(_ items: [SignedStateItem]) {
-        self.init()
-        _ = merge(items)
-    }
-
-    /// Adds signed states; each replaces an older one of its transaction or plan.
-    /// - Returns: true if any did.
-    mutating func merge(_ items: [SignedStateItem]) -> Bool {
-        let before = self
-        for item in items { merge(item) }
-        transactions.sort { Self.order(.transaction($1)) < Self.order(.transaction($0)) }
-        transactions = Array(transactions.prefix(Limits.transactions))
-        return self != before
-    }
-
-    private mutating func merge(_ item: SignedStateItem) {
-        switch item {
-        case .transaction(let new):
-            guard let index = transactions.firstIndex(where: { $0.transactionID == new.transactionID }) else {
-                transactions.append(new)
-                return
-            }
-            if Self.order(.transaction(transactions[index])) < Self.order(item) { transactions[index] = new }
-        case .renewal(let new):
-            guard let known = renewals.first else {
-                renewals = [new]
-                return
-            }
-            if Self.order(.renewal(known)) < Self.order(item) { renewals = [new] }
-        }
-    }
-
-    private static func order(_ item: SignedStateItem) -> SignedStateOrder {
-        SignedStateOrder(item, tieBreaker: UInt32(truncatingIfNeeded: item.hashValue))
     }
 }

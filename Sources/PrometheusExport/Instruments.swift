@@ -118,7 +118,7 @@ package struct SeriesReading: Sendable {
     let family: MetricFamily
     let values: @Sendable () -> [[String]: Double]
 
-    /// - Parameter values: returns the values by label values. Beyond `MetricFamily.Limits.readSeries`, the last in
+    /// - Parameter values: returns the values by label values; those of a counter only increase. Beyond `MetricFamily.Limits.readSeries`, the last in
     ///   alphabetical order are left out.
     package init(_ family: MetricFamily, values: @escaping @Sendable () -> [[String]: Double]) {
         self.family = family

@@ -31,9 +31,9 @@ package struct MetricFamily: Hashable, Sendable {
         isReadAtScrape = false
     }
 
-    /// Declares a gauge whose series are read at each scrape.
-    package init(readAtScrape name: String, _ help: String, labelNames: [String]) {
-        (self.name, kind, self.help, self.labelNames) = (name, .gauge, help, labelNames)
+    /// Declares a gauge, or a counter, whose series are read at each scrape.
+    package init(readAtScrape name: String, _ help: String, labelNames: [String], kind: Kind = .gauge) {
+        (self.name, self.kind, self.help, self.labelNames) = (name, kind, help, labelNames)
         (labelSets, isReadAtScrape) = ([], true)
     }
 

@@ -92,4 +92,33 @@ extension RedisCommands {
             return try await send(script.wholeCall(keys: keys, arguments))
         }
     }
+
+    /// Runs a script several times in one round trip.
+    package func run(_ script: RedisScript, _ calls: [ScriptCall]) async -> RedisResults {
+        guard !calls.isEmpty else { return [] }
+        var results = await send(calls.map { script.call(keys: $0.keys, $0.arguments) })
+        let unknown = results.indices.filter { results[$0].refusal?.kind == .noScript }
+        guard !unknown.isEmpty, results.count == calls.count else { return results }
+        let repeated = await send(unknown.map { script.wholeCall(keys: calls[$0].keys, calls[$0].arguments) })
+        for (index, result) in zip(unknown, repeated) { results[index] = result }
+        return results
+    }
+}
+
+/// The keys and arguments of one run of a script.
+package struct ScriptCall: Sendable {
+    package let keys: [RedisWord]
+    package let arguments: [RedisWord]
+
+    package init(keys: [RedisWord], _ arguments: [RedisWord]) {
+        self.keys = keys
+        self.arguments = arguments
+    }
+}
+
+extension Result<RedisValue, RedisError> {
+    fileprivate var refusal: RedisRefusal? {
+        guard case .failure(.refused(let refusal)) = self else { return nil }
+        return refusal
+    }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
+package import Events
 package import Gateway
 package import Logging
 internal import NIOPosix
@@ -13,35 +14,46 @@ internal import Secrets
 package import ServiceLifecycle
 package import Settings
 package import Telemetry
+package import Webhooks
 
 /// The state this node shares with the others through Redis, or keeps alone without Redis.
 package struct FleetStore: Sendable {
     package let ports: FleetPorts
     /// The notifications of Apple that are not applied yet, and the customer states that the others left.
     package let notifications: any NotificationStore
+    package let events: any EventLog
+    package let deliveries: any DeliveryStore
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
 
 extension FleetStore {
-    /// - Parameter isNode: false for a command that is no gateway, and no node of the fleet.
+    /// - Parameters:
+    ///   - isNode: false for a command that is no gateway, and no node of the fleet.
+    ///   - relays: returns true for an app whose notifications are relayed.
     /// - Throws: the problems of the files the configuration names.
     package init(
         _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
-        certificates: CertificateInventory, isNode: Bool = true, clock: @escaping @Sendable () -> Timestamp,
+        certificates: CertificateInventory, isNode: Bool = true,
+        relays: @escaping @Sendable (_ bundleID: String) -> Bool = { _ in false },
+        clock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) throws(ConfigurationProblems) {
         let cacheBytes = configuration.apple.cacheSize.bytes
         guard let client = try RedisClientConfiguration(configuration.redis), let keys = try configuration.storeKeys
         else {
+            let events = EmbeddedEventLog(configuration.events.retention, clock: clock)
             let notifications = EmbeddedNotificationStore(
                 isPermitted: configuration.notifications.allowsVolatile,
-                maximumBytes: configuration.notifications.backlog.bytes, clock: clock)
+                maximumBytes: configuration.notifications.backlog.bytes, log: events, rules: configuration.events.rules,
+                relays: relays, clock: clock)
             let ports = FleetPorts(
                 cache: EmbeddedUpstreamCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
                 leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState(),
                 states: configuration.notifications.allowsVolatile ? notifications : nil)
-            self.init(ports: ports, notifications: notifications, service: nil)
+            self.init(
+                ports: ports, notifications: notifications, events: events,
+                deliveries: EmbeddedDeliveryStore(log: events, clock: clock), service: nil)
             return
         }
         guard AES256GCM.isOffered else {
@@ -53,41 +65,47 @@ extension FleetStore {
             until: client.node.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
             client, keys: keys, localBytes: cacheBytes, notifications: configuration.notifications,
-            upstreams: upstreams, health: health, metrics: metrics, isNode: isNode, clock: clock, logger: logger)
+            events: configuration.events,
+            upstreams: upstreams, health: health, metrics: metrics, isNode: isNode, relays: relays, clock: clock,
+            logger: logger)
     }
 
     private init(
         _ client: RedisClientConfiguration, keys: StoreKeys, localBytes: Int,
-        notifications configuration: NotificationsConfiguration, upstreams: UpstreamState, health: StoreHealth,
-        metrics: StoreMetrics, isNode: Bool, clock: @escaping @Sendable () -> Timestamp, logger: Logger
+        notifications configuration: NotificationsConfiguration, events eventsConfiguration: EventsConfiguration,
+        upstreams: UpstreamState, health: StoreHealth,
+        metrics: StoreMetrics, isNode: Bool, relays: @escaping @Sendable (_ bundleID: String) -> Bool,
+        clock: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
-        let events = StoreEvents(health: health, metrics: metrics, logger: logger)
-        let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
+        let storeEvents = StoreEvents(health: health, metrics: metrics, logger: logger)
+        let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: storeEvents)
         let store = SharedStore(redis, health: health, metrics: metrics)
         let results = RedisUpstreamCache(
             store: store, keys: keys, localBytes: localBytes, clock: clock,
             observe: { metrics.count($0) })
-        events.register(results)
+        storeEvents.register(results)
         let names = StoreNames(keys.first)
         let quotaPauses = RedisQuotaPauses(
             store, names: names, seal: StoreSeal(keys: keys), guards: upstreams.guards, metrics: metrics,
-            changed: events.changedQuotaPauses)
+            changed: storeEvents.changedQuotaPauses)
         let fleetState = RedisFleetState(
-            store, upstreams: upstreams, metrics: metrics, refreshSignal: events.refreshSignal,
+            store, upstreams: upstreams, metrics: metrics, refreshSignal: storeEvents.refreshSignal,
             quotaPauses: quotaPauses)
         let limiter = FleetRateLimiter(RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes })
-        let leases = RedisFlightLeases(store: store, names: names, waits: events.leaseWaits)
+        let leases = RedisFlightLeases(store: store, names: names, waits: storeEvents.leaseWaits)
         let bulk = client.forNotifications.client(
             eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NotificationConnectionEvents())
         let notifications = RedisNotifications(
             bulk, requests: store, keys: keys, maximumBytes: configuration.backlog.bytes,
-            replicas: configuration.replicas, observe: { metrics.count($0) })
+            replicas: configuration.replicas, rules: eventsConfiguration.rules,
+            retention: eventsConfiguration.retention, relays: relays, clock: clock, observe: { metrics.count($0) })
         self.init(
             ports: FleetPorts(
                 cache: results, limiter: limiter, leases: leases, fleetState: fleetState, states: notifications),
-            notifications: notifications,
+            notifications: notifications, events: RedisEventLog(bulk, keys: keys, observe: { metrics.count($0) }),
+            deliveries: RedisDeliveryStore(bulk, keys: keys),
             service: StoreService(
-                clients: [redis, bulk], store: store, health: health, events: events,
+                clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
                 purges: results.purges,
                 waitLimit: client.node.connectDeadline + client.node.commandDeadline))
@@ -124,14 +142,19 @@ extension RedisClientConfiguration {
 }
 
 extension RedisClientConfiguration {
-    /// The configuration of the connections for notifications, whose commands are large and may take longer.
+    /// The configuration of the connections for notifications, events and deliveries, whose commands are large and may take longer.
     fileprivate var forNotifications: RedisClientConfiguration {
         var configuration = self
         configuration.node.commandDeadline = max(node.commandDeadline, RedisNotifications.Limits.commandDeadline)
-        configuration.node.scripts = NotificationScripts.all + [RedisFlightLeases.release]
+        configuration.node.scripts =
+            NotificationScripts.all + EventScripts.all + DeliveryScripts.all + [RedisFlightLeases.release]
         configuration.node.trackedPrefixes = []
         return configuration
     }
+}
+
+extension EventsConfiguration {
+    fileprivate var rules: EventRules { EventRules(keepsSignedData: keepsSignedData, expiryDelay: expiryDelay) }
 }
 
 /// Ignores the events of the connections for notifications: those of the others say the same.

@@ -77,9 +77,15 @@ struct StoredFieldWriter: FieldVisitor {
 
     func invalid(_ name: String) {}
 
-    private mutating func write(_ text: String?) {
+    mutating func write(_ text: String?) {
         write(UInt32(text.map { $0.utf8.count + 1 } ?? 0))
         if let text { bytes += text.utf8 }
+    }
+
+    /// Writes the number of bytes, and the bytes.
+    mutating func write(_ data: [UInt8]) {
+        write(UInt32(data.count))
+        bytes += data
     }
 
     private mutating func write(_ number: Int64?) {
@@ -116,7 +122,7 @@ struct StoredFieldWriter: FieldVisitor {
         write(Optional(alias.originalTransactionID))
     }
 
-    private mutating func write(_ environment: Environment) { write(UInt8(environment == .production ? 0 : 1)) }
+    mutating func write(_ environment: Environment) { write(UInt8(environment == .production ? 0 : 1)) }
 }
 
 /// Decodes a cached result. Decryption proves the writer, not the content: nothing is read beyond the end, and nothing
@@ -147,6 +153,12 @@ struct StoredFieldReader: FieldVisitor {
 
     mutating func number() throws(SharedCacheFault) -> Int64 {
         Int64(bitPattern: try integer(UInt64.self))
+    }
+
+    /// Reads a number of bytes, and the bytes.
+    mutating func data() throws(SharedCacheFault) -> [UInt8] {
+        let count = Int(try integer(UInt32.self))
+        return Array(bytes[try take(count)])
     }
 
     mutating func text(_ name: String, _ value: inout String?) throws(SharedCacheFault) {
@@ -267,7 +279,7 @@ struct StoredFieldReader: FieldVisitor {
         return alias
     }
 
-    private mutating func environment() throws(SharedCacheFault) -> Environment {
+    mutating func environment() throws(SharedCacheFault) -> Environment {
         switch try byte() {
         case 0: return .production
         case 1: return .sandbox

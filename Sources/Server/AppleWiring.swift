@@ -5,6 +5,7 @@ internal import AppStore
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTransport
+internal import Notifications
 internal import RateLimits
 internal import Receipts
 internal import RedisStore
@@ -24,10 +25,11 @@ struct AppleConnection: Sendable {
 
 extension AppleConnection {
     /// Creates the connection as configured; nil if Apple is disabled.
+    /// - Parameter lookups: records the answers about customers; nil for none.
     /// - Throws: the faults of the files that the configuration names.
     init?(
         _ configuration: AppleConfiguration, access: CurrentAccess, upstreams: UpstreamState,
-        fleet: FleetStore, verifier: ReceiptVerifier, observer: any UpstreamObserver,
+        fleet: FleetStore, lookups: LookupRecorder? = nil, verifier: ReceiptVerifier, observer: any UpstreamObserver,
         in dependencies: Dependencies
     ) throws(ConfigurationProblems) {
         guard configuration.isEnabled else { return nil }
@@ -50,8 +52,9 @@ extension AppleConnection {
             logger: dependencies.logger, follow: follow, clock: clock)
         var ports = fleet.ports
         if fleet.service != nil { ports.cache = dependencies.tracing.traced(ports.cache) }
+        let customers = ServerAPICustomerLookup(serverAPI)
         let connection = UpstreamConnection(
-            upstream, customers: ServerAPICustomerLookup(serverAPI),
+            upstream, customers: lookups?.recording(customers) ?? customers,
             receiptUpstream: { access.now.rules.receiptUpstreams.upstream(forApp: $0) }, guards: upstreams.guards,
             lifecycle: upstreams.lifecycle,
             timeouts: UpstreamTimeouts(configuration), verifier: verifier)

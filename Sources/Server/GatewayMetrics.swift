@@ -7,6 +7,7 @@ internal import PrometheusExport
 internal import RedisStore
 internal import Settings
 internal import Telemetry
+internal import Webhooks
 
 /// The metrics of this process, by the part that counts them.
 struct GatewayMetrics: Sendable {
@@ -24,6 +25,8 @@ struct GatewayMetrics: Sendable {
     let serverAPI: ServerAPIReadings
     let notifications: NotificationMetrics
     let notificationSurveys: NotificationSurveys
+    let webhooks: WebhookMetrics
+    let webhookSurveys: WebhookSurveys
 
     /// - Parameter appsWithoutKey: returns the apps that depend on `verifyReceipt`.
     init(
@@ -39,6 +42,9 @@ struct GatewayMetrics: Sendable {
         serverAPI = ServerAPIReadings()
         notificationSurveys = NotificationSurveys(
             isServed: { access.now.servesApp($0) }, clock: dependencies.clock)
+        let endpoints: @Sendable () -> Set<String> = { Set(access.now.rules.webhooks.map(\.name)) }
+        let webhookCounts = WebhookCounts(endpoints: endpoints)
+        webhookSurveys = WebhookSurveys(endpoints: endpoints)
         let readings =
             bodyBudget.readings + lifecycle.readings + access.readings(clock: dependencies.clock)
             + upstreams.readings(clock: dependencies.clock) + health.readings + certificates.readings
@@ -53,7 +59,7 @@ struct GatewayMetrics: Sendable {
                 series: [
                     serverAPI.pausedKeys, ServerAPIReadings.appsWithoutKey(appsWithoutKey),
                     notificationSurveys.lastAges,
-                ])
+                ] + webhookCounts.series + webhookSurveys.series)
         } catch {
             preconditionFailure("the catalogue, which stands in this program, is wrong: \(error)")
         }
@@ -63,6 +69,8 @@ struct GatewayMetrics: Sendable {
         upstream = UpstreamMetrics(registry, logger: dependencies.logger)
         store = StoreMetrics(registry)
         notifications = NotificationMetrics(registry, logger: dependencies.logger, clock: dependencies.clock)
+        webhooks = WebhookMetrics(
+            registry, counts: webhookCounts, logger: dependencies.logger, clock: dependencies.clock)
         reload = ReloadMetrics(registry, at: dependencies.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
     }

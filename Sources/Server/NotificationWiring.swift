@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
+internal import Events
 internal import Gateway
 internal import Notifications
 internal import Receipts
@@ -21,7 +22,8 @@ struct NotificationHandling: Sendable {
 extension NotificationHandling {
     init(
         _ fleet: FleetStore, access: CurrentAccess, verifier: ReceiptVerifier, verification: VerificationService,
-        metrics: GatewayMetrics, clock: @escaping @Sendable () -> Timestamp
+        lookups: LookupRecorder, metrics: GatewayMetrics, onEvents: @escaping @Sendable (AppPartition) -> Void,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
         let stored = AppsOfNotifications(), losses = NotificationLosses()
@@ -33,7 +35,7 @@ extension NotificationHandling {
                 let request = VerificationRequest(evidence: evidence, mode: .apple)
                 _ = try? await verification.answer(request, at: clock()).value()
             },
-            observer: metrics.notifications,
+            observer: metrics.notifications, onEvents: onEvents,
             onSurvey: { bundleID, surveys in
                 metrics.notificationSurveys.record(surveys, ofApp: bundleID)
                 losses.record(surveys, ofApp: bundleID)
@@ -43,7 +45,7 @@ extension NotificationHandling {
             stored.insert($0.bundleID)
             applier.announce($0)
         }
-        service = NotificationService(applier: applier)
+        service = NotificationService(applier: applier, lookups: lookups)
         self.losses = losses
     }
 }
@@ -57,12 +59,19 @@ extension NotificationApps {
     }
 }
 
-/// Applies stored notifications until the shutdown. Those that are left wait in the store for other nodes.
+/// Applies stored notifications, and records the answers of lookups, until the shutdown. Notifications that are left wait
+/// in the store for other nodes.
 struct NotificationService: Service {
     let applier: NotificationApplier
+    let lookups: LookupRecorder
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { await applier.run() }
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await applier.run() }
+                group.addTask { await lookups.run() }
+            }
+        }
     }
 }
 

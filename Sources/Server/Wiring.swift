@@ -3,6 +3,7 @@
 
 internal import AppStore
 internal import Endpoints
+internal import Events
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
@@ -18,6 +19,7 @@ internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
 internal import Tracing
+internal import Webhooks
 
 /// The dependencies from outside the configuration. Tests replace them.
 struct Dependencies: Sendable {
@@ -90,17 +92,29 @@ private struct Wiring {
         let verifier = try ReceiptVerifier(configuration, metrics.certificates)
         let fleet = try FleetStore(
             configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
-            certificates: metrics.certificates, clock: dependencies.clock, logger: dependencies.logger)
+            certificates: metrics.certificates, relays: { [access] in access.now.rules.relays($0) },
+            clock: dependencies.clock, logger: dependencies.logger)
+        let webhooks = try webhooks(from: fleet), watcher = EventWatcher(fleet.events)
+        let onEvents: @Sendable (AppPartition) -> Void = { partition in
+            watcher.announce(partition)
+            webhooks?.dispatcher.announce(partition)
+        }
+        let lookups = LookupRecorder(
+            fleet.notifications,
+            onEvents: { [metrics] partition, events in
+                for event in events { metrics.notifications.observe(.event(event.type)) }
+                onEvents(partition)
+            }, clock: dependencies.clock)
         let apple = try AppleConnection(
-            configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
-            observer: metrics.upstream, in: dependencies)
+            configuration.apple, access: access, upstreams: upstreams, fleet: fleet, lookups: lookups,
+            verifier: verifier, observer: metrics.upstream, in: dependencies)
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
             verifier: verifier, items: signedItems,
             apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
         let notifications = NotificationHandling(
-            fleet, access: access, verifier: verifier, verification: verification, metrics: metrics,
-            clock: dependencies.clock)
+            fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,
+            onEvents: onEvents, clock: dependencies.clock)
         let admission = admission(by: fleet)
         let handler = handler(verification, admission)
         let forms = FormRoutes(
@@ -117,18 +131,31 @@ private struct Wiring {
                     health, upstreams, isAppleEnabled: configuration.apple.isEnabled,
                     hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock),
                 .purge(apple?.invalidation),
+                events(of: fleet, watcher, admission),
             ] + forms.routes + routes(of: notifications.intake, admission) + appleProxy(apple, admission).routes)
         let foundations: [(any Service)?] = [
-            fleet.service, apple.map { TransportService(transport: $0.transport) }, notifications.service,
+            fleet.service, webhooks, apple.map { TransportService(transport: $0.transport) }, notifications.service,
             RecoveryService(
                 configuration, from: apple?.serverAPI, into: notifications, fleet, access: access, metrics: metrics,
                 clock: dependencies.clock),
             reloadService(),
         ]
-        let services = foundations.compactMap { $0 } + adminPlane(health) + [dataPlane(routes)]
+        let services =
+            foundations.compactMap { $0 } + adminPlane(health) + [
+                dataPlane(routes), EventWatcherService(watcher: watcher),
+            ]
         return GatewayServer(
             services: group(of: services), lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry,
             reloads: reloads, routes: routes)
+    }
+
+    private func webhooks(from fleet: FleetStore) throws(ConfigurationProblems) -> WebhookService? {
+        if let (seen, advice) = configuration.webhookFault(access.now.rules) {
+            dependencies.logger.warning("\(seen). \(advice)")
+        }
+        return try WebhookService(
+            configuration, fleet, access: access, liveNodes: { [storeHealth] in storeHealth.liveNodes },
+            metrics: metrics, clock: dependencies.clock)
     }
 
     private var hasServerAPIKey: @Sendable () -> Bool {
@@ -164,6 +191,13 @@ private struct Wiring {
             intake, access: access, token: configuration.notifications.token,
             invalid: InvalidNotifications(admission: admission, charging: charging), clock: dependencies.clock
         ).routes
+    }
+
+    private func events(of fleet: FleetStore, _ watcher: EventWatcher, _ admission: ClientAdmission) -> Route {
+        EventRoute(
+            EventReader(fleet.events), watcher: watcher, access: access, admission: admission, charging: charging,
+            settings: EventRouteSettings(configuration)
+        ).route
     }
 
     /// Returns the proxy to the App Store Server API, which rejects every call if Apple is disabled.
@@ -203,7 +237,8 @@ private struct Wiring {
         let board = StatusBoard(
             StatusSources(
                 configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
-                notifications: metrics.notificationSurveys, registry: metrics.registry,
+                notifications: metrics.notificationSurveys, webhooks: metrics.webhookSurveys,
+                lastAttempts: { [webhooks = metrics.webhooks] in webhooks.lastAttempts }, registry: metrics.registry,
                 hasServerAPIKey: hasServerAPIKey, appsWithoutKey: appsWithoutKey, clock: dependencies.clock))
         let logLevel = LogLevelRoute(
             settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)
@@ -227,8 +262,9 @@ private struct Wiring {
             logger: dependencies.logger)
     }
 
-    /// Returns the group, which stops its services in reverse order: when the shutdown service returns, first the data
-    /// plane, then the updates of the status page, then the admin plane, then the foundations of requests.
+    /// Returns the group, which stops its services in reverse order: when the shutdown service returns, first the waits
+    /// for events, then the data plane, then the updates of the status page, then the admin plane, then the foundations
+    /// of requests.
     private func group(of services: [any Service]) -> ServiceGroup {
         let shutdown = ShutdownService(
             requests: dependencies.shutdownRequests, lifecycle: lifecycle,

@@ -15,6 +15,7 @@ package enum CLibrary {
     package static let addressNotAvailable = EADDRNOTAVAIL
     package static let permissionDenied = EACCES
 
+    package static var isStandardInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
     package static var isStandardOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// Returns an exponentially distributed random number with mean 1.

@@ -97,6 +97,7 @@ struct APIDescription {
                 ?? ["\(place) is no string"]
         case "number": return value is NSNumber && !Self.isBoolean(value) ? [] : ["\(place) is no number"]
         case "integer": return Self.isInteger(value) ? [] : ["\(place) is no integer"]
+        case "null": return value is NSNull ? [] : ["\(place) is not null"]
         case "boolean": return Self.isBoolean(value) ? [] : ["\(place) is no boolean"]
         default: return ["\(place) has a type this validator does not know"]
         }

@@ -142,8 +142,10 @@ final class RunningGateway: Sendable {
     }()
 
     private func url(_ port: Int, _ path: String) -> URL {
+        let parts = path.split(separator: "?", maxSplits: 1).map(String.init)
         var components = URLComponents()
-        (components.scheme, components.host, components.port, components.path) = ("http", "127.0.0.1", port, path)
+        (components.scheme, components.host, components.port, components.path) = ("http", "127.0.0.1", port, parts[0])
+        components.query = parts.count > 1 ? parts[1] : nil
         return components.url ?? URL(filePath: "/")
     }
 

@@ -7,6 +7,7 @@ import Logging
 import PrometheusExport
 import Receipts
 import Testing
+import Webhooks
 import Yams
 
 @testable import HTTPServer
@@ -92,6 +93,13 @@ struct DocumentationTests {
         #expect(documented.sorted() == declared.sorted())
     }
 
+    @Test func `every reason of a failed delivery is in docs/metrics.md`() throws {
+        let text = try Repository.text("docs/metrics.md")
+        let row = try #require(
+            text.split(separator: "\n").first { $0.hasPrefix("| `receipt_gateway_webhook_failures") })
+        for fault in DeliveryFault.allCases { #expect(row.contains("`\(fault.rawValue)`"), "\(fault)") }
+    }
+
     @Test func `every label is in docs/metrics.md with its values, and nothing else is`() throws {
         let rows = try Repository.text("docs/metrics.md").matches(of: /(?m)^\| `([a-z_]+)` \| ([^|]+) \|$/)
         let documented = rows.map { "\($0.output.1) \($0.output.2)" }
@@ -101,6 +109,7 @@ struct DocumentationTests {
         declared.formUnion([
             "rule every `reason` of a rejection in [api.yaml](api.yaml)", "version the version of the gateway",
             "key_id every `key_id` in the clients file", "bundle_id the apps in the clients file",
+            "endpoint the webhooks in the clients file, as `CLIENT/NAME`",
         ])
         #expect(documented.sorted() == declared.sorted())
     }
@@ -144,10 +153,12 @@ struct DocumentationTests {
         #expect(alerts.contains("runbook_url: \(StatusIssue.Runbook.errorsBurnFast.address)\n"))
     }
 
-    @Test func `only the metrics about single apps have labels that are not declared`() {
+    @Test func `only the metrics about single apps and endpoints have labels that are not declared`() {
         let families = [
             MetricCatalogue.serverAPIKeyPaused, MetricCatalogue.appWithoutServerAPIKey,
-            MetricCatalogue.notificationLastAge,
+            MetricCatalogue.notificationLastAge, MetricCatalogue.webhookDeliveries, MetricCatalogue.webhookFailures,
+            MetricCatalogue.webhookMissedEvents, MetricCatalogue.webhookLag, MetricCatalogue.webhookHeldEvents,
+            MetricCatalogue.webhookDeadEvents, MetricCatalogue.webhookEndpointDisabled,
         ]
         #expect(MetricCatalogue.all.filter(\.isReadAtScrape) == families)
     }

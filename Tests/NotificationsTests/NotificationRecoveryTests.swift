@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Events
 import Gateway
 import ReceiptForge
 import Receipts
@@ -83,7 +84,7 @@ struct NotificationRecoveryTests {
         bench.apple.add(1, at: -10) { $0.notificationType = "TEST" }
         _ = await bench.queries(of: bench.node())
         let identity = NotificationIdentity(.production, uuid: "0F2B7A52-8C14-4B8E-8A5E-000000000001")
-        let partition = NotificationPartition(bundleID: Samples.app, of: identity)
+        let partition = AppPartition(bundleID: Samples.app, of: identity)
         #expect(bench.store.survey(partition)?.entries == 1 && bench.store.hasSeen(identity, in: partition))
     }
 
@@ -99,7 +100,7 @@ struct NotificationRecoveryTests {
     }
 
     @Test func `a full store stops the run, which is continued at the same page`() async {
-        let size = Samples.notification(1, at: 0).count
+        let size = NotificationBody.json(signedPayload: Samples.notification(1, at: 0)).count
         let bench = RecoveryBench(storeBytes: size * 30), node = bench.node()
         for number in 1...50 { bench.apple.add(number, at: -100) }
         let queries = await bench.queries(of: node).filter { $0.hasPrefix("production") }

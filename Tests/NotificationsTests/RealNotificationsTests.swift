@@ -33,7 +33,9 @@ struct RealNotificationsTests {
         let (_, signed) = try Self.verifier.verify(signedPayload: Array(text.utf8), at: Self.now)
         #expect(!signed.outdated.isEmpty && signed.environment == .sandbox)
         let update = try #require(signed.updates.first)
-        let claims = try Self.claims(of: Array(text.utf8)), state = CustomerState(update.items)
+        var record = ChainRecord(update.chain)
+        for item in update.items { record.add(OrderedState(item, SignedStateOrder(item, tieBreaker: 0))) }
+        let claims = try Self.claims(of: Array(text.utf8)), state = record.state
         let date = try #require(claims["signedDate"]?.number?.integer)
         let subscriptions = Subscription.all(
             in: state.transactions, renewals: state.renewals, at: Timestamp(millisecondsSince1970: date),

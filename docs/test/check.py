@@ -1,10 +1,11 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the documentation: `check.py GATEWAY LOADTEST [PAGE...] [clients] [snippets] [deps]`. `.ci/docs` calls it.
+"""Runs the documentation: `check.py GATEWAY LOADTEST [PAGE...] [NAME...]`. `.ci/docs` calls it.
 
 Every block of commands in a page is run, in order, in a shell in a copy of the repository, with real servers; what the
-page shows of its output must be what it prints. Then Swift blocks are compiled, and the example clients are run against
-gateways in good and bad health.
+page shows of its output must be what it prints. Then Swift blocks are compiled, the example clients are run against
+gateways in good and bad health, the example receivers get good and bad webhooks, and the SQL for events is run on an
+example. A NAME is one of `clients`, `receivers`, `analytics`, `snippets` and `deps`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import analytics
 import clients
 import form_clients
 import dependencies
+import event_pages
 import outputs
 import pages
+import receivers
 import snippets
 from drill.processes import wait_until
 from report import Report
@@ -58,6 +62,11 @@ def main() -> int:
     if not chosen or "clients" in chosen:
         clients.run(report, gateway, loadtest)
         form_clients.run(report, gateway, loadtest)
+    if not chosen or "receivers" in chosen:
+        receivers.run(report)
+    if not chosen or "analytics" in chosen:
+        event_pages.run(report)
+        analytics.run(report)
     return report.close()
 
 

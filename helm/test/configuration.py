@@ -38,6 +38,14 @@ clients:
     apps: "*"
     keys: [{id: rgk_6efe2064ddcafe47, hash: hmac-sha256:%s}]
 """ % ("0" * 64)
+# With a file of `secrets.webhooks`.
+WEBHOOKS = """\
+    webhooks:
+      - name: events
+        url: https://shop.example.com/events
+        apps: [com.example.shop]
+        key_files: [/run/secrets/receipt-gateway/webhooks/shop-webhook]
+"""
 # With a file of `secrets.apps`.
 SERVER_API = """\
 server_api:
@@ -99,7 +107,10 @@ class Pod:
         self.folder = folder
         spec = rendered.only("Deployment")["spec"]["template"]["spec"]
         container = spec["containers"][0]
-        self.has_apps = any(volume["name"] == "secret-apps" for volume in spec["volumes"])
+        volumes = {volume["name"] for volume in spec["volumes"]}
+        self.clients = CLIENTS
+        self.clients += WEBHOOKS if "secret-webhooks" in volumes else ""
+        self.clients += SERVER_API if "secret-apps" in volumes else ""
         self.arguments = container["args"]
         for mount in container["volumeMounts"]:
             self._mount(mount["mountPath"], next(v for v in spec["volumes"] if v["name"] == mount["name"]), rendered)
@@ -131,7 +142,7 @@ class Pod:
 
     def _files(self, volume: dict, rendered: Rendered) -> dict[str, str]:
         if "secret" in volume:
-            return SECRETS | ({"clients.yaml": CLIENTS + SERVER_API} if self.has_apps else {})
+            return SECRETS | {"clients.yaml": self.clients}
         own = rendered.only("ConfigMap")
         if volume.get("configMap", {}).get("name") == own["metadata"]["name"]:
             return own["data"]
@@ -177,7 +188,6 @@ KEY, CERTIFICATE = _certificate()
 
 # Each key of the chart's Secrets, with a valid value.
 SECRETS = {
-    "clients.yaml": CLIENTS,
     "pepper": PEPPER,
     "shared-secret": "0123456789abcdef0123456789abcdef",
     "cache-keys": "202601:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
@@ -188,4 +198,5 @@ SECRETS = {
     "tls.crt": CERTIFICATE,
     "tls.key": KEY,
     "AuthKey_2X9R4HXF34.p8": _private_key(),
+    "shop-webhook": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
 }

@@ -37,6 +37,11 @@ struct ReceiptLoadtest: AsyncParsableCommand {
               receipt-loadtest apple --pki receipts \\
                 --scenario loadtest/scenarios/outage-2020-01-24.yaml
 
+            Endpoints for webhooks, which check them, and the cost of delivery:
+
+              receipt-loadtest receiver --endpoint orders
+              receipt-loadtest webhooks --events 100000 --fault down
+
             A page of what a load run found, and in what two runs differ:
 
               receipt-loadtest report result.json
@@ -46,5 +51,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         subcommands: [
             HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self, ScenarioCommand.self,
             BenchCommand.self, VerifyCommand.self, CorpusCommand.self, AppleCommand.self,
+            ReceiverCommand.self, WebhooksCommand.self,
         ])
 }

@@ -15,7 +15,7 @@ package enum HTTPDate {
     private static let maximumBytes = 64
 
     /// Parses a date; nil for anything else. A year of two digits is read as no more than 50 years after `now`.
-    static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
+    package static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
         guard text.utf8.count <= maximumBytes else { return nil }
         let words = text.split { " ,-:".contains($0) }.map(String.init)
         guard words.count >= 7, Int(words[0]) == nil, let time = civilTime(words, now: now), time.exists else {

@@ -165,7 +165,7 @@ extension JSONWriter {
     private mutating func transaction(_ transaction: Transaction) {
         var fields = transaction
         fields.visitFields(with: &self)
-        member("product_type", transaction.productType?.name)
+        member("product_type", transaction.productType?.apiName)
         member("transaction_reason", transaction.reason.rawValue)
         member("revocation", transaction.revocation?.rawValue)
     }
@@ -194,16 +194,4 @@ extension JSONWriter: FieldVisitor {
     package func invalid(_ name: String) {}
 
     private mutating func identifier(_ name: String, _ value: Int64?) { member(name, value.map { String($0) }) }
-}
-
-extension ProductType {
-    /// The kind's name in the API.
-    fileprivate var name: String {
-        switch self {
-        case .nonConsumable: "non_consumable"
-        case .consumable: "consumable"
-        case .nonRenewingSubscription: "non_renewing_subscription"
-        case .autoRenewableSubscription: "auto_renewable_subscription"
-        }
-    }
 }

@@ -127,7 +127,8 @@ struct EdgeConnection {
     private mutating func complete(at now: NIODeadline) -> Action {
         guard let complete = request else { return .nothing }
         request?.complete(at: now)
-        phase = .answering(until: now + rules.answerDeadline, isBegun: false)
+        let deadline = now + rules.answerDeadline + TimeAmount(complete.match.waitLimit)
+        phase = .answering(until: deadline, isBegun: false)
         return .deliver(complete)
     }
 

@@ -61,6 +61,8 @@ package final class RequestHeader: Sendable {
         isLast = fields.isLast(in: head.version)
     }
 
+    package var isHead: Bool { method == .head }
+
     package func values(of name: String) -> [String] { head.headers[name] }
 }
 

@@ -17,7 +17,7 @@ package struct Problem: Error, Hashable, Sendable {
     /// The position of the fault in the body, in bytes from 0.
     var position: Int?
     package var fault: String?
-    var violatedPolicies: [String] = []
+    package var violatedPolicies: [String] = []
     /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
     package var headerFields: HTTPFields
 
@@ -62,6 +62,9 @@ package struct Problem: Error, Hashable, Sendable {
         case invalidNotification = "invalid_notification"
         case appNotConfigured = "app_not_configured"
         case notificationNotStored = "notification_not_stored"
+        case invalidQuery = "invalid_query"
+        case invalidCursor = "invalid_cursor"
+        case eventsNotStored = "events_not_stored"
     }
 
     static let contentType = "application/problem+json"

@@ -25,6 +25,9 @@ extension HTTPField.Name {
     /// `Sunset` (RFC 8594).
     static let sunset = known("Sunset")
 
+    /// `X-Accel-Buffering: no` keeps nginx from collecting a stream.
+    package static let accelBuffering = known("X-Accel-Buffering")
+
     package static let referrerPolicy = known("Referrer-Policy")
 
     /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).

@@ -134,6 +134,8 @@ extension Logger.MetadataProvider {
 package struct RequestDetails: Sendable {
     package var client: String?
     var bodyBytes: Int?
+    /// The part of the duration in which the request waited for something to happen, as the client wished.
+    package var waited = Duration.zero
     package var answer: AnswerDetails?
     package var notification: AcceptedNotification?
     /// The last request to Apple for it. A coalesced request has none.

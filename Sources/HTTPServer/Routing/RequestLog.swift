@@ -84,12 +84,17 @@ package struct RequestLog: Sendable {
     /// Writes the line of an answered request, if sampling selects it.
     /// - Parameters:
     ///   - took: the duration of the answer; evaluated only if needed.
+    ///   - waited: the part of it that does not count as slow.
     ///   - line: makes the line.
-    func write(_ status: Int, took: @autoclosure () -> Duration, _ line: (Duration) -> Line) {
+    func write(
+        _ status: Int, took: @autoclosure () -> Duration, waited: @autoclosure () -> Duration = .zero,
+        _ line: (Duration) -> Line
+    ) {
         guard let lines, isOn else { return }
         let took = took()
         guard settings.requests == .sampled else { return write(line(took), to: lines) }
-        guard case .write(let kind, let suppressed) = sampler.decide(status: status, took: took, at: .now) else {
+        guard case .write(let kind, let suppressed) = sampler.decide(status: status, took: took - waited(), at: .now)
+        else {
             return
         }
         var chosen = line(took)

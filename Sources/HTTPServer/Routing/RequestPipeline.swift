@@ -119,7 +119,9 @@ package final class RequestPipeline: Sendable {
     /// Logs the reply, and adds the fields common to all answers.
     private func finish(_ reply: consuming Reply, _ context: RequestContext) -> Reply {
         let (status, answerBytes) = (reply.status.code, reply.body.readableBytes)
-        log.write(status, took: .now - context.start) { context.line(status, answerBytes, took: $0) }
+        log.write(status, took: .now - context.start, waited: context.details.waited) {
+            context.line(status, answerBytes, took: $0)
+        }
         log.tracing.end(context) { context.line(status, answerBytes, took: .now - context.start) }
         reply.added.append(contentsOf: context.rateLimitFields)
         if let date = date.field(at: .now()) { reply.added.append(date) }

@@ -40,6 +40,8 @@ package final class Route: Sendable {
     let executor: Executor
     /// The maximum size of a body; nil for that of the listener.
     let bodyLimit: ByteCount?
+    /// The time that a request may wait for something to happen, beside the deadline of every answer.
+    let waitLimit: Duration
     let problemWriter: ProblemWriter
     /// Returns false while the route is switched off, as if it were not in the table.
     let isOffered: @Sendable () -> Bool
@@ -48,7 +50,7 @@ package final class Route: Sendable {
     /// Creates a route with a handler that may compute and wait.
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
-        on executor: Executor = .eventLoop, bodyLimit: ByteCount? = nil,
+        on executor: Executor = .eventLoop, bodyLimit: ByteCount? = nil, waitLimit: Duration = .zero,
         problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
         isOffered: @escaping @Sendable () -> Bool = { true }, handler: @escaping Handler
     ) {
@@ -57,6 +59,7 @@ package final class Route: Sendable {
         self.authentication = authentication
         self.executor = executor
         self.bodyLimit = bodyLimit
+        self.waitLimit = waitLimit
         self.problemWriter = problemWriter
         self.isOffered = isOffered
         self.handler = handler
@@ -155,6 +158,8 @@ package struct RouteMatch: Sendable {
     private var nearestRoute: Route? { route ?? path?.routes[0] }
 
     var bodyLimit: ByteCount? { nearestRoute?.bodyLimit }
+
+    var waitLimit: Duration { nearestRoute?.waitLimit ?? .zero }
 
     /// Returns a problem in the format of the path.
     func reply(to problem: Problem, requestID: String) -> Reply {

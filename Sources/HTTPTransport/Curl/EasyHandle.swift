@@ -133,7 +133,13 @@ typealias CurlCode = CURLcode
         unsafe TransportResponse(
             status: collector.status, headers: collector.fields, body: collector.body,
             httpVersion: httpVersion, connectionWasReused: CCurl_get_long(handle, CURLINFO_NUM_CONNECTS) == 0,
-            took: time(CURLINFO_TOTAL_TIME_T))
+            took: time(CURLINFO_TOTAL_TIME_T), retryAfter: retryAfter)
+    }
+
+    /// libcurl reads both forms, and gives 0 for neither. A date in the past is a negative number.
+    private var retryAfter: Duration? {
+        let seconds = unsafe CCurl_get_size(handle, CURLINFO_RETRY_AFTER)
+        return seconds > 0 ? .seconds(seconds) : nil
     }
 
     private func error(_ code: CurlCode) -> TransportError? {

@@ -58,6 +58,7 @@ package struct Doctor: Sendable {
         case .redis: await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
         case .apple: await check.checkApple()
         case .notifications: check.checkNotifications()
+        case .webhooks: await check.checkWebhooks()
         case .certificates: check.checkCertificates()
         case .limits: check.checkLimits()
         case .ports: await check.checkPorts()
@@ -137,7 +138,7 @@ package struct CheckResult: Hashable, Sendable {
 
     /// The areas, in the order of the report.
     enum Area: String, CaseIterable, Sendable {
-        case configuration, clients, redis, apple, notifications, certificates, limits, ports
+        case configuration, clients, redis, apple, notifications, webhooks, certificates, limits, ports
     }
 
     let area: Area

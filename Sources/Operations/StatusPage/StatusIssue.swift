@@ -60,6 +60,11 @@ struct StatusIssue: Hashable, Sendable {
         case notificationUnknownApp = "ReceiptGatewayNotificationUnknownApp"
         case notificationDeadLetters = "ReceiptGatewayNotificationDeadLetters"
         case notificationRecoveryFailing = "ReceiptGatewayNotificationRecoveryFailing"
+        case webhookFailing = "ReceiptGatewayWebhookFailing"
+        case webhookLagHigh = "ReceiptGatewayWebhookLagHigh"
+        case webhookDisabled = "ReceiptGatewayWebhookDisabled"
+        case webhookDeadEvents = "ReceiptGatewayWebhookDeadEvents"
+        case eventsMissed = "ReceiptGatewayEventsMissed"
 
         /// The URL, as in the alerts.
         var address: String {
@@ -89,7 +94,7 @@ enum StatusThresholds {
 extension StatusSources {
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
         let sunset = [sunsetIssue(at: now), keyIssue(at: now)]
-        let others = notificationIssues(windows) + sunset
+        let others = notificationIssues(windows) + webhookIssues(at: now) + sunset
         let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + others
         return [.critical, .warning, .info].flatMap { severity in
             all.compactMap { $0?.severity == severity ? $0 : nil }

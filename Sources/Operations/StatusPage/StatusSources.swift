@@ -23,6 +23,9 @@ package struct StatusSources: Sendable {
     let appsWithoutKey: @Sendable () -> [String]
     let bodyBudget: BodyBudget
     let notifications: NotificationSurveys
+    let webhooks: WebhookSurveys
+    /// Returns this node's last attempts to deliver events, by endpoint.
+    let lastAttempts: @Sendable () -> [String: LastAttempts]
     /// The maximum size of the notifications that are not applied yet.
     let notificationBacklog: Int
     let nearCacheBytes: Int
@@ -40,6 +43,7 @@ package struct StatusSources: Sendable {
     package init(
         _ configuration: GatewayConfiguration, health: NodeHealth, upstreams: UpstreamState,
         reloads: ReloadHistory, bodyBudget: BodyBudget, notifications: NotificationSurveys,
+        webhooks: WebhookSurveys, lastAttempts: @escaping @Sendable () -> [String: LastAttempts],
         registry: PrometheusRegistry,
         hasServerAPIKey: @escaping @Sendable () -> Bool, appsWithoutKey: @escaping @Sendable () -> [String],
         clock: @escaping @Sendable () -> Timestamp
@@ -49,6 +53,8 @@ package struct StatusSources: Sendable {
         self.reloads = reloads
         self.bodyBudget = bodyBudget
         self.notifications = notifications
+        self.webhooks = webhooks
+        self.lastAttempts = lastAttempts
         self.hasServerAPIKey = hasServerAPIKey
         self.appsWithoutKey = appsWithoutKey
         self.clock = clock
@@ -78,7 +84,7 @@ package struct StatusSources: Sendable {
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
         let apple = [apple(windows), serverAPI(windows), sunset(at: now), receipts(windows.all, at: now)]
         return [node(windows, at: now)] + apple.compactMap(\.self) + notificationTables(windows)
-            + [caches(windows), limits(windows), store(windows)]
+            + [webhookTable(at: now)].compactMap(\.self) + [caches(windows), limits(windows), store(windows)]
     }
 
     private func node(_ windows: StatusWindows, at now: Timestamp) -> StatusTable {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Entitlements
+internal import Events
 internal import Gateway
 internal import Notifications
 internal import Receipts
@@ -14,33 +15,49 @@ internal import Settings
 /// ```
 /// gw:{n:<app>:<number>}:pending      stream: the notifications that are not applied yet, encrypted
 /// gw:{n:<app>:<number>}:seen         sorted set: the identities of the last days, by the time of intake
-/// gw:{n:<app>:<number>}:totals       hash: bytes pending, time of the last intake
+/// gw:{n:<app>:<number>}:totals       hash: bytes pending, time of the last intake, number and ID of the last events
 /// gw:{n:<app>:<number>}:dead         stream: the notifications that cannot be applied, encrypted
 /// gw:{n:<app>:<number>}:state:<name> hash: the signed states of one chain, encrypted
 /// gw:{n:<app>:<number>}:states       sorted set: the keys of the states, by the time of their last change
+/// gw:{n:<app>:<number>}:due          sorted set: the keys of the states, by the next time at which dates make an event
+/// gw:{n:<app>:<number>}:events       stream: the events, numbered from 1 and encrypted
+/// gw:{n:<app>:<number>}:relay        stream: the notifications for endpoints that receive them unchanged, the same
 /// ```
+/// Those of deliveries are in `DeliveryKeys`.
+///
 /// The app is a digest of its bundle ID without a secret: a partition keeps its place when the cache keys change.
 struct NotificationKeys: Sendable {
-    private let prefix: String
+    let prefix: String
     let pending: RedisWord
     let seen: RedisWord
     let totals: RedisWord
     let dead: RedisWord
     let states: RedisWord
+    let due: RedisWord
+    let events: RedisWord
+    let relay: RedisWord
 
-    init(_ partition: NotificationPartition) {
+    init(_ partition: AppPartition) {
         prefix = "gw:{n:\(partition.bundleID.appName):\(partition.number)}:"
         pending = RedisWord(prefix + "pending")
         seen = RedisWord(prefix + "seen")
         totals = RedisWord(prefix + "totals")
         dead = RedisWord(prefix + "dead")
         states = RedisWord(prefix + "states")
+        due = RedisWord(prefix + "due")
+        events = RedisWord(prefix + EventStream.events.rawValue)
+        relay = RedisWord(prefix + EventStream.relay.rawValue)
     }
 
     func state(_ name: String) -> String { prefix + "state:" + name }
 
-    /// The name that binds an encrypted notification to its stream.
+    /// The name that binds an encrypted notification to its partition.
     var sealedName: String { prefix + "notification" }
+
+    /// The name that binds an encrypted event to its partition.
+    var sealedEventName: String { prefix + "event" }
+
+    func log(_ stream: EventStream) -> RedisWord { stream == .events ? events : relay }
 }
 
 /// The keys of the recovery of an app's notifications: the time up to which the history was read, and a lease.

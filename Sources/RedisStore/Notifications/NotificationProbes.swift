@@ -3,7 +3,8 @@
 
 package import Redis
 
-/// Commands that use everything the gateway needs of Redis for notifications, in keys of their own that end with them.
+/// Commands that use everything the gateway needs of Redis for notifications, events and deliveries, in keys of their
+/// own that end with them.
 package struct NotificationProbes: Sendable {
     package let commands: [RedisCommand]
 
@@ -19,7 +20,7 @@ package struct NotificationProbes: Sendable {
             RedisCommand("XADD", key: pending, "1-1", "n", "doctor"), RedisCommand("XLEN", key: pending),
             RedisCommand(["XREADGROUP", "GROUP", group, group, "STREAMS", pending, ">"], key: pending),
             RedisCommand("XAUTOCLAIM", key: pending, group, group, 0, "0-0"),
-            RedisCommand("XRANGE", key: pending, "-", "+"),
+            RedisCommand("XRANGE", key: pending, "-", "+"), RedisCommand("XREVRANGE", key: pending, "+", "-"),
             RedisCommand("XACK", key: pending, group, "1-1"), RedisCommand("XDEL", key: pending, "1-1"),
             RedisCommand("XTRIM", key: dead, "MAXLEN", 1), RedisCommand("ZSCORE", key: seen, "doctor"),
             RedisCommand("ZRANGE", key: seen, -1, -1), RedisCommand("ZRANGEBYSCORE", key: seen, 1, 2),

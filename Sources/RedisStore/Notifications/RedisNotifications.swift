@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Events
 internal import Gateway
 internal import Notifications
 internal import Receipts
@@ -18,10 +19,15 @@ final class RedisNotifications: NotificationStore {
     let requests: any RedisCommands
     let names: NotificationNames
     let seal: StoreSeal
+    let rules: EventRules
+    let clock: @Sendable () -> Timestamp
+    let retention: EventRetention
+    /// Returns true for an app whose notifications are relayed.
+    private let relays: @Sendable (_ bundleID: String) -> Bool
     private let maximumBytes: Int
     private let replicas: Int
     private let observe: @Sendable (SharedCacheFault) -> Void
-    private let known = Mutex<[NotificationPartition: KnownPartition]>([:])
+    private let known = Mutex<[AppPartition: KnownPartition]>([:])
     /// The token of this node's leases.
     private let token = RedisWord(String.randomName())
 
@@ -35,6 +41,14 @@ final class RedisNotifications: NotificationStore {
         /// The states that one survey deletes.
         static let droppedStates = 64
         static let taken = 64
+        /// The attempts to merge states into a record that other nodes change at the same time.
+        static let mergeAttempts = 16
+        /// The time without a survey of any node after which notifications may have been missed.
+        static let interruption: Duration = .seconds(60)
+        /// The time for which dates make no event after it: Apple's history is read meanwhile.
+        static let recovery: Duration = .seconds(600)
+        /// The time after which a chain whose event is due is due again, if its record was not written.
+        static let dueDelay: Duration = .seconds(60)
         static let takenBytes = 1 << 20
         /// The time after which a notification that a node took is taken over.
         static let stalled: Duration = .seconds(15)
@@ -60,15 +74,19 @@ final class RedisNotifications: NotificationStore {
         var isRecent: Bool { surveyedAt.map { .now - $0 < Limits.surveyAge } ?? false }
     }
 
-    /// - Parameter requests: the connections that read states for clients.
+    /// - Parameters:
+    ///   - requests: the connections that read states for clients.
+    ///   - relays: returns true for an app whose notifications are relayed.
     init(
         _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, maximumBytes: Int, replicas: Int,
-        observe: @escaping @Sendable (SharedCacheFault) -> Void
+        rules: EventRules, retention: EventRetention, relays: @escaping @Sendable (_ bundleID: String) -> Bool,
+        clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         self.redis = redis
         self.requests = requests
         names = NotificationNames(keys)
         seal = StoreSeal(keys: keys)
+        (self.rules, self.retention, self.relays, self.clock) = (rules, retention, relays, clock)
         self.maximumBytes = maximumBytes
         self.replicas = replicas
         self.observe = observe
@@ -79,7 +97,7 @@ final class RedisNotifications: NotificationStore {
 
 extension RedisNotifications {
     func store(
-        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: NotificationPartition
+        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: AppPartition
     ) async throws(NotificationStoreFault) -> Bool {
         try await checkPolicy(of: partition)
         let keys = NotificationKeys(partition), sealed = seal.seal(record.storedBytes, for: keys.sealedName)
@@ -87,9 +105,9 @@ extension RedisNotifications {
         let identities = names.names(of: identity)
         let arguments =
             [RedisWord(sealed), RedisWord(Limits.seen.wholeMilliseconds), record.origin == .posted ? 1 : 0]
-            + identities.map { RedisWord($0) }
+            + (relays(partition.bundleID) ? retention.words : [0, 0]) + identities.map { RedisWord($0) }
         let reply = try await replicated(
-            NotificationScripts.store, keys: [keys.pending, keys.seen, keys.totals], arguments)
+            NotificationScripts.store, keys: [keys.pending, keys.seen, keys.totals, keys.relay], arguments)
         guard case .array(let parts) = reply else { throw .unreachable }
         guard parts.count == 2, case .integer(let bytes) = parts[1] else { return false }
         known.withLock { known in
@@ -107,7 +125,7 @@ extension RedisNotifications {
     }
 
     /// Throws if Redis may evict what is stored.
-    private func checkPolicy(of partition: NotificationPartition) async throws(NotificationStoreFault) {
+    private func checkPolicy(of partition: AppPartition) async throws(NotificationStoreFault) {
         func recent() -> KnownPartition? { known.withLock { $0[partition].flatMap { $0.isRecent ? $0 : nil } } }
         if recent() == nil { _ = await read(partition) }
         guard let state = recent() else { throw .unreachable }
@@ -156,7 +174,7 @@ extension NotificationStoreFault {
 
 extension RedisNotifications {
     func hasSeen(
-        _ identity: NotificationIdentity, in partition: NotificationPartition
+        _ identity: NotificationIdentity, in partition: AppPartition
     ) async throws(StoreUnreachable) -> Bool {
         let key = NotificationKeys(partition).seen
         let replies = await redis.send(
@@ -169,7 +187,7 @@ extension RedisNotifications {
         return isSeen
     }
 
-    func take(from partition: NotificationPartition, includingStalled: Bool) async -> [TakenNotification] {
+    func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification] {
         let keys = NotificationKeys(partition)
         let idle = includingStalled ? Limits.stalled.wholeMilliseconds : -1
         let reply = try? await redis.run(
@@ -198,16 +216,22 @@ extension RedisNotifications {
         }
     }
 
-    func finish(_ taken: [TakenNotification], in partition: NotificationPartition) async {
-        guard !taken.isEmpty else { return }
+    func finish(_ finished: [FinishedNotification], in partition: AppPartition) async {
+        guard !finished.isEmpty else { return }
         let keys = NotificationKeys(partition)
         _ = try? await redis.run(
-            NotificationScripts.finish, keys: [keys.pending, keys.totals],
-            taken.flatMap { [RedisWord($0.id), RedisWord($0.storedBytes)] })
+            NotificationScripts.finish, keys: [keys.pending, keys.totals, keys.events],
+            retention.words
+                + finished.flatMap { notification in
+                    [
+                        RedisWord(notification.taken.id), RedisWord(notification.taken.storedBytes),
+                        notification.event.map { $0.sealed(keys, seal) } ?? "",
+                    ]
+                })
     }
 
     func discard(
-        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: NotificationPartition
+        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
     ) async {
         let keys = NotificationKeys(partition)
         _ = try? await redis.run(
@@ -222,7 +246,7 @@ extension RedisNotifications {
 // MARK: - Survey
 
 extension RedisNotifications {
-    func survey(_ partition: NotificationPartition) async -> QueueSurvey? {
+    func survey(_ partition: AppPartition) async -> QueueSurvey? {
         guard let read = await read(partition) else { return nil }
         var survey = read.survey
         survey.lostSince = known.withLock { known in
@@ -230,22 +254,28 @@ extension RedisNotifications {
             return known[partition]?.loss
         }
         guard !read.oldStates.isEmpty else { return survey }
+        let keys = NotificationKeys(partition)
         _ = try? await redis.run(
-            NotificationScripts.drop, keys: [NotificationKeys(partition).states] + read.oldStates,
+            NotificationScripts.drop, keys: [keys.states, keys.due] + read.oldStates,
             [RedisWord(Limits.stateAge.wholeMilliseconds)])
         return survey
     }
 
-    private func read(_ partition: NotificationPartition) async -> SurveyReply? {
+    private func read(_ partition: AppPartition) async -> SurveyReply? {
         let keys = NotificationKeys(partition), newest = known.withLock { $0[partition]?.newest }
         // An identity that old may be gone because of its age.
         let expected = newest.flatMap { .now - $0.at < Limits.seen / 2 ? $0.name : nil }
         let reply = try? await redis.run(
-            NotificationScripts.survey, keys: [keys.pending, keys.seen, keys.totals, keys.dead, keys.states],
+            NotificationScripts.survey,
+            keys: [
+                keys.pending, keys.seen, keys.totals, keys.dead, keys.states, keys.due, keys.events, keys.relay,
+            ],
             [
                 RedisWord(Limits.seen.wholeMilliseconds), RedisWord(Limits.deadLetterAge.wholeMilliseconds),
                 RedisWord(Limits.stateAge.wholeMilliseconds), RedisWord(Limits.droppedStates),
                 RedisWord(expected ?? ""), RedisWord(newest.map { (.now - $0.at).wholeMilliseconds } ?? 0),
+                RedisWord(retention.maximumAge.wholeMilliseconds), RedisWord(Limits.interruption.wholeMilliseconds),
+                RedisWord(min(rules.expiryDelay, Limits.recovery).wholeMilliseconds),
             ])
         guard case .array(let parts)? = reply, let read = SurveyReply(parts) else { return nil }
         known.withLock { known in
@@ -270,10 +300,11 @@ private struct SurveyReply {
     let oldStates: [RedisWord]
 
     init?(_ parts: [RedisValue]) {
-        guard parts.count >= 10, let entries = parts[0].number, let bytes = parts[1].number,
+        guard parts.count >= 11, let entries = parts[0].number, let bytes = parts[1].number,
             let oldest = parts[2].number, let last = parts[3].number, let dead = parts[4].number,
             let hasExpected = parts[5].number, let newest = parts[6].bytes, let newestAge = parts[7].number,
-            let policy = parts[8].bytes, let before = parts[9].number
+            let policy = parts[8].bytes, let before = parts[9].number,
+            let due = parts[10].number
         else { return nil }
         survey.entries = Int(clamping: entries)
         survey.bytes = Int(clamping: max(0, bytes))
@@ -285,8 +316,9 @@ private struct SurveyReply {
         self.hasExpected = hasExpected == 1
         self.newest =
             newest.isEmpty ? nil : (String(decoding: newest, as: UTF8.self), .milliseconds(max(0, newestAge)))
+        survey.hasDueEvents = due > 0
         ageBeforeLoss = before < 0 ? nil : .milliseconds(before)
-        oldStates = parts.dropFirst(10).compactMap { $0.bytes.map { RedisWord($0) } }
+        oldStates = parts.dropFirst(11).compactMap { $0.bytes.map { RedisWord($0) } }
     }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Entitlements
+internal import Gateway
 internal import Notifications
 internal import Receipts
 
@@ -80,5 +81,61 @@ extension SignedStateItem {
         default: throw .unreadable
         }
         guard fields.isAtEnd else { throw .unreadable }
+    }
+}
+
+/// Everything about a chain but its signed states. Its stored form, before encryption:
+///
+/// ```
+/// 1 byte   version of the form, 1
+/// 1 byte   kind: 3
+/// 8 bytes  revision: the number of the change that wrote it
+/// rest     bundle ID, environment, original transaction ID, renamed, the IDs of its events (`visitStoredFields`)
+/// ```
+struct ChainDetails {
+    let chain: PurchaseChain
+    let announced: [String]
+    let isRenamed: Bool
+    let revision: Int64
+
+    private static let storedForm: UInt8 = 1
+    private static let kind: UInt8 = 3
+
+    init(_ record: ChainRecord, revision: Int64) {
+        (chain, announced, isRenamed) = (record.chain, record.announced, record.isRenamed)
+        self.revision = revision
+    }
+
+    /// The revision in the place and form of a state's order.
+    var order: String {
+        let digits = String(revision)
+        return String(repeating: "0", count: SignedStateOrder.textBytes - digits.utf8.count) + digits
+    }
+
+    var storedBytes: [UInt8] {
+        var fields = StoredFieldWriter()
+        fields.write(Self.storedForm)
+        fields.write(Self.kind)
+        fields.write(revision)
+        var texts: [String]? = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID] + announced
+        var isRenamed: Bool? = isRenamed
+        fields.texts("", &texts)
+        fields.flag("", &isRenamed)
+        return fields.bytes
+    }
+
+    init(storedBytes: [UInt8]) throws(SharedCacheFault) {
+        var fields = StoredFieldReader(storedBytes)
+        guard try fields.byte() == Self.storedForm, try fields.byte() == Self.kind else { throw .unreadable }
+        revision = try fields.number()
+        var texts: [String]?, isRenamed: Bool?
+        try fields.texts("", &texts)
+        try fields.flag("", &isRenamed)
+        guard revision >= 0, let texts, texts.count >= 3, let environment = Environment(rawValue: texts[1]),
+            fields.isAtEnd
+        else { throw .unreadable }
+        chain = PurchaseChain(bundleID: texts[0], environment: environment, originalTransactionID: texts[2])
+        announced = Array(texts[3...])
+        self.isRenamed = isRenamed ?? false
     }
 }

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import AppStore
+internal import Events
 package import Receipts
 package import Secrets
 internal import Synchronization
+package import Webhooks
 
 /// The clients that may send requests, and the credentials of requests to Apple.
 package struct AccessRules: Hashable, Sendable {
@@ -16,6 +18,8 @@ package struct AccessRules: Hashable, Sendable {
     package var secrets = SharedSecrets()
     package var serverAPIKeys = ServerAPIKeys()
     package var receiptUpstreams = ReceiptUpstreams()
+    /// The endpoints that events are delivered to.
+    package var webhooks: [WebhookEndpoint] = []
 }
 
 extension AccessRules {
@@ -24,13 +28,29 @@ extension AccessRules {
         self.init(
             clients: file?.clients, formAccounts: file?.formAccounts ?? [], pepper: configuration.apiKeyPepper,
             secrets: SharedSecrets(configuration, file), serverAPIKeys: file?.serverAPIKeys ?? ServerAPIKeys(),
-            receiptUpstreams: ReceiptUpstreams(configuration, file))
+            receiptUpstreams: ReceiptUpstreams(configuration, file), webhooks: file?.webhooks ?? [])
+    }
+
+    /// Returns true for an app whose notifications are relayed.
+    package func relays(_ bundleID: String) -> Bool {
+        webhooks.contains { $0.stream == .relay && $0.apps.contains(bundleID) }
     }
 
     /// Returns the earliest expiry among keys that are still valid; nil if none expires.
     package func firstExpiry(after now: Timestamp) -> Timestamp? {
         let expiries = (clients ?? []).flatMap(\.keys).map(\.expires) + formAccounts.flatMap(\.keys).map(\.expires)
         return expiries.compactMap(\.self).filter { now < $0 }.min()
+    }
+}
+
+extension GatewayConfiguration {
+    /// The fault that events and deliveries end with the process, and the advice; nil if there is none.
+    package func webhookFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
+        guard !rules.webhooks.isEmpty, redis.url == nil, !notifications.allowsVolatile else { return nil }
+        return (
+            "Webhooks without Redis: events, and the state of their delivery, end with this process",
+            "Set gateway.redis.url; or set gateway.notifications.allow_volatile to try the gateway out."
+        )
     }
 }
 

@@ -6,6 +6,7 @@ package import Gateway
 internal import JSON
 package import Receipts
 package import Secrets
+package import Webhooks
 internal import Yams
 
 /// Reads a text file.
@@ -26,6 +27,11 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///       - {name: minute, quota: 1000, window: 60s}
 ///     concurrency: 200               # optional: the maximum number of requests in flight
 ///     unknown_ids_per_minute: 20     # optional: transaction IDs that Apple does not know
+///     webhooks:                      # optional: URLs that receive events of its apps
+///       - name: billing
+///         url: https://shop.example.com/events
+///         key_files: [/run/secrets/shop-webhook]  # or secrets: [whsec_...]
+///         types: [subscription.*]    # optional, as apps, stream and signed_data
 ///     form:                          # optional, with or without keys above: access to /api and /apiencrypted
 ///       keys:
 ///         - hash: hmac-sha256:51d0...  # as `receipt-gateway hash-key --import` prints it
@@ -58,8 +64,12 @@ package struct ClientsFile {
     package private(set) var receiptUpstreams: [String: ReceiptUpstream] = [:]
     /// The clients' access to the form API.
     package internal(set) var formAccounts: [FormAccount] = []
+    /// The endpoints of all clients, with unique names.
+    package internal(set) var webhooks: [WebhookEndpoint] = []
     private(set) var problems: [ConfigurationProblem] = []
     let formRules: FormAccountRules
+    /// True if webhooks may have `http` URLs.
+    let allowsPlainWebhooks: Bool
     /// The hashes of all form keys read so far.
     var formKeyHashes: Set<[UInt8]> = []
     private let now: Timestamp
@@ -79,18 +89,23 @@ package struct ClientsFile {
             throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
         }
         let rules = FormAccountRules(keyForm: configuration.form.keyForm, pepper: configuration.apiKeyPepper)
-        try self.init(text, path: path, now: now, formRules: rules, readFile: readFile)
+        try self.init(
+            text, path: path, now: now, formRules: rules,
+            allowsPlainWebhooks: configuration.webhooks.allowsPlainHTTP, readFile: readFile)
     }
 
     /// Reads a text and the files it names.
-    /// - Parameter now: decides which keys are active.
+    /// - Parameters:
+    ///   - now: decides which keys are active.
+    ///   - allowsPlainWebhooks: true if webhooks may have `http` URLs.
     /// - Throws: all problems found.
     package init(
         _ text: String, path: String, now: Timestamp, formRules: FormAccountRules = FormAccountRules(),
-        readFile: FileReader = TextFile.read
+        allowsPlainWebhooks: Bool = false, readFile: FileReader = TextFile.read
     ) throws(ConfigurationProblems) {
         self.path = path
         self.formRules = formRules
+        self.allowsPlainWebhooks = allowsPlainWebhooks
         self.now = now
         read(text, readFile: readFile)
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
@@ -119,7 +134,8 @@ package struct ClientsFile {
     }
 
     private mutating func readClient(_ node: Node, readFile: FileReader) {
-        let fields = fields(of: node, named: ["name", "apps", "keys", "may", "apple", "form"] + Self.keyLimitFields)
+        let fields = fields(
+            of: node, named: ["name", "apps", "keys", "may", "apple", "form", "webhooks"] + Self.keyLimitFields)
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name, readFile: readFile)
@@ -127,6 +143,7 @@ package struct ClientsFile {
             if fields["keys"] == nil { return reportUnused(fields) }
         }
         let apps = readPermittedApps(fields["apps"], of: node)
+        readWebhooks(fields["webhooks"], ofClientNamed: name, forApps: apps, readFile: readFile)
         let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
         if fields["keys"] == nil { report("a client needs keys", at: node) }
         if let node = fields["apple"], fields["keys"]?.sequence?.isEmpty == true {
@@ -143,6 +160,9 @@ package struct ClientsFile {
 
     /// Reports what a client without API keys cannot use.
     private mutating func reportUnused(_ fields: [String: Node]) {
+        if let node = fields["webhooks"] {
+            report("webhooks needs apps and keys of the client; a client without API keys has keys: []", at: node)
+        }
         for name in ["apps", "may", "apple"] + Self.keyLimitFields {
             guard let node = fields[name] else { continue }
             let advice = name == "apps" || Self.limitFields.contains(name) ? "move it below form" : "remove it"

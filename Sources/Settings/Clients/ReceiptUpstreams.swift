@@ -3,6 +3,7 @@
 
 internal import AppStore
 package import Gateway
+internal import Webhooks
 
 /// The interfaces that are permitted for the receipts of each app.
 package struct ReceiptUpstreams: Hashable, Sendable {
@@ -32,13 +33,14 @@ extension ReceiptUpstream: ConfigurationValue {}
 // MARK: - Apps and their keys
 
 extension AccessRules {
-    /// The apps that the clients file names: those of clients, and those with something of their own.
+    /// The apps that the clients file names: those of clients and webhooks, and those with something of their own.
     package var knownApps: Set<String> {
         let permitted = ((clients ?? []) + formAccounts.map(\.client)).flatMap { client -> [String] in
             if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
         }
         return Set(permitted).union(secrets.ofApps.keys).union(serverAPIKeys.ofApps.keys)
             .union(serverAPIKeys.appAppleIDs.keys).union(receiptUpstreams.ofApps.keys)
+            .union(webhooks.flatMap(\.apps))
     }
 
     /// The known apps whose receipts depend on `verifyReceipt`, in alphabetical order: they have no key for the App Store

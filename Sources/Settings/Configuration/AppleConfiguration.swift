@@ -159,6 +159,18 @@ extension TransportConfiguration {
     }
 }
 
+extension TransportConfiguration {
+    /// Creates the settings of the transport for webhooks, without its limits.
+    package init(_ configuration: WebhooksConfiguration) {
+        self.init()
+        caFile = configuration.caFile
+        proxy = configuration.proxy?.exposed
+        allowsPlainHTTP = configuration.allowsPlainHTTP
+        allowsPrivateAddresses = configuration.allowsPrivateAddresses
+        userAgent = "receipt-gateway/\(Version.current)"
+    }
+}
+
 /// The address of a proxy, as libcurl takes it. It may contain a user and a password, which are never shown.
 package struct ProxyURL: Hashable, Sendable {
     /// The whole address, with the password: review each use.

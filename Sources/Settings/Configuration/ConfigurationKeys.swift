@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Events
+
 /// A setting: its name, its place in `GatewayConfiguration` and its description.
 package struct ConfigurationKey: Sendable {
     /// The name below `gateway`: `http.port`.
@@ -65,7 +67,8 @@ package struct ConfigurationKey: Sendable {
 /// read this list.
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
-        http + admin + shutdown + access + verification + apple + notifications + form + redis + logs
+        http + admin + shutdown + access + verification + apple + notifications + events + webhooks + form + redis
+        + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -260,6 +263,42 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "notifications.recovery_interval", \.notifications.recoveryInterval, in: .seconds(60) ... .seconds(86_400),
             "Time between two reads of Apple's notification history."),
+    ]
+
+    private static let events = [
+        ConfigurationKey(
+            "events.max_count", \.events.retention.maximumCount, in: 1000...10_000_000,
+            "Maximum number of events kept for one app; the oldest are removed."),
+        ConfigurationKey(
+            "events.max_age", \.events.retention.maximumAge, in: .seconds(3600) ... .seconds(365 * 86_400),
+            "Maximum age of an event."),
+        ConfigurationKey(
+            "events.keep_signed_data", \.events.keepsSignedData,
+            "Keep what Apple signed with each event, for clients and endpoints that request it."),
+        ConfigurationKey(
+            "events.expiry_delay", \.events.expiryDelay, in: .seconds(60) ... .seconds(7 * 86_400),
+            "Time after the end of a period at which a subscription without other news counts as expired."),
+    ]
+
+    private static let webhooks = [
+        ConfigurationKey(
+            "webhooks.allow_private_addresses", \.webhooks.allowsPrivateAddresses,
+            "Allow the endpoints of webhooks to have private addresses, such as those of this network or machine."),
+        ConfigurationKey(
+            "webhooks.allow_http", \.webhooks.allowsPlainHTTP,
+            "Allow endpoints with `http` URLs: events cross the network in the clear."),
+        ConfigurationKey(
+            "webhooks.ca_file", \.webhooks.caFile,
+            "PEM file with the CA certificates to trust for endpoints instead of the system's."),
+        ConfigurationKey(
+            "webhooks.proxy", \.webhooks.proxy,
+            "HTTP proxy for webhooks, `http://host:port`; it must refuse private addresses itself."),
+        ConfigurationKey(
+            "webhooks.timeout", \.webhooks.timeout, in: .seconds(1) ... .seconds(60),
+            "Time limit of one attempt to deliver an event."),
+        ConfigurationKey(
+            "webhooks.concurrency", \.webhooks.concurrency, in: 1...256,
+            "Maximum attempts in flight to one endpoint, on each node."),
     ]
 
     private static let form = [

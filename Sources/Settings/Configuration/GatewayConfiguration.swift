@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Events
 package import Logging
 package import Secrets
 
@@ -28,6 +29,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var redis = RedisConfiguration()
     package var form = FormConfiguration()
     package var notifications = NotificationsConfiguration()
+    package var events = EventsConfiguration()
+    package var webhooks = WebhooksConfiguration()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.
@@ -42,6 +45,33 @@ package struct NotificationsConfiguration: Hashable, Sendable {
     package var allowsVolatile = false
     /// The time between two looks into Apple's notification history.
     package var recoveryInterval: Duration = .seconds(3600)
+
+    package init() {}
+}
+
+/// The log of events: `GET /v1/events`, and webhooks.
+package struct EventsConfiguration: Hashable, Sendable {
+    package var retention = EventRetention(maximumCount: 100_000, maximumAge: .seconds(7 * 86_400))
+    /// True to keep what Apple signed with each event, for those who request it.
+    package var keepsSignedData = false
+    /// The time after the end of a period at which a subscription without other news counts as expired.
+    package var expiryDelay: Duration = .seconds(3600)
+
+    package init() {}
+}
+
+/// The transport of webhooks. The endpoints are in the clients file.
+package struct WebhooksConfiguration: Hashable, Sendable {
+    /// True if endpoints may have addresses that are not globally reachable.
+    package var allowsPrivateAddresses = false
+    /// True if URLs may be `http`.
+    package var allowsPlainHTTP = false
+    package var caFile: String?
+    package var proxy: ProxyURL?
+    /// The limit for one attempt.
+    package var timeout: Duration = .seconds(15)
+    /// The attempts in flight to one endpoint, on one node.
+    package var concurrency = 16
 
     package init() {}
 }

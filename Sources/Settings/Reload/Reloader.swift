@@ -84,6 +84,7 @@ extension AccessRules {
         let isFileNew =
             clients != old.clients || formAccounts != old.formAccounts || secrets.ofApps != old.secrets.ofApps
             || serverAPIKeys != old.serverAPIKeys || receiptUpstreams.ofApps != old.receiptUpstreams.ofApps
+            || webhooks != old.webhooks
         if isFileNew { names.append("gateway.clients_file") }
         if pepper != old.pepper { names.append("gateway.api_key_pepper") }
         if secrets.primary != old.secrets.primary { names.append("gateway.apple.shared_secret") }
@@ -117,6 +118,7 @@ extension GatewayConfiguration {
         let others = [
             ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
             ("gateway.redis.certificate_file", redis.certificateFile), ("gateway.redis.key_file", redis.keyFile),
+            ("gateway.webhooks.ca_file", webhooks.caFile),
         ]
         return trustRoots.map { ("gateway.trust_roots", $0.path) }
             + others.compactMap { name, path in path.map { (name, $0) } }

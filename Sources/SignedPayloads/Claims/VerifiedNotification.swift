@@ -30,6 +30,10 @@ public struct VerifiedNotification: Sendable {
     public private(set) var renewalInfo: VerifiedRenewalInfo?
     /// The app transaction that the notification is about.
     public private(set) var appTransaction: VerifiedAppTransaction?
+    /// The JWS of `transaction`.
+    package private(set) var signedTransaction: String?
+    /// The JWS of `renewalInfo`.
+    package private(set) var signedRenewalInfo: String?
 
     /// Reads the claims of a verified JWS, and verifies those inside it.
     init(_ jws: VerifiedJWS, _ context: ClaimContext, _ verifier: ReceiptVerifier) throws(ReceiptError) {
@@ -65,6 +69,7 @@ public struct VerifiedNotification: Sendable {
     private mutating func verifyItems(
         of subject: Subject, by verifier: ReceiptVerifier, at now: Timestamp
     ) throws(ReceiptError) {
+        (signedTransaction, signedRenewalInfo) = (subject.transaction, subject.renewalInfo)
         if let text = subject.transaction { transaction = try verifier.verifyTransaction(Array(text.utf8), at: now) }
         if let text = subject.renewalInfo { renewalInfo = try verifier.verifyRenewalInfo(Array(text.utf8), at: now) }
         if let text = subject.appTransaction {

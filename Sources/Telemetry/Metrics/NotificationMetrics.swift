@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Events
 package import Logging
 package import Notifications
 package import PrometheusExport
@@ -15,6 +16,7 @@ package final class NotificationMetrics: NotificationObserver {
     private let applySeconds: PrometheusHistogram
     private let deadLetters: [DeadLetterReason: PrometheusCounter]
     private let recoveries: [RecoveryOutcome: PrometheusCounter]
+    private let events: [EventType: PrometheusCounter]
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
     private let reported = Mutex(ReportedSubjects())
@@ -26,6 +28,7 @@ package final class NotificationMetrics: NotificationObserver {
         applySeconds = registry.histogram(MetricCatalogue.notificationApplySeconds)
         deadLetters = registry.counters(MetricCatalogue.notificationDeadLetters)
         recoveries = registry.counters(MetricCatalogue.notificationRecoveries)
+        events = registry.counters(MetricCatalogue.eventsWritten)
         self.logger = logger
         self.clock = clock
     }
@@ -46,6 +49,7 @@ package final class NotificationMetrics: NotificationObserver {
             logger.warning(
                 "A stored notification cannot be applied and was moved to the dead letters",
                 metadata: ["reason": "\(reason.rawValue)"])
+        case .event(let type): events[type]?.increment()
         case .recovery(let succeeded):
             recoveries[succeeded ? .succeeded : .failed]?.increment()
             if !succeeded { reportFailedRecovery() }

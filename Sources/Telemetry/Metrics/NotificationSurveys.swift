@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Events
 internal import Gateway
 package import Notifications
 package import PrometheusExport
@@ -36,7 +37,7 @@ package final class NotificationSurveys: Sendable {
         let time = clock()
         surveys.withLock { surveys in
             surveys = surveys.filter { isServed($0.key) }
-            guard partitions.count == NotificationPartition.count else { return }
+            guard partitions.count == AppPartition.count else { return }
             surveys[bundleID] = AppSurvey(partitions: partitions, time: time)
         }
     }

@@ -21,11 +21,16 @@ import Testing
         let subcommands = try await Self.subcommands(of: [])
         #expect(
             subcommands == [
-                ["serve"], ["check-config"], ["doctor"], ["health"], ["notifications"], ["hash-key"], ["seal-key"],
+                ["serve"], ["check-config"], ["doctor"], ["health"], ["notifications"], ["events"],
+                ["webhook"], ["hash-key"], ["seal-key"],
             ])
         let inner = try await Self.subcommands(of: ["notifications"])
         #expect(inner == [["notifications", "backfill"], ["notifications", "test"]])
-        for subcommand in subcommands + inner {
+        let ofEvents = try await Self.subcommands(of: ["events"])
+        #expect(ofEvents == ["list", "show", "endpoints", "replay", "redeliver"].map { ["events", $0] })
+        let ofWebhooks = try await Self.subcommands(of: ["webhook"])
+        #expect(ofWebhooks == [["webhook", "test"]])
+        for subcommand in subcommands + inner + ofEvents + ofWebhooks {
             let text = try await Program.gateway.run(subcommand + ["--help"]).output
             #expect(text.contains("Exit status: 0"), "\(text)")
             #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")

@@ -17,9 +17,20 @@ struct NotificationFleet: Sendable {
     let nodes: [FleetNode]
     /// The settings of all gateways, also for commands.
     let settings: [String: String]
+    /// The clients file of all gateways.
+    let clients: ClientsFile
+    /// Signs the notifications of Apple.
+    let transactionPKI: TransactionPKI
     private let balancer: RealServer
-    private let clientKey: String
     private let appleKey: ForgedAPIKey
+
+    /// The parts of a fleet that differ between tests.
+    struct Parts {
+        /// Further settings of the gateways.
+        var settings: [String: String] = [:]
+        /// The lines of the client's webhooks, at the indentation of `keys:`.
+        var webhooks = ""
+    }
 
     /// A state of a customer's subscription.
     struct CustomerStatus: Hashable {
@@ -124,7 +135,7 @@ extension NotificationFleet {
 
     private func verify(_ body: [String: Any], at node: Int) async throws -> Verdict {
         let answer = try await nodes[node].running.post(
-            JSONSerialization.data(withJSONObject: body), key: clientKey)
+            JSONSerialization.data(withJSONObject: body), key: clients.key.text)
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         return try Verdict(answer.json)
     }
@@ -168,9 +179,9 @@ extension NotificationFleet {
     /// Runs a test with a fleet, and stops all of it.
     /// - Parameter customers: the number of Apple's customers.
     static func run(
-        redisURL: String, customers: Int, _ test: (NotificationFleet) async throws -> Void
+        redisURL: String, customers: Int, _ parts: Parts = Parts(), _ test: (NotificationFleet) async throws -> Void
     ) async throws {
-        let folder = try ScratchFolder(), apiKey = try await APIKey()
+        let folder = try ScratchFolder()
         var configuration = AppleSimulator.Configuration(pki: Sample.pki)
         configuration.hasServerAPIPorts = true
         // The first retry comes after 0.4 seconds, the second one 4 seconds later.
@@ -179,15 +190,16 @@ extension NotificationFleet {
         do {
             try apple.addCustomers(customers, ofApp: bundleID, at: .production)
             let root = try folder.write(configuration.transactionPKI.root.pem, to: "jws-root.pem")
-            var settings = settings(apple, root: root)
+            var settings = settings(apple, root: root).merging(parts.settings) { $1 }
             let appleKey = ForgedAPIKey(seed: Sample.pki.seed)
-            settings["GATEWAY_CLIENTS_FILE"] = try clientsFile(apiKey, appleKey, in: folder)
+            let clients = try await ClientsFile(appleKey, webhooks: parts.webhooks, in: folder)
+            settings["GATEWAY_CLIENTS_FILE"] = clients.path
             settings["GATEWAY_REDIS_URL"] = redisURL
             let nodes = [try await FleetNode(settings), try await FleetNode(settings)]
             let balancer = try await RealServer.haproxy(before: nodes.map(\.backend))
             let fleet = NotificationFleet(
-                apple: apple, nodes: nodes, settings: settings, balancer: balancer, clientKey: apiKey.text,
-                appleKey: appleKey)
+                apple: apple, nodes: nodes, settings: settings, clients: clients,
+                transactionPKI: configuration.transactionPKI, balancer: balancer, appleKey: appleKey)
             try fleet.setURL(port: balancer.port)
             try await test(fleet)
             for node in nodes { #expect(await node.stop() == 0) }
@@ -199,14 +211,6 @@ extension NotificationFleet {
         }
     }
 
-    private static func clientsFile(
-        _ apiKey: APIKey, _ appleKey: ForgedAPIKey, in folder: ScratchFolder
-    ) throws -> String {
-        let client = "clients:\n  - name: shop-backend\n    apps: [\(bundleID)]\n    keys:\n"
-        let serverAPI = try APIKeyFile(appleKey, folder: folder.url.path)
-        return try folder.write(client + apiKey.lines + serverAPI.clientsFileLines, to: "clients.yaml")
-    }
-
     private static func settings(_ apple: AppleSimulator, root: String) -> [String: String] {
         APIKey.pepper.merging([
             "GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production",
@@ -216,6 +220,38 @@ extension NotificationFleet {
             // A busy machine must not look like a fault.
             "GATEWAY_REDIS_DEADLINE": "1s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
         ]) { $1 }
+    }
+}
+
+/// The clients file of a fleet: one client with the app, and one with another app.
+struct ClientsFile: Sendable {
+    static let clientName = "shop-backend"
+    static let strangersBundleID = "com.example.stranger"
+
+    let key: APIKey
+    /// The key of the client with the other app.
+    let strangersKey: APIKey
+    private let folder: ScratchFolder
+    private let serverAPILines: String
+
+    init(_ appleKey: ForgedAPIKey, webhooks: String, in folder: ScratchFolder) async throws {
+        (key, strangersKey) = (try await APIKey(), try await APIKey())
+        self.folder = folder
+        serverAPILines = try APIKeyFile(appleKey, folder: folder.url.path).clientsFileLines
+        try write(webhooks: webhooks)
+    }
+
+    var path: String { folder.url.appending(path: "clients.yaml").path }
+
+    /// Replaces the file.
+    /// - Parameter webhooks: the lines of the client's webhooks, at the indentation of `keys:`.
+    func write(webhooks: String) throws {
+        let client =
+            "  - name: \(Self.clientName)\n    apps: [\(NotificationFleet.bundleID)]\n" + webhooks + "    keys:\n"
+            + key.lines
+        let stranger =
+            "  - name: stranger\n    apps: [\(Self.strangersBundleID)]\n    keys:\n" + strangersKey.lines
+        try folder.replace("clients.yaml", with: "clients:\n" + client + stranger + serverAPILines)
     }
 }
 

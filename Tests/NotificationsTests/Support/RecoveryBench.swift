@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Events
 import Gateway
 import ReceiptForge
 import Receipts
@@ -19,7 +20,11 @@ struct RecoveryBench: Sendable {
         let clock = SteppedClock(RecoverySamples.now)
         self.clock = clock
         apple = ScriptedHistory(now: RecoverySamples.now)
-        store = EmbeddedNotificationStore(isPermitted: true, maximumBytes: storeBytes) { clock.time }
+        let log = EmbeddedEventLog(EventRetention(maximumCount: 1000, maximumAge: .seconds(86_400))) { clock.time }
+        store = EmbeddedNotificationStore(
+            isPermitted: true, maximumBytes: storeBytes, log: log,
+            rules: EventRules(keepsSignedData: false, expiryDelay: .seconds(3600)), relays: { _ in false }
+        ) { clock.time }
     }
 
     /// Starts a node. Its first run is due at once.
@@ -42,13 +47,14 @@ struct RecoveryBench: Sendable {
 
     /// The notifications that wait to be applied.
     var stored: Int {
-        NotificationPartition.all(of: RecoverySamples.app).reduce(0) { $0 + (store.survey($1)?.entries ?? 0) }
+        AppPartition.all(of: RecoverySamples.app).reduce(0) { $0 + (store.survey($1)?.entries ?? 0) }
     }
 
     /// Applies what is stored, so that the store has room.
     func empty() {
-        for partition in NotificationPartition.all(of: RecoverySamples.app) {
-            store.finish(store.take(from: partition, includingStalled: true), in: partition)
+        for partition in AppPartition.all(of: RecoverySamples.app) {
+            let taken = store.take(from: partition, includingStalled: true)
+            store.finish(taken.map { FinishedNotification($0) }, in: partition)
         }
     }
 

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Events
 import HTTPTransport
 import ReceiptForge
 import Receipts
@@ -129,6 +130,45 @@ struct ConfigurationLoaderTests {
         var shown = configuration.effectiveText + "\(configuration) \(String(reflecting: configuration))"
         dump(configuration, to: &shown)
         #expect(!shown.contains(token) && shown.contains("gateway.notifications.token: \(Secret.redacted)"))
+    }
+
+    @Test func `the settings of events and webhooks are read`() throws {
+        let configuration = try load(
+            ["GATEWAY_WEBHOOKS_CONCURRENCY": "4"],
+            file: """
+                gateway:
+                  events: {max_count: 5000, max_age: 30d, keep_signed_data: true, expiry_delay: 30m}
+                  webhooks:
+                    allow_private_addresses: true
+                    allow_http: true
+                    ca_file: authorities.pem
+                    proxy: http://user:hunter2@proxy:3128
+                    timeout: 20s
+                """)
+        let events = configuration.events, webhooks = configuration.webhooks
+        #expect(events.retention.maximumCount == 5000 && events.retention.maximumAge == .seconds(30 * 86_400))
+        #expect(events.keepsSignedData && events.expiryDelay == .seconds(1800))
+        #expect(webhooks.timeout == .seconds(20) && webhooks.concurrency == 4)
+        let transport = TransportConfiguration(webhooks)
+        #expect(transport.allowsPlainHTTP && transport.allowsPrivateAddresses)
+        #expect(transport.caFile == "authorities.pem" && transport.proxy == "http://user:hunter2@proxy:3128")
+        #expect(configuration.effectiveText.contains("gateway.webhooks.proxy: http://<redacted>@proxy:3128\n"))
+        let defaults = TransportConfiguration(WebhooksConfiguration())
+        #expect(!defaults.allowsPlainHTTP && !defaults.allowsPrivateAddresses && defaults.proxy == nil)
+    }
+
+    @Test(arguments: [
+        ("GATEWAY_EVENTS_MAX_COUNT", "999"), ("GATEWAY_EVENTS_MAX_COUNT", "10000001"),
+        ("GATEWAY_EVENTS_MAX_AGE", "59m"), ("GATEWAY_EVENTS_MAX_AGE", "366d"), ("GATEWAY_EVENTS_EXPIRY_DELAY", "59s"),
+        ("GATEWAY_EVENTS_EXPIRY_DELAY", "8d"), ("GATEWAY_WEBHOOKS_TIMEOUT", "999ms"),
+        ("GATEWAY_WEBHOOKS_TIMEOUT", "61s"), ("GATEWAY_WEBHOOKS_CONCURRENCY", "0"),
+        ("GATEWAY_WEBHOOKS_CONCURRENCY", "257"),
+    ])
+    func `events and webhooks have bounds`(name: String, text: String) {
+        let problems = problems([name: text])
+        #expect(
+            problems.count == 1 && problems.first?.hasPrefix("\(name): \"\(text)\" is out of range") == true,
+            "\(problems)")
     }
 
     @Test(arguments: [

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Events
 import Logging
 import PrometheusExport
 import Receipts
@@ -95,7 +96,7 @@ struct NotificationMetricsTests {
     private func survey(_ change: (inout QueueSurvey) -> Void) -> [QueueSurvey] {
         var first = QueueSurvey()
         change(&first)
-        return [first] + [QueueSurvey](repeating: QueueSurvey(), count: NotificationPartition.count - 1)
+        return [first] + [QueueSurvey](repeating: QueueSurvey(), count: AppPartition.count - 1)
     }
 
     @Test func `the apps are added up, and each has the age of its last notification`() throws {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Entitlements
+import Events
 import Gateway
 import RealServers
 import ReceiptForge
@@ -46,7 +47,7 @@ import Testing
             let node = try Node(stage, until: story.end)
             for _ in 1...2 { _ = try await Self.deliver(story.events, of: story, to: [node], inParallel: false) }
             // As after the loss of all identities: each is stored and applied a second time.
-            for partition in NotificationPartition.all(of: story.bundleID) {
+            for partition in AppPartition.all(of: story.bundleID) {
                 try stage.server.ask("DEL", String(decoding: NotificationKeys(partition).seen.bytes, as: UTF8.self))
             }
             let outcomes = try await Self.deliver(story.events.reversed(), of: story, to: [node], inParallel: false)
@@ -56,7 +57,7 @@ import Testing
     }
 
     private static func expectNothingLeft(of story: CustomerStory, in store: RedisNotifications) async throws {
-        for partition in NotificationPartition.all(of: story.bundleID) {
+        for partition in AppPartition.all(of: story.bundleID) {
             let survey = try #require(await store.survey(partition))
             #expect(survey.entries == 0 && survey.bytes == 0 && survey.deadLetters == 0)
         }
@@ -93,12 +94,13 @@ import Testing
             intake = NotificationIntake(verifier, queue: store, observer: Silence(), onStored: { _ in })
             applier = NotificationApplier(
                 queue: store, states: store, purging: EmbeddedUpstreamCache(maximumBytes: 0), verifier: verifier,
-                apps: { [] }, refresh: { _ in }, observer: Silence(), onSurvey: { _, _ in }, clock: { end })
+                apps: { [] }, refresh: { _ in }, observer: Silence(), onEvents: { _ in },
+                onSurvey: { _, _ in }, clock: { end })
         }
 
         /// Stores a notification, and applies what is stored beside it.
         func take(
-            _ payload: [UInt8], at now: Timestamp, in partition: NotificationPartition
+            _ payload: [UInt8], at now: Timestamp, in partition: AppPartition
         ) async throws -> IntakeOutcome {
             let outcome = try await intake.accept(signedPayload: payload, at: now)
             await applier.apply(partition, includingStalled: false)
@@ -126,7 +128,7 @@ extension NotificationOrderTests.Order {
 extension CustomerStory {
     fileprivate var bundleID: String { events[0].transaction.bundleID ?? "" }
 
-    fileprivate func partition(of event: NotifiedEvent) -> NotificationPartition { chain(of: event).partition }
+    fileprivate func partition(of event: NotifiedEvent) -> AppPartition { chain(of: event).partition }
 
     private func chain(of event: NotifiedEvent) -> PurchaseChain {
         PurchaseChain(

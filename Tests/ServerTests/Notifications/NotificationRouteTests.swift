@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Events
 import HTTPTypes
 import NIOCore
 import PrometheusExport
@@ -24,7 +25,7 @@ struct NotificationRouteTests {
         let site = try NotificationSite()
         let reply = try await site.post(Signed.v2())
         #expect(reply.status == .ok && reply.body.readableBytes == 0 && !reply.isLast)
-        #expect(site.stored == [NotificationPartition(bundleID: NotificationSite.app, of: "2000000900000001")])
+        #expect(site.stored == [AppPartition(bundleID: NotificationSite.app, of: "2000000900000001")])
         #expect(site.received(.stored) == "1")
         let lines = site.log.containing(#""notification":"stored","notification_version":"v2""#)
         #expect(lines.count == 1 && lines[0].contains(#""environment":"Sandbox""#))
@@ -228,7 +229,7 @@ struct NotificationRouteTests {
         let site = try NotificationSite()
         let reply = try await site.post(Signed.v1(password: password, receipt: Signed.receipt()))
         #expect(reply.status == .ok && site.received(.stored, version: "v1") == "1")
-        #expect(site.stored == [NotificationPartition(bundleID: NotificationSite.app, of: "1000")])
+        #expect(site.stored == [AppPartition(bundleID: NotificationSite.app, of: "1000")])
     }
 
     @Test func `a repetition of version 1 has a receipt with other bytes`() async throws {

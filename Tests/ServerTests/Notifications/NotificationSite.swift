@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
+import Events
 import Foundation
 import Gateway
 import Logging
@@ -38,7 +39,7 @@ final class NotificationSite: Sendable {
     private let announced = Announced()
 
     private final class Announced: Sendable {
-        let partitions = Mutex<[NotificationPartition]>([])
+        let partitions = Mutex<[AppPartition]>([])
     }
 
     /// - Parameters:
@@ -101,7 +102,7 @@ final class NotificationSite: Sendable {
     }
 
     /// The partitions of the notifications that were stored.
-    var stored: [NotificationPartition] { announced.partitions.withLock { $0 } }
+    var stored: [AppPartition] { announced.partitions.withLock { $0 } }
 
     func metric(_ series: String) -> String? {
         registry.text().split(separator: "\n").first { $0.hasPrefix(series + " ") }

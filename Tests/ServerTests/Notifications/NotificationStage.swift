@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Entitlements
+import Events
 import Gateway
 import NIOPosix
 import RealServers
@@ -45,11 +46,13 @@ struct NotificationStage: Sendable {
     }
 
     func store(
-        keys: String = StoreSamples.firstKey, maximumBytes: Int = 1 << 20, replicas: Int = 0
+        keys: String = StoreSamples.firstKey, maximumBytes: Int = 1 << 20, replicas: Int = 0, relays: Bool = false,
+        rules: EventRules = .test, retention: EventRetention = .test,
+        clock: @escaping @Sendable () -> Timestamp = { .now() }
     ) -> RedisNotifications {
         RedisNotifications(
             redis, requests: redis, keys: StoreSamples.keys(keys), maximumBytes: maximumBytes, replicas: replicas,
-            observe: { _ in })
+            rules: rules, retention: retention, relays: { _ in relays }, clock: clock, observe: { _ in })
     }
 
     private struct Silence: RedisObserver {
@@ -60,7 +63,7 @@ struct NotificationStage: Sendable {
 /// Notifications and states for tests.
 enum NotificationSamples {
     static let bundleID = "com.example.forge"
-    static let partition = NotificationPartition(bundleID: bundleID, of: "2000")
+    static let partition = AppPartition(bundleID: bundleID, of: "2000")
     static let chain = PurchaseChain(bundleID: bundleID, environment: .sandbox, originalTransactionID: "2000")
 
     static func record(_ text: String = "notification") -> NotificationRecord {
@@ -91,5 +94,43 @@ enum NotificationSamples {
         fields.signedDate = StoreSamples.time(seconds)
         renewal.signedFields = .value(fields)
         return .renewal(renewal)
+    }
+}
+
+extension EventRules {
+    static let test = EventRules(keepsSignedData: false, expiryDelay: .seconds(3600))
+}
+
+extension EventRetention {
+    static let test = EventRetention(maximumCount: 80_000, maximumAge: .seconds(7 * 86_400))
+}
+
+extension CustomerStateUpdate {
+    /// An update by a notification of the same time as its newest item.
+    init(_ chain: PurchaseChain, _ items: [SignedStateItem]) {
+        let date = items.map(\.signedDate).max() ?? StoreSamples.time(0)
+        self.init(chain, items, EventCause(.notification, signedDate: date))
+    }
+}
+
+extension CustomerStateStore {
+    /// Merges updates, and returns true for each that changed something.
+    func changes(_ updates: [CustomerStateUpdate]) async -> [Result<Bool, StoreUnreachable>] {
+        await merge(updates).map { $0.map(\.changed) }
+    }
+}
+
+extension NotificationQueue {
+    func finish(_ taken: [TakenNotification], in partition: AppPartition) async {
+        await finish(taken.map { FinishedNotification($0) }, in: partition)
+    }
+}
+
+extension EmbeddedNotificationStore {
+    convenience init(isPermitted: Bool, maximumBytes: Int, clock: @escaping @Sendable () -> Timestamp) {
+        self.init(
+            isPermitted: isPermitted, maximumBytes: maximumBytes, log: EmbeddedEventLog(.test, clock: clock),
+            rules: .test,
+            relays: { _ in false }, clock: clock)
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Entitlements
+import Events
 import Gateway
 import RealServers
 import Receipts
@@ -195,7 +196,7 @@ import Testing
                 try await store.store(Samples.record(), Samples.identity(2), in: partition)
             }
             // Applying it makes room.
-            #expect(await store.merge([.init(Samples.chain, [Samples.transaction(at: 1)])]) == [.success(true)])
+            #expect(await store.changes([.init(Samples.chain, [Samples.transaction(at: 1)])]) == [.success(true)])
             await store.finish(await store.take(from: partition, includingStalled: false), in: partition)
             #expect(await store.survey(partition)?.entries == 0)
             try stage.server.ask("CONFIG", "SET", "maxmemory", "0")
@@ -266,11 +267,11 @@ import Testing
                     bundleID: Samples.bundleID, environment: .production, originalTransactionID: "\(number)")
                 let isStored = try await store.store(Samples.record(), Samples.identity(number), in: chain.partition)
                 #expect(isStored)
-                #expect(await store.merge([.init(chain, [Samples.transaction(at: 1)])]) == [.success(true)])
+                #expect(await store.changes([.init(chain, [Samples.transaction(at: 1)])]) == [.success(true)])
                 #expect(await store.states(of: [chain])?.count == 1)
             }
             var entries = 0
-            for partition in NotificationPartition.all(of: Samples.bundleID) {
+            for partition in AppPartition.all(of: Samples.bundleID) {
                 entries += await store.survey(partition)?.entries ?? 0
             }
             #expect(entries == 40)
@@ -305,7 +306,7 @@ import Testing
         try await NotificationStage.with { stage in
             let store = stage.store()
             func merge(_ item: SignedStateItem) async -> [Result<Bool, StoreUnreachable>] {
-                await store.merge([.init(Samples.chain, [item])])
+                await store.changes([.init(Samples.chain, [item])])
             }
             #expect(await merge(Samples.transaction(at: 2)) == [.success(true)])
             #expect(await merge(Samples.transaction(at: 2)) == [.success(false)])
@@ -317,7 +318,7 @@ import Testing
 
     @Test func `the transactions of a chain are bounded to those signed last`() async throws {
         try await NotificationStage.with { stage in
-            let store = stage.store(), maximum = CustomerState.Limits.transactions
+            let store = stage.store(), maximum = ChainRecord.Limits.transactions
             let items = (1...maximum + 8).map { Samples.transaction("\(3000 + $0)", at: Int64($0)) }
             for item in items.shuffled() { _ = await store.merge([.init(Samples.chain, [item])]) }
             _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 1, willRenew: true)])])

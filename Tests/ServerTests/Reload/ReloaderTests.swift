@@ -10,6 +10,7 @@ import Receipts
 import Secrets
 import Synchronization
 import Testing
+import Webhooks
 
 @testable import Server
 @testable import Settings
@@ -126,6 +127,29 @@ struct ReloaderTests {
         let refused = fixture.reload()
         #expect(refused.result == .refused && upstream("a") == .serverAPI)
         #expect(refused.problems.first?.hasSuffix("receipt_upstream takes verify_receipt, server_api, both") == true)
+    }
+
+    @Test func `the webhooks of clients change with the file and their keys, and plain HTTP needs a restart`() throws {
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        func write(_ url: String) throws {
+            let key = fixture.folder.path("webhook"), webhook = "{name: a, url: \(url), key_files: [\(key)]}"
+            try fixture.write(
+                "clients: [{name: shop, apps: [com.example.a], keys: [], webhooks: [\(webhook)]}]", to: "clients.yaml")
+        }
+        try fixture.write(WebhookSamples.key, to: "webhook")
+        try write("https://shop.example.com/")
+        #expect(fixture.reload().changed == ["gateway.clients_file"])
+        let first = try #require(fixture.access.now.rules.webhooks.first)
+        #expect(first.name == "shop/a" && fixture.access.now.secretsVersion == 0)
+        try fixture.write(WebhookSamples.otherKey, to: "webhook")
+        #expect(fixture.checks(2) == [false, true])
+        #expect(fixture.reload().changed == ["gateway.clients_file"])
+        #expect(fixture.access.now.rules.webhooks.first?.keys != first.keys)
+        try fixture.write(configuration: "  webhooks: {allow_http: true}\n")
+        #expect(fixture.reload().awaitingRestart == ["gateway.webhooks.allow_http"])
+        try write("http://shop.example.com/")
+        #expect(fixture.reload().result == .refused)
+        #expect(fixture.access.now.rules.webhooks.first?.url == "https://shop.example.com/")
     }
 
     @Test func `a new pepper with old hashes is rejected, and with new hashes accepted`() throws {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Events
 import Foundation
 import Notifications
 import PrometheusExport
@@ -21,7 +22,7 @@ struct StatusNotificationsTests {
     ) {
         var first = QueueSurvey()
         change(&first)
-        let others = [QueueSurvey](repeating: QueueSurvey(), count: NotificationPartition.count - 1)
+        let others = [QueueSurvey](repeating: QueueSurvey(), count: AppPartition.count - 1)
         sample.notifications.record([first] + others, ofApp: app)
     }
 

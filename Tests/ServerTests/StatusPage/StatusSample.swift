@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import Logging
 import PrometheusExport
 import Receipts
 import Resilience
@@ -22,6 +23,8 @@ struct StatusSample {
     let upstreams: UpstreamState
     let reloads = ReloadHistory()
     let notifications = NotificationSurveys(isServed: { _ in true }, clock: { Self.now })
+    let webhooks: WebhookSurveys
+    let webhookMetrics: WebhookMetrics
     let sources: StatusSources
 
     /// 2026-11-21T12:00:00Z
@@ -29,17 +32,24 @@ struct StatusSample {
 
     init(
         isEmbedded: Bool = true, hasServerAPIKey: Bool = false, appsWithoutKey: [String] = [],
+        webhooks names: Set<String> = [],
         _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = GatewayConfiguration()
         change(&configuration)
-        registry = try PrometheusRegistry(MetricCatalogue.all)
+        let counts = WebhookCounts(endpoints: { names })
+        webhooks = WebhookSurveys(endpoints: { names })
+        registry = try PrometheusRegistry(MetricCatalogue.all, readings: [], series: counts.series + webhooks.series)
+        webhookMetrics = WebhookMetrics(
+            registry, counts: counts, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            clock: { Self.now })
         store = StoreHealth(isEmbedded: isEmbedded)
         upstreams = UpstreamState(configuration.apple)
         lifecycle.advance(to: .ready)
         sources = StatusSources(
             configuration, health: NodeHealth(lifecycle: lifecycle, store: store), upstreams: upstreams,
-            reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), notifications: notifications, registry: registry,
+            reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), notifications: notifications, webhooks: webhooks,
+            lastAttempts: { [webhookMetrics] in webhookMetrics.lastAttempts }, registry: registry,
             hasServerAPIKey: { hasServerAPIKey }, appsWithoutKey: { appsWithoutKey }, clock: { Self.now })
     }
 

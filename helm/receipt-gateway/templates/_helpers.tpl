@@ -178,6 +178,9 @@ folders:
 {{- if $secrets.apps.existingSecret }}
 - {name: apps, secret: {{ $secrets.apps.existingSecret | quote }}}
 {{- end }}
+{{- if $secrets.webhooks.existingSecret }}
+- {name: webhooks, secret: {{ $secrets.webhooks.existingSecret | quote }}}
+{{- end }}
 {{- if $secrets.redisTLS.existingSecret }}
 - {name: redis-tls, secret: {{ $secrets.redisTLS.existingSecret | quote }}}
 {{- end }}

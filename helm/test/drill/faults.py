@@ -325,6 +325,26 @@ def notification_damaged(fleet: Fleet, load: Load):
     yield
 
 
+def receiver_answers(status: int) -> Callable:
+    """Makes the receiver of webhooks answer so, while Apple sends notifications."""
+
+    @contextmanager
+    def happen(fleet: Fleet, load: Load):
+        fleet.receiver.status = status
+        with fleet.notifications():
+            yield
+        fleet.receiver.status = 204
+
+    return happen
+
+
+def webhook(series: str, value: Callable[[int], int]) -> Callable:
+    """Adds a target with such a series for an endpoint."""
+    labels = ",".join(['endpoint="load/silent"', *series.split(",")[1:]])
+    name = series.split(",")[0]
+    return fake_target(lambda scrapes: f"receipt_gateway_webhook_{name}{{{labels}}} {value(scrapes)}\n")
+
+
 def server_api_calls(outcome: str) -> Callable:
     """Adds a target whose calls of the App Store Server API end so. No key of Apple's is needed."""
     series = f'operation="transaction_history",environment="production",outcome="{outcome}"'
@@ -500,6 +520,24 @@ SCENES = [
                     )
                 ),
                 seconds=90,
+            ),
+        ],
+    ),
+    Scene(
+        "webhooks",
+        [
+            Fault("the receiver answers 500", ["WebhookFailing"], receiver_answers(500)),
+            Fault("the receiver answers 410", ["WebhookDisabled"], receiver_answers(410)),
+            Fault(
+                "an event is given up (made up)",
+                ["WebhookDeadEvents"],
+                webhook('deliveries_total,outcome="dead"', lambda scrapes: scrapes),
+            ),
+            Fault("an endpoint is late (made up)", ["WebhookLagHigh"], webhook("lag_seconds", lambda _: 301)),
+            Fault(
+                "an endpoint missed events (made up)",
+                ["EventsMissed"],
+                webhook("missed_events_total", lambda scrapes: scrapes),
             ),
         ],
     ),

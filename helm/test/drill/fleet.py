@@ -12,7 +12,9 @@ import socket
 import subprocess
 import urllib.parse
 import urllib.request
+import threading
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import yaml
@@ -25,6 +27,7 @@ CACHE_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 JOB = "receipt-gateway"
 # The app of Apple's notifications. It never uses verifyReceipt, so that it needs no key.
 APP = "com.example.shop"
+WEBHOOK_KEY = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 # No faults. The announced end of verifyReceipt is far away.
 QUIET = {
     "shared_secret": SHARED_SECRET,
@@ -79,6 +82,36 @@ class Redis:
             return False
 
 
+class Receiver:
+    """A receiver of webhooks that answers each event with the same status."""
+
+    def __init__(self):
+        self.status = 204
+        receiver = self
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(receiver.status)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}/events"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
 class Fleet:
     """A running fleet. The initializer starts it, `close` stops it."""
 
@@ -87,6 +120,7 @@ class Fleet:
         self.programs: list[Program] = []
         self.ports = {name: (free_port(), free_port()) for name in ("gateway-1", "gateway-2")}
         self.gateways: dict[str, Program] = {}
+        self.receiver = Receiver()
         self._receipts()
         self.key = self._clients()
         self.redis = Redis(folder)
@@ -98,6 +132,7 @@ class Fleet:
     def close(self) -> None:
         for program in [*self.gateways.values(), *self.programs, self.redis.program]:
             program.stop()
+        self.receiver.close()
 
     # Gateways
 
@@ -133,6 +168,8 @@ class Fleet:
             "GATEWAY_REDIS_URL": self.redis.url,
             "GATEWAY_REDIS_EXPECTED_NODES": "2",
             "GATEWAY_CACHE_KEYS": f"live:{CACHE_KEY}",
+            "GATEWAY_WEBHOOKS_ALLOW_HTTP": "true",
+            "GATEWAY_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES": "true",
             "GATEWAY_LOG_REQUESTS": "none",
         }
 
@@ -154,6 +191,7 @@ class Fleet:
             "may": ["purge"],
             "keys": [{"id": identifier, "hash": hashed}],
             "limits": [{"name": "minute", "quota": 600000, "window": "60s"}],
+            "webhooks": [{"name": "events", "url": self.receiver.url, "apps": [APP], "secrets": [WEBHOOK_KEY]}],
         }
         self.client = client
         self.write_clients(client)

@@ -2,16 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import Gateway
-internal import HTTPServer
 internal import HTTPTransport
-internal import Logging
 internal import Notifications
 internal import Receipts
 internal import RedisStore
-internal import ServiceLifecycle
 internal import Settings
-internal import Telemetry
 
 /// The connections of a command about notifications: to Apple's history, and to the store of the fleet.
 struct NotificationConnections: Sendable {
@@ -20,78 +15,38 @@ struct NotificationConnections: Sendable {
     let intake: NotificationIntake
     /// The apps to work on: the required one, or all served ones that have a key, in alphabetical order.
     let apps: [String]
-    private let storeService: any Service
+    private let fleet: FleetConnection
     private let transport: HTTPTransport
-
-    enum Limits {
-        /// The maximum wait for the first connection to Redis.
-        static let connection: Duration = .seconds(5)
-        static let pause: Duration = .milliseconds(50)
-    }
 
     /// - Parameter app: an app that must be served and have a key; nil for all that are and have.
     init(_ configuration: GatewayConfiguration, requiring app: String?) throws(ConfigurationProblems) {
-        try checkOpenSSL()
-        let dependencies = Dependencies(
-            logger: Logger(label: "notifications") { _ in SwiftLogNoOpLogHandler() },
-            shutdownRequests: AsyncStream { $0.finish() })
-        let access = CurrentAccess(
-            Access(AccessRules(configuration, try ClientsFile(configuration, at: dependencies.clock()))))
-        apps = try access.now.appsWithHistory(requiring: app)
-        let upstreams = UpstreamState(configuration.apple)
-        let health = StoreHealth(isEmbedded: false, expectedNodes: configuration.redis.expectedNodes)
-        let metrics = GatewayMetrics(
-            lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), access: access, upstreams: upstreams,
-            store: health, in: dependencies)
-        let verifier = try ReceiptVerifier(configuration, metrics.certificates)
-        let fleet = try FleetStore(
-            configuration, upstreams: upstreams, health: health, metrics: metrics.store,
-            certificates: metrics.certificates, isNode: false, clock: dependencies.clock, logger: dependencies.logger)
-        guard let service = fleet.service else {
-            throw ConfigurationProblems(
-                "gateway.redis.url", "is not set: notifications are stored in Redis, for the gateways that run")
-        }
+        fleet = try FleetConnection(
+            configuration, needingRedisBecause: "notifications are stored in Redis, for the gateways that run")
+        apps = try fleet.access.now.appsWithHistory(requiring: app)
+        let verifier = try ReceiptVerifier(configuration, fleet.metrics.certificates)
         let connection = try AppleConnection(
-            configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
-            observer: metrics.upstream, in: dependencies)
+            configuration.apple, access: fleet.access, upstreams: fleet.upstreams, fleet: fleet.store,
+            verifier: verifier, observer: fleet.metrics.upstream, in: fleet.dependencies)
         guard let connection else {
             throw ConfigurationProblems("gateway.apple.enabled", "is false: the command sends requests to Apple")
         }
-        (storeService, transport, store) = (service, connection.transport, fleet.notifications)
+        (transport, store) = (connection.transport, fleet.store.notifications)
         history = ServerAPINotificationHistory(connection.serverAPI, timeout: configuration.apple.deadline)
         intake = NotificationIntake(
-            NotificationVerifier(verifier, apps: NotificationApps(access)), queue: fleet.notifications,
-            observer: metrics.notifications, onStored: { _ in })
+            NotificationVerifier(verifier, apps: NotificationApps(fleet.access)), queue: store,
+            observer: fleet.metrics.notifications, onStored: { _ in })
     }
 
     /// Runs a body while the connections are open.
     func use<Value>(_ body: () async throws -> Value) async throws -> Value {
-        let service = Task { try await storeService.run() }
-        await waitForStore()
         let result: Result<Value, any Error>
         do {
-            result = .success(try await body())
+            result = .success(try await fleet.use(body))
         } catch {
             result = .failure(error)
         }
-        service.cancel()
-        _ = await service.result
         await transport.shutdown()
         return try result.get()
-    }
-
-    /// Waits until Redis answers. If it does not, each later command fails by itself.
-    private func waitForStore() async {
-        let end = ContinuousClock.now + Limits.connection
-        let probe = NotificationIdentity(.sandbox, uuid: "")
-        while ContinuousClock.now < end {
-            do throws(StoreUnreachable) {
-                _ = try await store.hasSeen(probe, in: NotificationPartition(bundleID: "", of: probe))
-                return
-            } catch {
-                try? await Task.sleep(for: Limits.pause)
-            }
-        }
     }
 }
 
@@ -116,11 +71,5 @@ extension Access {
                 "gateway.clients_file", "has no key of the App Store Server API for the app \(app.printable())")
         }
         return [app]
-    }
-}
-
-extension ConfigurationProblems {
-    fileprivate init(_ location: String, _ fault: String) {
-        self.init(problems: [ConfigurationProblem(location: location, fault: fault)])
     }
 }

@@ -3,6 +3,7 @@
 
 internal import AppStore
 internal import ArgumentParser
+internal import Events
 internal import Gateway
 internal import Notifications
 internal import Receipts
@@ -105,7 +106,7 @@ struct TestDelivery: Sendable {
     private func hasArrived(
         _ test: TestNotification, before deadline: ContinuousClock.Instant
     ) async throws(StoreUnreachable) -> Bool {
-        let partition = NotificationPartition(bundleID: test.bundleID, of: test.identity)
+        let partition = AppPartition(bundleID: test.bundleID, of: test.identity)
         while try await !queue.hasSeen(test.identity, in: partition) {
             guard ContinuousClock.now < deadline, (try? await Task.sleep(for: Limits.pause)) != nil else {
                 return false

@@ -1,0 +1,169 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+internal import Gateway
+internal import JSON
+internal import Receipts
+internal import SignedPayloads
+
+/// One change to announce, before its JSON is written.
+struct EventContents: Sendable {
+    /// The changes by which IDs are derived: several types may report one, each source as it reads it. The raw values are
+    /// part of IDs.
+    enum Change: String, CaseIterable, Sendable {
+        case period, refund, refundReversal = "refund_reversal", `extension`
+        case renewal, nextProduct = "next_product", priceConsent = "price_consent"
+        case gracePeriod = "grace_period", billingRetry = "billing_retry", expiry
+        case consumption, notification
+    }
+
+    var type: EventType
+    var change: Change
+    /// The object of the change, such as a transaction ID and a date.
+    var key: [String]
+    var occurredAt: Timestamp
+    var transaction: Transaction?
+    /// Apple's plan for the subscription.
+    var renewal: Renewal?
+    /// The product that this one replaced.
+    var previousProductID: String?
+    /// The time from which another product counts.
+    var effectiveDate: Timestamp?
+    /// The time until which Apple waits for an answer.
+    var deadline: Timestamp?
+
+    init(_ type: EventType, _ change: Change, of key: [String], at date: Timestamp, _ transaction: Transaction?) {
+        (self.type, self.change, self.key) = (type, change, key)
+        (occurredAt, self.transaction) = (date, transaction)
+    }
+}
+
+/// The app and purchase chain that events are about.
+struct EventScope: Sendable {
+    var bundleID: String
+    var environment: Environment
+    var originalTransactionID: String?
+
+    init(_ chain: PurchaseChain) {
+        self.init(bundleID: chain.bundleID, environment: chain.environment)
+        originalTransactionID = chain.originalTransactionID
+    }
+
+    init(bundleID: String, environment: Environment) {
+        (self.bundleID, self.environment) = (bundleID, environment)
+    }
+
+    func id(_ change: EventContents.Change, of key: [String]) -> String {
+        Event.id(change.rawValue, bundleID: bundleID, environment, cause: key)
+    }
+}
+
+extension Event {
+    init(_ contents: EventContents, of scope: EventScope, _ cause: EventCause, keepsSignedData: Bool) {
+        let id = scope.id(contents.change, of: contents.key)
+        var json = JSONWriter(reservingCapacity: 1536)
+        json.event(id, contents, of: scope, cause)
+        self.init(
+            id: id, type: contents.type, bundleID: scope.bundleID, environment: scope.environment,
+            originalTransactionID: scope.originalTransactionID, occurredAt: contents.occurredAt, json: json.bytes,
+            signedData: keepsSignedData ? cause.signedData : [])
+    }
+
+    /// The version of the JSON's schema (docs/events.yaml). New members and types do not change it.
+    static let schemaVersion: Int64 = 1
+}
+
+extension EventCause {
+    /// The JSON object of the signed data; empty without any.
+    fileprivate var signedData: [UInt8] {
+        guard signedTransaction != nil || signedRenewalInfo != nil else { return [] }
+        var json = JSONWriter(reservingCapacity: 12_288)
+        json.object { json in
+            json.member("signed_transaction", signedTransaction.map { String(decoding: $0, as: UTF8.self) })
+            json.member("signed_renewal_info", signedRenewalInfo.map { String(decoding: $0, as: UTF8.self) })
+        }
+        return json.bytes
+    }
+}
+
+// MARK: - JSON
+
+extension JSONWriter {
+    /// Writes an event. Members have the names of `POST /v1/verify` if it has them; absent ones are left out.
+    fileprivate mutating func event(
+        _ id: String, _ contents: EventContents, of scope: EventScope, _ cause: EventCause
+    ) {
+        object { json in
+            json.member("id", id)
+            json.member("type", contents.type.rawValue)
+            json.member("timestamp", contents.occurredAt.description)
+            json.key("data")
+            json.object { json in
+                json.member("schema_version", Event.schemaVersion)
+                json.member("bundle_id", scope.bundleID)
+                json.member("environment", scope.environment.rawValue)
+                json.member("original_transaction_id", scope.originalTransactionID)
+                json.data(contents)
+                json.key("cause")
+                json.cause(cause)
+            }
+        }
+    }
+
+    private mutating func data(_ contents: EventContents) {
+        if let transaction = contents.transaction { purchase(transaction) }
+        member("previous_product_id", contents.previousProductID)
+        if let renewal = contents.renewal { plan(renewal) }
+        member("effective_date", contents.effectiveDate)
+        member("occurred_at", contents.occurredAt)
+        member("deadline", contents.deadline)
+    }
+
+    private mutating func purchase(_ transaction: Transaction) {
+        member("transaction_id", transaction.transactionID)
+        member("product_id", transaction.productID)
+        member("product_type", transaction.productType?.apiName)
+        member("transaction_reason", transaction.reason.rawValue)
+        member("purchase_date", transaction.purchaseDate)
+        member("expires_date", transaction.expiresDate)
+        member("cancellation_date", transaction.cancellationDate)
+        member("cancellation_reason", transaction.cancellationReason.map { String($0) })
+        member("revocation", transaction.revocation?.rawValue)
+        member("quantity", transaction.quantity)
+        member("is_trial_period", transaction.isTrialPeriod)
+        member("is_in_intro_offer_period", transaction.isInIntroOfferPeriod)
+        member("in_app_ownership_type", transaction.ownership?.rawValue)
+        member("app_account_token", transaction.appAccountToken)
+        if let fields = transaction.signedFields?.value { sale(fields) }
+    }
+
+    private mutating func sale(_ fields: SignedTransactionFields) {
+        member("revocation_percentage", fields.revocationPercentage)
+        member("storefront", fields.storefront)
+        member("price", fields.price)
+        member("currency", fields.currency)
+        member("offer_type", fields.offerType.map { String($0) })
+        member("offer_identifier", fields.offerIdentifier)
+        member("offer_discount_type", fields.offerDiscountType)
+        member("offer_period", fields.offerPeriod)
+    }
+
+    private mutating func plan(_ renewal: Renewal) {
+        member("will_renew", renewal.willRenew)
+        member("auto_renew_product_id", renewal.renewalProductID)
+        member("expiration_intent", renewal.expirationIntent?.rawValue)
+        member("grace_period_expires_date", renewal.gracePeriodExpiresDate)
+        member("price_consent", renewal.priceConsent?.rawValue)
+        member("renewal_price", renewal.signedFields?.value.renewalPrice)
+    }
+
+    private mutating func cause(_ cause: EventCause) {
+        object { json in
+            json.member("source", cause.source.rawValue)
+            json.member("notification_uuid", cause.notificationUUID)
+            json.member("notification_type", cause.notificationType)
+            json.member("notification_subtype", cause.subtype)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+
+/// The place of an event in the log of its partition.
+package struct EventPosition: Hashable, Sendable {
+    /// The time of writing, in milliseconds since 1970 by the clock of the store, and a counter within it.
+    package var milliseconds: UInt64
+    package var counter: UInt64
+    /// The number of the event in its partition, from 1, without gaps; 0 if it is unknown.
+    package var number: UInt64
+
+    package init(milliseconds: UInt64, counter: UInt64, number: UInt64) {
+        (self.milliseconds, self.counter, self.number) = (milliseconds, counter, number)
+    }
+
+    /// The position before the oldest event.
+    package static let start = EventPosition(milliseconds: 0, counter: 0, number: 0)
+}
+
+extension EventPosition: Comparable {
+    package static func < (one: Self, other: Self) -> Bool {
+        (one.milliseconds, one.counter) < (other.milliseconds, other.counter)
+    }
+}
+
+/// An event with its place in the log.
+package struct LoggedEvent: Hashable, Sendable {
+    package var position: EventPosition
+    package var event: Event
+
+    package init(_ event: Event, at position: EventPosition) {
+        self.event = event
+        self.position = position
+    }
+}
+
+/// A log of one partition. The raw values are part of keys.
+package enum EventStream: String, CaseIterable, Hashable, Sendable {
+    case events
+    /// The bodies that Apple posted, unchanged: `Event.json` is the body, and the ID is made of the notification's.
+    case relay
+}
+
+/// A request for the events of one partition after a position.
+package struct EventQuery: Hashable, Sendable {
+    package var partition: AppPartition
+    package var stream: EventStream
+    package var after: EventPosition
+    /// The maximum number of events.
+    package var maximum: Int
+
+    package init(_ partition: AppPartition, _ stream: EventStream = .events, after: EventPosition, maximum: Int) {
+        (self.partition, self.stream, self.after, self.maximum) = (partition, stream, after, maximum)
+    }
+}
+
+/// The answer to an `EventQuery`.
+package struct EventBatch: Hashable, Sendable {
+    /// In order, oldest first.
+    package var events: [LoggedEvent]
+    /// The position of the last entry that was read, also of one that cannot be decrypted. If there is none: the newest
+    /// position of the log, which may no longer have that entry, or `after` if that is later.
+    package var last: EventPosition
+    /// The events between `after` and the first of these that the log no longer has; nil if there are none.
+    package var missed: MissedEvents?
+    /// The entries that could not be decrypted or read, and were passed over.
+    package var unreadable = 0
+    /// True if the log has entries after `last`.
+    package var hasMore = false
+
+    package init(
+        events: [LoggedEvent], last: EventPosition, missed: MissedEvents? = nil, unreadable: Int = 0,
+        hasMore: Bool = false
+    ) {
+        (self.events, self.last, self.missed) = (events, last, missed)
+        (self.unreadable, self.hasMore) = (unreadable, hasMore)
+    }
+}
+
+/// Events that a reader missed, because the log no longer has them.
+package struct MissedEvents: Hashable, Sendable {
+    /// Their number; nil if it is unknown, because the store lost the log.
+    package var count: UInt64?
+
+    package init(count: UInt64?) { self.count = count }
+}
+
+/// The events of all apps, each in the log of its partition.
+package protocol EventLog: Sendable {
+    /// Reads several partitions in one round trip.
+    /// - Returns: a batch for each query, in order; nil if the store is unreachable.
+    func read(_ queries: [EventQuery]) async -> [EventBatch]?
+
+    /// Returns the newest position of each partition (`.start` for an empty one); nil if the store is unreachable.
+    func newest(_ partitions: [AppPartition], _ stream: EventStream) async -> [EventPosition]?
+
+    /// Returns the event at this position; nil if the log no longer has it.
+    /// - Throws: if the store is unreachable.
+    func event(at position: EventPosition, in partition: AppPartition, _ stream: EventStream)
+        async throws(StoreUnreachable) -> Event?
+
+    /// Returns the position before the first event written at or after a time, in milliseconds since 1970.
+    func position(before milliseconds: UInt64, in partition: AppPartition, _ stream: EventStream)
+        async throws(StoreUnreachable) -> EventPosition
+}
+
+/// The limits of an event log.
+package struct EventRetention: Hashable, Sendable {
+    /// The events of one app that are kept at most, the newest.
+    package var maximumCount: Int
+    /// The maximum age of an event.
+    package var maximumAge: Duration
+
+    package init(maximumCount: Int, maximumAge: Duration) {
+        (self.maximumCount, self.maximumAge) = (maximumCount, maximumAge)
+    }
+}

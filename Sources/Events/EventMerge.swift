@@ -1,0 +1,105 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The logs of several partitions as one, in the order of writing. A value without I/O: it names the logs to read next,
+/// and gives events as soon as none can come before them.
+struct EventMerge {
+    fileprivate struct Source {
+        let partition: AppPartition
+        /// The position behind the events that were taken.
+        var position: EventPosition
+        /// The events that were read and not taken.
+        var pending: ArraySlice<LoggedEvent> = []
+        /// The position behind `pending`.
+        var end: EventPosition
+        /// True if the log has no events after `end`.
+        var isAtEnd = false
+
+        var mustRead: Bool { pending.isEmpty && !isAtEnd }
+    }
+
+    private var sources: [Source]
+    /// By bundle ID.
+    private(set) var missed: [String: MissedEvents] = [:]
+
+    init(_ partitions: [AppPartition], after cursor: EventCursor) {
+        sources = partitions.map { Source(partition: $0, position: cursor[$0], end: cursor[$0]) }
+    }
+
+    var cursor: EventCursor {
+        sources.reduce(into: EventCursor()) { $0[$1.partition] = $1.position }
+    }
+
+    /// False once all events were taken.
+    var hasMore: Bool { sources.contains { !$0.pending.isEmpty || !$0.isAtEnd } }
+
+    // MARK: - Reading
+
+    /// Returns the queries without which no further event can be given.
+    /// - Parameter wanted: the number of events they return together, about.
+    func queries(for wanted: Int) -> [EventQuery] {
+        let waiting = sources.filter(\.mustRead)
+        return waiting.map { EventQuery($0.partition, after: $0.position, maximum: wanted / waiting.count + 1) }
+    }
+
+    /// Adds the answers to the last queries.
+    mutating func add(_ batches: [EventBatch]) {
+        let waiting = sources.indices.filter { sources[$0].mustRead }
+        for (index, batch) in zip(waiting, batches) {
+            sources[index].add(batch)
+            guard let missed = batch.missed else { continue }
+            self.missed[sources[index].partition.bundleID, default: MissedEvents(count: 0)].add(missed)
+        }
+    }
+
+    // MARK: - Taking
+
+    private var earliest: Int? {
+        guard !sources.contains(where: \.mustRead) else { return nil }
+        let pending = sources.indices.compactMap { index in sources[index].pending.first.map { (index, $0.position) } }
+        return pending.min { $0.1 < $1.1 }?.0
+    }
+
+    /// Takes the next event, if there is one and it is accepted.
+    mutating func take(if accepts: (AppPartition, LoggedEvent) -> Bool) -> Bool {
+        guard let index = earliest, let event = sources[index].pending.first,
+            accepts(sources[index].partition, event)
+        else { return false }
+        sources[index].takeFirst()
+        return true
+    }
+}
+
+extension EventMerge.Source {
+    fileprivate mutating func add(_ batch: EventBatch) {
+        (pending, end, isAtEnd) = (batch.events[...], batch.last, !batch.hasMore)
+        // Missed events count as read, so that they are reported once.
+        if batch.missed != nil, let first = pending.first { position = first.position.predecessor }
+        if pending.isEmpty { position = end }
+    }
+
+    fileprivate mutating func takeFirst() {
+        guard let taken = pending.popFirst() else { return }
+        position = pending.isEmpty ? end : taken.position
+    }
+}
+
+extension EventPosition {
+    /// A position after every event before this one.
+    fileprivate var predecessor: EventPosition {
+        var before = self
+        before.number = max(1, number) - 1
+        if counter > 0 {
+            before.counter = counter - 1
+        } else {
+            (before.milliseconds, before.counter) = (max(1, milliseconds) - 1, EventCursor.Limits.number)
+        }
+        return before
+    }
+}
+
+extension MissedEvents {
+    fileprivate mutating func add(_ other: MissedEvents) {
+        count = count.flatMap { count in other.count.map { count + $0 } }
+    }
+}

@@ -1,0 +1,61 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Events
+internal import Receipts
+internal import Redis
+
+/// The scripts over the logs of one partition. They are written inside the scripts that find the changes.
+enum EventScripts {
+    static let all = [read]
+
+    /// Lua functions for the beginning of a script.
+    ///
+    /// `appendEvent(totals, log, value, maximum, age)` and `appendRelayed(…)` write an entry and remove surplus ones.
+    /// `totals` and `log` are keys, `value` is encrypted, and the last two are `EventRetention.words`. `trimLog(log, age)`
+    /// removes entries that are too old, also from a log without new ones.
+    static let append = """
+        local function trimLog(log, age)
+            if redis.call('EXISTS', log) == 0 then return end
+            local time = redis.call('TIME')
+            local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(age)
+            redis.call('XTRIM', log, 'MINID', string.format('%.0f', math.max(0, oldest)))
+        end
+        local function appendEntry(totals, log, stream, field, value, maximum, age)
+            local number = redis.call('HINCRBY', totals, stream, 1)
+            local id = redis.call('XADD', log, 'MAXLEN', maximum, '*', 'i', number, field, value)
+            redis.call('HSET', totals, stream .. ':last', string.format('%s-%.0f', id, number))
+            trimLog(log, age)
+        end
+        local function appendEvent(totals, log, value, maximum, age)
+            appendEntry(totals, log, '\(EventStream.events.rawValue)', 'e', value, maximum, age)
+        end
+        local function appendRelayed(totals, log, value, maximum, age)
+            appendEntry(totals, log, '\(EventStream.relay.rawValue)', 'n', value, maximum, age)
+        end
+
+        """
+
+    /// KEYS totals, log; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries. Returns the
+    /// position of the newest entry, or nothing, and the entries. The first one may be larger.
+    static let read = RedisScript(
+        """
+        local entries, bytes, after = {}, 0, ARGV[2]
+        while #entries < tonumber(ARGV[3]) do
+            local entry = redis.call('XRANGE', KEYS[2], '(' .. after, '+', 'COUNT', 1)[1]
+            if not entry then break end
+            for _, value in ipairs(entry[2]) do bytes = bytes + #value end
+            if bytes > tonumber(ARGV[4]) and #entries > 0 then break end
+            entries[#entries + 1] = entry
+            after = entry[1]
+        end
+        return { redis.call('HGET', KEYS[1], ARGV[1] .. ':last') or '', entries }
+        """)
+}
+
+extension EventRetention {
+    /// The maximum number of entries in one partition, and their maximum age in milliseconds.
+    var words: [RedisWord] {
+        [RedisWord(max(1, maximumCount / AppPartition.count)), RedisWord(maximumAge.wholeMilliseconds)]
+    }
+}

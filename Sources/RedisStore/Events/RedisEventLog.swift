@@ -1,0 +1,234 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Events
+internal import Gateway
+internal import Notifications
+internal import Receipts
+internal import Redis
+internal import Settings
+
+/// Events in Redis, encrypted, in a stream for each partition.
+///
+/// It uses the connections for notifications: a page of events is large, and verifications must not wait behind it.
+struct RedisEventLog: EventLog {
+    private let redis: any RedisCommands
+    private let seal: StoreSeal
+    private let observe: @Sendable (SharedCacheFault) -> Void
+
+    enum Limits {
+        /// The bytes after which a page ends. Its first entry may be larger.
+        static let pageBytes = 1 << 20
+        /// The part of the log that is read again after the store lost its end: the clock of the new primary may be
+        /// behind that of the old one.
+        static let clockDifference: Duration = .seconds(3600)
+    }
+
+    init(_ redis: any RedisCommands, keys: StoreKeys, observe: @escaping @Sendable (SharedCacheFault) -> Void) {
+        self.redis = redis
+        self.observe = observe
+        seal = StoreSeal(keys: keys)
+    }
+}
+
+// MARK: - Reading
+
+extension RedisEventLog {
+    func read(_ queries: [EventQuery]) async -> [EventBatch]? {
+        guard var batches = await batches(queries) else { return nil }
+        let lost = batches.indices.filter { batches[$0].isLost }
+        let again = lost.map { index in queries[index].goingBack(Limits.clockDifference) }
+        guard let reread = await self.batches(again) else { return nil }
+        for (index, other) in zip(lost, reread) {
+            batches[index] = other
+            batches[index].batch.last = other.end
+            batches[index].batch.missed = MissedEvents(count: nil)
+        }
+        return batches.map(\.batch)
+    }
+
+    private func batches(_ queries: [EventQuery]) async -> [ReadBatch]? {
+        let replies = await redis.run(EventScripts.read, queries.map(\.call))
+        guard replies.count == queries.count else { return nil }
+        var batches: [ReadBatch] = []
+        for (query, reply) in zip(queries, replies) {
+            guard case .success(let value) = reply, let page = EventPage(value) else { return nil }
+            batches.append(ReadBatch(query, page) { event($0, query.partition, query.stream) })
+        }
+        return batches
+    }
+
+    /// Returns the event of an entry; nil for one that cannot be decrypted or read.
+    private func event(_ entry: EventEntry, _ partition: AppPartition, _ stream: EventStream) -> Event? {
+        let keys = NotificationKeys(partition)
+        do throws(SharedCacheFault) {
+            switch stream {
+            case .events: return try Event(sealed: entry.sealed, keys, seal, bundleID: partition.bundleID)
+            case .relay:
+                let bytes = try seal.open(entry.sealed, for: keys.sealedName)
+                guard let record = try? NotificationRecord(storedBytes: bytes) else { throw .unreadable }
+                return Event(relaying: record, of: partition.bundleID)
+            }
+        } catch {
+            observe(error)
+            return nil
+        }
+    }
+}
+
+/// The answer to a query, and the state of the log.
+private struct ReadBatch {
+    var batch: EventBatch
+    /// True if the log does not have the position that was read before, although nothing removed it.
+    let isLost: Bool
+    /// The position after the batch, also if it is before that of the query.
+    let end: EventPosition
+
+    init(_ query: EventQuery, _ page: EventPage, event: (EventEntry) -> Event?) {
+        let after = query.after, read = page.entries.map { ($0.position, event($0)) }
+        let events = read.compactMap { position, event in event.map { LoggedEvent($0, at: position) } }
+        let missed = page.missed(after: after)
+        end = read.last?.0 ?? page.last
+        isLost = page.isLost(after)
+        batch = EventBatch(
+            events: events, last: read.last?.0 ?? max(after, page.last),
+            missed: missed == 0 ? nil : MissedEvents(count: missed), unreadable: read.count - events.count,
+            hasMore: !read.isEmpty && end < page.last)
+    }
+}
+
+/// Entries of a log, and the position of its newest one.
+struct EventPage {
+    let entries: [EventEntry]
+    let last: EventPosition
+
+    init?(_ reply: RedisValue) {
+        guard case .array(let parts) = reply, parts.count == 2, case .array(let entries) = parts[1],
+            let last = parts[0].bytes
+        else { return nil }
+        self.entries = entries.compactMap { EventEntry($0) }
+        self.last = EventPosition(text: String(decoding: last, as: UTF8.self)) ?? .start
+    }
+
+    /// Returns true if the log lacks entries that were read before, up to a position.
+    func isLost(_ after: EventPosition) -> Bool {
+        guard after != .start else { return false }
+        // The number of a damaged entry is 0.
+        let isNumberedAnew = entries.first.map { $0.position.number > 0 && $0.position.number <= after.number } ?? false
+        return last < after || last.number < after.number || isNumberedAnew
+    }
+
+    /// Returns the number of entries after a position that were removed before they were read.
+    func missed(after: EventPosition) -> UInt64 {
+        let next = entries.first?.position.number ?? last.number + 1
+        // Without its number it is not known which entry should be next.
+        guard after.number > 0, next > after.number + 1 else { return 0 }
+        return next - after.number - 1
+    }
+}
+
+/// One entry of a log.
+struct EventEntry {
+    let position: EventPosition
+    let sealed: [UInt8]
+
+    /// - Parameter entry: the ID, and the fields with their values. Unknown fields are passed over.
+    init?(_ entry: RedisValue) {
+        guard case .array(let parts) = entry, parts.count == 2, let id = parts[0].bytes,
+            case .array(let fields) = parts[1]
+        else { return nil }
+        let texts = fields.prefix(2).map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
+        let number = texts.first == "i" ? texts.last.flatMap { UInt64($0) } : nil
+        guard let position = EventPosition(id: String(decoding: id, as: UTF8.self), number: number ?? 0) else {
+            return nil
+        }
+        self.position = position
+        sealed = fields.count > 3 ? fields[3].bytes ?? [] : []
+    }
+}
+
+extension EventQuery {
+    fileprivate var call: ScriptCall {
+        let keys = NotificationKeys(partition)
+        return ScriptCall(
+            keys: [keys.totals, keys.log(stream)],
+            [
+                RedisWord(stream.rawValue), RedisWord(after.id), RedisWord(max(1, maximum)),
+                RedisWord(RedisEventLog.Limits.pageBytes),
+            ])
+    }
+
+    fileprivate func goingBack(_ time: Duration) -> EventQuery {
+        let back = UInt64(clamping: time.wholeMilliseconds)
+        var query = self
+        query.after = EventPosition(
+            milliseconds: after.milliseconds - min(back, after.milliseconds), counter: 0, number: 0)
+        return query
+    }
+}
+
+// MARK: - Positions
+
+extension RedisEventLog {
+    func newest(_ partitions: [AppPartition], _ stream: EventStream) async -> [EventPosition]? {
+        let commands = partitions.map { partition in
+            RedisCommand("HGET", key: NotificationKeys(partition).totals, RedisWord(stream.lastField))
+        }
+        var positions: [EventPosition] = []
+        for reply in await redis.send(commands) {
+            guard case .success(let value) = reply else { return nil }
+            positions.append(value.bytes.flatMap { EventPosition(text: String(decoding: $0, as: UTF8.self)) } ?? .start)
+        }
+        return positions.count == partitions.count ? positions : nil
+    }
+
+    func event(
+        at position: EventPosition, in partition: AppPartition, _ stream: EventStream
+    ) async throws(StoreUnreachable) -> Event? {
+        let id = RedisWord(position.id), log = NotificationKeys(partition).log(stream)
+        let entry = try await entry(RedisCommand("XRANGE", key: log, id, id, "COUNT", 1))
+        return entry.flatMap { event($0, partition, stream) }
+    }
+
+    func position(
+        before milliseconds: UInt64, in partition: AppPartition, _ stream: EventStream
+    ) async throws(StoreUnreachable) -> EventPosition {
+        guard milliseconds > 0 else { return .start }
+        let log = NotificationKeys(partition).log(stream)
+        // An ID without a counter is the last of its millisecond.
+        let command = RedisCommand("XREVRANGE", key: log, RedisWord(milliseconds - 1), "-", "COUNT", 1)
+        return try await entry(command)?.position ?? .start
+    }
+
+    /// Returns the only entry of a reply; nil if it has none.
+    private func entry(_ command: RedisCommand) async throws(StoreUnreachable) -> EventEntry? {
+        guard case .array(let entries)? = try? await redis.send(command) else { throw StoreUnreachable() }
+        return entries.first.flatMap { EventEntry($0) }
+    }
+}
+
+extension EventStream {
+    /// The field of the totals with the position of the newest entry.
+    var lastField: String { rawValue + ":last" }
+}
+
+extension EventPosition {
+    /// The ID of the entry in its stream.
+    var id: String { "\(milliseconds)-\(counter)" }
+
+    /// The ID and the number.
+    var text: String { "\(id)-\(number)" }
+
+    init?(text: String) {
+        guard let dash = text.lastIndex(of: "-"), let number = UInt64(text[text.index(after: dash)...]) else {
+            return nil
+        }
+        self.init(id: text[..<dash], number: number)
+    }
+
+    init?(id: some StringProtocol, number: UInt64) {
+        let parts = id.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
+        guard parts.count == 2, let milliseconds = parts[0], let counter = parts[1] else { return nil }
+        self.init(milliseconds: milliseconds, counter: counter, number: number)
+    }
+}

@@ -1,0 +1,111 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Events
+internal import Gateway
+internal import Receipts
+internal import Settings
+internal import Telemetry
+internal import Webhooks
+
+struct EventsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events",
+        abstract: "Read the event log, and operate the delivery of webhooks.",
+        discussion: """
+            The commands read and change what the gateways share in Redis. They need the same Redis, the same \
+            GATEWAY_CACHE_KEYS and the same clients file; gateways may run meanwhile.
+
+            Exit status: 0 for success; see the help of each command.
+            """,
+        subcommands: [
+            ListEventsCommand.self, ShowEventCommand.self, EndpointsCommand.self, ReplayCommand.self,
+            RedeliverCommand.self,
+        ])
+}
+
+extension FleetConnection {
+    /// Creates the connection for a command about events.
+    init(forEventsOf configuration: GatewayConfiguration) throws(ConfigurationProblems) {
+        try self.init(configuration, needingRedisBecause: "events are stored in Redis, by the gateways that run")
+    }
+
+    /// Runs a body while the connection is open. If the store does not answer, prints advice and exits with status 1.
+    func useOrExit<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await use(body)
+        } catch is StoreUnreachable {
+            StandardError.write("Redis does not answer. `receipt-gateway doctor` checks the connection.\n")
+            throw ExitCode.failure
+        }
+    }
+}
+
+extension Access {
+    /// Returns these apps, or all served ones, in alphabetical order.
+    func apps(named bundleIDs: [String]) throws -> [String] {
+        let served = servedApps ?? []
+        for bundleID in bundleIDs where !served.contains(bundleID) {
+            throw ValidationError("The clients file does not name the app \(bundleID.printable()).")
+        }
+        return bundleIDs.isEmpty ? served.sorted() : Set(bundleIDs).sorted()
+    }
+
+    /// Returns the endpoint of this name.
+    func webhook(named name: String) throws -> WebhookEndpoint {
+        if let endpoint = rules.webhooks.first(where: { $0.name == name }) { return endpoint }
+        let names = rules.webhooks.map(\.name).sorted()
+        let known = names.isEmpty ? "It has no webhooks." : "It has \(names.listed)."
+        throw ValidationError("The clients file has no webhook \(name.printable()). \(known)")
+    }
+}
+
+// MARK: - Arguments
+
+/// A time in the past as an argument: a span before now, or a time.
+enum SinceArgument: Hashable, Sendable {
+    case ago(Duration)
+    case at(Timestamp)
+
+    static let usage = "must be a span before now such as 30m, 1h or 7d, or a time such as 2026-11-20T00:00:00Z"
+
+    @Sendable static func parse(_ text: String) throws -> SinceArgument {
+        if let time = Timestamp(rfc3339: text) { return .at(time) }
+        guard let span = try? Duration(configuration: text) else { throw ValidationError(usage) }
+        return .ago(span)
+    }
+
+    func time(before now: Timestamp) -> Timestamp {
+        switch self {
+        case .ago(let span): now.advanced(by: .zero - span)
+        case .at(let time): time
+        }
+    }
+}
+
+/// Types of events as arguments: `subscription.renewed`, or `subscription.*`.
+enum EventTypeArgument {
+    @Sendable static func parse(_ text: String) throws -> Set<EventType> {
+        let types = EventType.allCases.filter { type in
+            text.hasSuffix(".*") ? type.rawValue.hasPrefix(text.dropLast()) : type.rawValue == text
+        }
+        guard !types.isEmpty else { throw ValidationError("must be a type of events such as subscription.renewed") }
+        return Set(types)
+    }
+}
+
+/// The output formats of commands.
+enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
+    case text
+    case json
+}
+
+extension EventPosition {
+    var time: Timestamp { Timestamp(millisecondsSince1970: Int64(clamping: milliseconds)) }
+}
+
+extension Timestamp {
+    /// The time in the form of positions.
+    var milliseconds: UInt64 { UInt64(clamping: millisecondsSince1970) }
+}

@@ -1,0 +1,169 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Events
+internal import Gateway
+internal import Receipts
+internal import RedisStore
+internal import Settings
+internal import Telemetry
+internal import Webhooks
+
+struct ReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Deliver the events of a time to an endpoint again.",
+        usage: """
+            receipt-gateway events replay --endpoint <name>
+              (--since <time> | --from-start) [--bundle-id <id>] ... [--yes]
+              [--config <file>]
+            """,
+        discussion: """
+            Sets the endpoint back to a time: it gets the events since then once more, in order, and then those that \
+            are new. An endpoint that answered 410 is enabled. The IDs of events are the same as before, so a \
+            receiver that stores them ignores those that it has. For a receiver that lost its data, or is new:
+
+              receipt-gateway events replay --endpoint shop/crm --since 2d
+              receipt-gateway events replay --endpoint shop/crm --from-start --yes
+
+            The command shows the number of events, and changes nothing before it is confirmed. Without a terminal it \
+            needs --yes. It never skips events: a part that is behind the time already stays where it is.
+
+            Exit status: 0 if the endpoint was set back or had nothing to repeat, 1 if it was not confirmed or Redis \
+            does not answer, 64 if the command line is wrong, 78 if the configuration is wrong or has no Redis.
+            """)
+
+    @Option(help: ArgumentHelp("The endpoint: CLIENT/NAME of the clients file.", valueName: "name"))
+    var endpoint: String
+
+    @Option(
+        help: ArgumentHelp("The beginning: a span before now, or a time in UTC.", valueName: "time"),
+        transform: SinceArgument.parse)
+    var since: SinceArgument?
+
+    @Flag(help: "Begin with the oldest event of the log.")
+    var fromStart = false
+
+    @Option(help: ArgumentHelp("An app; without one, all of the endpoint.", valueName: "id"))
+    var bundleID: [String] = []
+
+    @Flag(help: "Do not ask for confirmation.")
+    var yes = false
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        guard (since == nil) == fromStart else { throw ValidationError("Give either --since or --from-start.") }
+    }
+
+    func run() async throws {
+        let configuration = try options.load()
+        let fleet = try options.orExit { () throws(ConfigurationProblems) in
+            try FleetConnection(forEventsOf: configuration)
+        }
+        let endpoint = try fleet.access.now.webhook(named: endpoint)
+        let queues = endpoint.queues.filter { bundleID.isEmpty || bundleID.contains($0.partition.bundleID) }
+        guard !queues.isEmpty else { throw ValidationError("\(endpoint.name) has none of these apps.") }
+        let replay = Replay(log: fleet.store.events, deliveries: fleet.store.deliveries)
+        try await fleet.useOrExit {
+            let plan = try await replay.plan(queues, since: since?.time(before: .now()))
+            StandardError.write(plan.text(for: endpoint))
+            guard !plan.isEmpty else { return }
+            guard yes || Confirmation.isGiven() else {
+                StandardError.write("Nothing was changed. To confirm without a terminal, add --yes.\n")
+                throw ExitCode.failure
+            }
+            try await replay.carryOut(plan)
+            print("\(endpoint.name) gets these events again.")
+        }
+    }
+}
+
+/// A question to the operator on the terminal.
+enum Confirmation {
+    /// Reads the answer from the terminal. Without one there is no confirmation.
+    static func isGiven() -> Bool {
+        guard CLibrary.isStandardInputTerminal else { return false }
+        StandardError.write("Continue? [y/N] ")
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+}
+
+/// The repetition of events that an endpoint had.
+struct Replay: Sendable {
+    /// A queue that is set back.
+    struct Step: Hashable, Sendable {
+        let queue: DeliveryQueue
+        let target: EventPosition
+        /// The number of events in the log between the target and the present position; nil if unknown.
+        let count: UInt64?
+    }
+
+    struct Plan: Hashable, Sendable {
+        let steps: [Step]
+        /// The time of writing of the oldest event that goes again.
+        let oldest: Timestamp?
+
+        var isEmpty: Bool { steps.isEmpty }
+    }
+
+    let log: any EventLog
+    let deliveries: any DeliveryStore
+
+    /// - Parameter time: the beginning; nil for the oldest event.
+    func plan(_ queues: [DeliveryQueue], since time: Timestamp?) async throws(StoreUnreachable) -> Plan {
+        var steps: [Step] = [], oldest: Timestamp?
+        for (queue, survey) in zip(queues, try await deliveries.surveys(of: queues)) {
+            guard let current = try await position(survey, of: queue) else { continue }
+            let target = try await target(time, in: queue)
+            guard let first = try await firstEvent(after: target, in: queue), first <= current else { continue }
+            let isCounted = first.number > 0 && current.number >= first.number
+            steps.append(
+                Step(queue: queue, target: target, count: isCounted ? current.number - first.number + 1 : nil))
+            oldest = min(oldest ?? first.time, first.time)
+        }
+        return Plan(steps: steps, oldest: oldest)
+    }
+
+    /// Returns the position of a queue; that of the newest event, with which a new endpoint begins, if it has none.
+    private func position(
+        _ survey: DeliverySurvey, of queue: DeliveryQueue
+    ) async throws(StoreUnreachable) -> EventPosition? {
+        if let position = survey.position { return position }
+        guard let newest = await log.newest([queue.partition], queue.stream)?.first else { throw StoreUnreachable() }
+        return newest == .start ? nil : newest
+    }
+
+    private func target(_ time: Timestamp?, in queue: DeliveryQueue) async throws(StoreUnreachable) -> EventPosition {
+        guard let time else { return .start }
+        return try await log.position(before: time.milliseconds, in: queue.partition, queue.stream)
+    }
+
+    private func firstEvent(
+        after position: EventPosition, in queue: DeliveryQueue
+    ) async throws(StoreUnreachable) -> EventPosition? {
+        let query = EventQuery(queue.partition, queue.stream, after: position, maximum: 1)
+        guard let batch = await log.read([query])?.first else { throw StoreUnreachable() }
+        return batch.events.first?.position ?? (batch.last > position ? batch.last : nil)
+    }
+
+    func carryOut(_ plan: Plan) async throws(StoreUnreachable) {
+        for step in plan.steps { try await deliveries.rewind(step.queue, to: step.target) }
+    }
+}
+
+extension Replay.Plan {
+    /// The effect of the plan, before it is confirmed.
+    func text(for endpoint: WebhookEndpoint) -> String {
+        guard let oldest else { return "\(endpoint.name) has had no event of this time: there is nothing to repeat.\n" }
+        let counts = steps.map(\.count), known = counts.compactMap(\.self).reduce(0, +)
+        let number = counts.contains(nil) ? "At least \(known)" : "\(known)"
+        let selection = endpoint.types == nil ? "" : ", as far as its types include them"
+        return """
+            \(number) events since \(oldest) go to \(endpoint.name) again\(selection). They have the IDs that they had \
+            before: the receiver must ignore those that it knows.
+
+            """
+    }
+}

@@ -1,0 +1,87 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Events
+internal import Gateway
+internal import HTTPServer
+internal import Logging
+internal import Notifications
+internal import Receipts
+internal import RedisStore
+internal import ServiceLifecycle
+internal import Settings
+internal import Telemetry
+
+/// The connection of a command to the store of the fleet.
+struct FleetConnection: Sendable {
+    let access: CurrentAccess
+    let upstreams: UpstreamState
+    let metrics: GatewayMetrics
+    let store: FleetStore
+    let dependencies: Dependencies
+    private let service: any Service
+
+    enum Limits {
+        /// The maximum wait for the first connection to Redis.
+        static let connection: Duration = .seconds(5)
+        static let pause: Duration = .milliseconds(50)
+    }
+
+    /// - Parameter reason: the reason why the command needs Redis.
+    init(_ configuration: GatewayConfiguration, needingRedisBecause reason: String) throws(ConfigurationProblems) {
+        try checkOpenSSL()
+        dependencies = Dependencies(
+            logger: Logger(label: "command") { _ in SwiftLogNoOpLogHandler() },
+            shutdownRequests: AsyncStream { $0.finish() })
+        access = CurrentAccess(
+            Access(AccessRules(configuration, try ClientsFile(configuration, at: dependencies.clock()))))
+        upstreams = UpstreamState(configuration.apple)
+        let health = StoreHealth(isEmbedded: false, expectedNodes: configuration.redis.expectedNodes)
+        metrics = GatewayMetrics(
+            lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), access: access, upstreams: upstreams,
+            store: health, in: dependencies)
+        store = try FleetStore(
+            configuration, upstreams: upstreams, health: health, metrics: metrics.store,
+            certificates: metrics.certificates, isNode: false, clock: dependencies.clock, logger: dependencies.logger)
+        guard let service = store.service else {
+            throw ConfigurationProblems("gateway.redis.url", "is not set: \(reason)")
+        }
+        self.service = service
+    }
+
+    /// Runs a body while the connection is open.
+    func use<Value>(_ body: () async throws -> Value) async throws -> Value {
+        let running = Task { try await service.run() }
+        await waitForStore()
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
+        }
+        running.cancel()
+        _ = await running.result
+        return try result.get()
+    }
+
+    /// Waits until Redis answers. If it does not, each later command fails by itself.
+    private func waitForStore() async {
+        let end = ContinuousClock.now + Limits.connection
+        let probe = NotificationIdentity(.sandbox, uuid: "")
+        while ContinuousClock.now < end {
+            do throws(StoreUnreachable) {
+                _ = try await store.notifications.hasSeen(probe, in: AppPartition(bundleID: "", of: probe))
+                return
+            } catch {
+                try? await Task.sleep(for: Limits.pause)
+            }
+        }
+    }
+}
+
+extension ConfigurationProblems {
+    init(_ location: String, _ fault: String) {
+        self.init(problems: [ConfigurationProblem(location: location, fault: fault)])
+    }
+}

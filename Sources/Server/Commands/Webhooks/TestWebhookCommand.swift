@@ -1,0 +1,94 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import HTTPTransport
+internal import Operations
+internal import Receipts
+internal import Settings
+internal import Webhooks
+
+struct TestWebhookCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Send a signed test event to a webhook endpoint.",
+        usage: "receipt-gateway webhook test --endpoint <name> [--config <file>]",
+        discussion: """
+            Sends one event that is made up, signed with the endpoint's keys and over the same connection settings as \
+            real ones, and shows the answer. It is sent once, and not stored:
+
+              receipt-gateway webhook test --endpoint shop/crm
+
+            The command needs the clients file, and no Redis. Run it where the gateways run, so that it has their \
+            network.
+
+            Exit status: 0 if the endpoint accepted the event, 1 if it did not, 64 if the command line is wrong, 78 if \
+            the configuration is wrong.
+            """)
+
+    @Option(help: ArgumentHelp("The endpoint: CLIENT/NAME of the clients file.", valueName: "name"))
+    var endpoint: String
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.load()
+        let (access, sender) = try options.orExit { () throws(ConfigurationProblems) in
+            try checkOpenSSL()
+            let rules = AccessRules(configuration, try ClientsFile(configuration, at: .now()))
+            return (Access(rules), try HTTPWebhookSender(testing: configuration.webhooks))
+        }
+        let endpoint = try access.webhook(named: endpoint)
+        let test = WebhookTest(for: endpoint, number: .random(in: .min ... .max), at: .now())
+        let result = await WebhookTestResult(of: test, through: sender)
+        await sender.shutdown()
+        print(result.text(for: endpoint.name))
+        if result.fault != nil { throw ExitCode.failure }
+    }
+}
+
+extension HTTPWebhookSender {
+    /// Creates a sender for one attempt.
+    fileprivate init(testing configuration: WebhooksConfiguration) throws(ConfigurationProblems) {
+        do throws(TransportError) {
+            try self.init(
+                TransportConfiguration(configuration), maximumEndpoints: 1, concurrency: 1,
+                timeout: configuration.timeout)
+        } catch {
+            throw ConfigurationProblems(
+                configuration.caFile ?? "gateway.webhooks",
+                error == .trustStore
+                    ? "is not a PEM file with readable certificates" : "connections to endpoints cannot be set up")
+        }
+    }
+}
+
+/// The answer to a test event.
+struct WebhookTestResult: Hashable, Sendable {
+    /// The status of the answer; nil without one.
+    let status: Int?
+    let fault: DeliveryFault?
+    let took: Duration
+
+    init(status: Int?, fault: DeliveryFault?, took: Duration) {
+        (self.status, self.fault, self.took) = (status, fault, took)
+    }
+
+    init(of test: WebhookTest, through sender: any WebhookSender) async {
+        let start = ContinuousClock.now
+        do throws(DeliveryFault) {
+            let reply = try await test.send(through: sender)
+            self.init(status: reply.status, fault: DeliveryFault(status: reply.status), took: start.duration(to: .now))
+        } catch {
+            self.init(status: nil, fault: error, took: start.duration(to: .now))
+        }
+    }
+
+    /// The result and, unless the endpoint accepted the event, its remedy.
+    func text(for endpoint: String) -> String {
+        let answer = status.map { "answered \($0)" } ?? "did not answer"
+        let time = "after \(took.wholeMilliseconds) ms"
+        guard let fault else { return "\(endpoint) accepted the test event: it \(answer) \(time)." }
+        return "\(endpoint) \(answer) \(time) (\(fault.rawValue)).\n\(fault.advice)"
+    }
+}

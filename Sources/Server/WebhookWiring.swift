@@ -1,0 +1,104 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import HTTPTransport
+internal import Receipts
+internal import RedisStore
+internal import ServiceLifecycle
+internal import Settings
+internal import Telemetry
+internal import Webhooks
+
+/// Delivers events to the endpoints in the clients file until the shutdown. Attempts in flight end first; the rest waits
+/// in the store for other nodes.
+struct WebhookService: Service {
+    let dispatcher: WebhookDispatcher
+    private let sender: HTTPWebhookSender
+    private let surveyor: WebhookSurveyor
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await dispatcher.run() }
+                group.addTask { await surveyor.run() }
+            }
+        }
+        await sender.shutdown()
+    }
+}
+
+extension WebhookService {
+    /// Creates the service; nil without a clients file, as endpoints are in no other place.
+    /// - Throws: the fault of the file that the configuration names.
+    init?(
+        _ configuration: GatewayConfiguration, _ fleet: FleetStore, access: CurrentAccess,
+        liveNodes: @escaping @Sendable () -> Int, metrics: GatewayMetrics, clock: @escaping @Sendable () -> Timestamp
+    ) throws(ConfigurationProblems) {
+        let settings = configuration.webhooks
+        let endpoints: @Sendable () -> [WebhookEndpoint] = { access.now.rules.webhooks }
+        guard configuration.clientsFile != nil || !endpoints().isEmpty else { return nil }
+        do throws(TransportError) {
+            sender = try HTTPWebhookSender(
+                TransportConfiguration(settings), maximumEndpoints: ClientsFile.WebhookBounds.endpoints,
+                concurrency: settings.concurrency, timeout: settings.timeout)
+        } catch {
+            throw ConfigurationProblems(problems: [ConfigurationProblem(error, caFile: settings.caFile)])
+        }
+        dispatcher = WebhookDispatcher(
+            log: fleet.events, store: fleet.deliveries, sender: sender, endpoints: endpoints, liveNodes: liveNodes,
+            concurrency: settings.concurrency, observer: metrics.webhooks, clock: clock)
+        surveyor = WebhookSurveyor(store: fleet.deliveries, endpoints: endpoints, surveys: metrics.webhookSurveys)
+    }
+}
+
+/// Reads the state of all queues of all endpoints, for metrics and the status page.
+struct WebhookSurveyor: Sendable {
+    enum Limits {
+        /// The time between two surveys.
+        static let interval: Duration = .seconds(5)
+        /// The queues that one request to the store concerns.
+        static let queues = 256
+    }
+
+    let store: any DeliveryStore
+    let endpoints: @Sendable () -> [WebhookEndpoint]
+    let surveys: WebhookSurveys
+
+    /// Surveys until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            for endpoint in endpoints() { await survey(endpoint) }
+            try? await Task.sleep(for: Limits.interval)
+        }
+    }
+
+    /// Surveys an endpoint. While the store is unreachable, the last survey counts.
+    func survey(_ endpoint: WebhookEndpoint) async {
+        guard let found = try? await store.surveys(of: endpoint.queues) else { return }
+        surveys.record(found, ofEndpoint: endpoint.name)
+    }
+}
+
+extension DeliveryStore {
+    /// Returns the survey of each queue.
+    func surveys(of queues: [DeliveryQueue]) async throws(StoreUnreachable) -> [DeliverySurvey] {
+        var surveys: [DeliverySurvey] = []
+        for start in stride(from: 0, to: queues.count, by: WebhookSurveyor.Limits.queues) {
+            let part = Array(queues[start...].prefix(WebhookSurveyor.Limits.queues))
+            guard let found = await survey(part), found.count == part.count else { throw StoreUnreachable() }
+            surveys += found
+        }
+        return surveys
+    }
+}
+
+extension ConfigurationProblem {
+    fileprivate init(_ error: TransportError, caFile: String?) {
+        self.init(
+            location: caFile ?? "gateway.webhooks",
+            fault: error == .trustStore
+                ? "is not a PEM file with readable certificates (gateway.webhooks.ca_file)"
+                : "connections to the endpoints of webhooks cannot be set up")
+    }
+}

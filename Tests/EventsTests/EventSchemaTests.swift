@@ -1,0 +1,77 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Events
+import JSON
+import ReceiptForge
+import Receipts
+import Testing
+
+private typealias Samples = EventSamples
+
+/// docs/events.yaml and the code agree, in both directions.
+struct EventSchemaTests {
+    /// Types that no code makes yet.
+    private static let reserved: Set<EventType> = [.fraudSuspected, .verificationCompleted]
+
+    @Test func `every type and every source is in the schema, and nothing else is`() throws {
+        let schema = try EventSchema()
+        #expect(schema.words("properties", "type") == EventType.allCases.map(\.rawValue))
+        #expect(
+            schema.words("$defs", "Cause", "properties", "source") == EventCause.Source.allCases.map(\.rawValue))
+    }
+
+    @Test func `every event keeps to the schema, and every member of the schema is written by one`() throws {
+        let schema = try EventSchema(), events = try Self.events()
+        var written: Set<String> = []
+        for event in events {
+            let json = event.json(includingSignedData: true, followsGap: true)
+            #expect(try schema.problems(in: json) == [], "\(event.type)")
+            written.formUnion(EventSchema.paths(in: try JSONValue(parsing: json)))
+        }
+        #expect(schema.members.subtracting(written) == [])
+        #expect(Set(events.map(\.type)) == Set(EventType.allCases).subtracting(Self.reserved))
+    }
+
+    @Test func `an event that breaks the schema is noticed`() throws {
+        let schema = try EventSchema()
+        let event = try #require(try Self.events().first { $0.type == .subscriptionExpired })
+        let text = String(decoding: event.json, as: UTF8.self)
+        #expect(try schema.problems(in: event.json) == [])
+        for (part, other) in [
+            (#""expires_date":"#, #""expire_date":"#), (#""source":"schedule""#, #""source":"guess""#),
+            (#""schema_version":1"#, #""schema_version":2"#), ("evt_", "ev_"), ("T", "t"),
+            (#""quantity":1"#, #""quantity":"1""#),
+        ] {
+            #expect(text.contains(part))
+            #expect(try schema.problems(in: Array(text.replacing(part, with: other).utf8)) != [], "\(part)")
+        }
+    }
+
+    @Test func `an event of version 1 names its version`() throws {
+        #expect(try EventSchema().version == 1)
+    }
+
+    /// Events of every type that the code makes, and with every member.
+    private static func events() throws -> [Event] {
+        var events: [Event] = []
+        for row in NotificationTableTests.rows {
+            var chronicle = Chronicle()
+            chronicle.keepsSignedData = true
+            for event in row.before + [row.notified] { chronicle.take(try SignedNotice(event)) }
+            // What dates alone make: at most three changes of one period.
+            for _ in 1...3 { _ = chronicle.wait() }
+            events += chronicle.events
+        }
+        var chronicle = Chronicle()
+        chronicle.take(try SignedNotice(Samples.notice("SUBSCRIBED", "INITIAL_BUY", day: 0, rich, Samples.plan())))
+        return events + chronicle.events
+    }
+
+    /// A purchase with the members that few have.
+    private static let rich = Samples.period(1) { period in
+        period.appAccountToken = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+        (period.offerType, period.offerIdentifier) = (2, "spring")
+        (period.offerDiscountType, period.offerPeriod) = ("PAY_AS_YOU_GO", "P1M")
+    }
+}

@@ -1,0 +1,66 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Events
+import Notifications
+import Receipts
+import Redis
+import Webhooks
+
+@testable import RedisStore
+
+/// Events for the log in Redis.
+enum StoredEventSamples {
+    static let partition = NotificationSamples.partition
+    static let bundleID = NotificationSamples.bundleID
+    static let queue = DeliveryQueue(endpoint: "shop/crm", partition: partition, stream: .events)
+    static let retention = EventRetention(maximumCount: 100_000, maximumAge: .seconds(7 * 86_400))
+
+    static func event(_ number: Int, padding: Int = 0) -> Event {
+        Event(
+            id: Event.id("renewed", bundleID: bundleID, .sandbox, cause: ["\(number)"]),
+            type: .subscriptionRenewed, bundleID: bundleID, environment: .sandbox,
+            originalTransactionID: "2000", occurredAt: StoreSamples.time(Int64(number)),
+            json: Array(#"{"number":\#(number),"padding":"\#(String(repeating: "x", count: padding))"}"#.utf8),
+            signedData: Array(#"{"signed_transaction":"a.b.c"}"#.utf8))
+    }
+}
+
+extension NotificationStage {
+    private static let append = RedisScript(
+        EventScripts.append + "appendEvent(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]) return 1")
+    private static let relay = RedisScript(
+        EventScripts.append + "appendRelayed(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]) return 1")
+
+    func eventLog(
+        keys: String = StoreSamples.firstKey, observe: @escaping @Sendable (SharedCacheFault) -> Void = { _ in }
+    ) -> RedisEventLog {
+        RedisEventLog(redis, keys: StoreSamples.keys(keys), observe: observe)
+    }
+
+    func deliveries(keys: String = StoreSamples.firstKey) -> RedisDeliveryStore {
+        RedisDeliveryStore(redis, keys: StoreSamples.keys(keys))
+    }
+
+    /// Writes an event as the scripts do that find changes.
+    func append(
+        _ event: Event, to partition: AppPartition = StoredEventSamples.partition,
+        keys: String = StoreSamples.firstKey, retention: EventRetention = StoredEventSamples.retention
+    ) async throws {
+        let names = NotificationKeys(partition), seal = StoreSeal(keys: StoreSamples.keys(keys))
+        _ = try await redis.run(
+            Self.append, keys: [names.totals, names.events], [event.sealed(names, seal)] + retention.words)
+    }
+
+    /// Writes a notification to the relay.
+    func relay(_ record: NotificationRecord, of partition: AppPartition = StoredEventSamples.partition) async throws {
+        let names = NotificationKeys(partition), seal = StoreSeal(keys: StoreSamples.keys())
+        let sealed = RedisWord(seal.seal(record.storedBytes, for: names.sealedName))
+        _ = try await redis.run(
+            Self.relay, keys: [names.totals, names.relay], [sealed] + StoredEventSamples.retention.words)
+    }
+}
+
+extension RedisWord {
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+}

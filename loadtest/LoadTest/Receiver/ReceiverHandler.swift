@@ -1,0 +1,139 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The handler of one connection of an endpoint. Requests arrive one at a time.
+final class ReceiverHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Limits {
+        static let bodyBytes = 4 << 20
+        /// The bytes and the time after which an endless body ends after all.
+        static let endlessBytes = 64 << 20
+        static let endlessPause = TimeAmount.milliseconds(20)
+        static let endlessPart = 4096
+    }
+
+    private let respond: (HTTPRequestHead, [UInt8]?) -> ReceiverResponse
+    private var head: HTTPRequestHead?
+    /// The body; nil once it exceeds the limit.
+    private var body: [UInt8]? = []
+    private var timer: Scheduled<Void>?
+
+    /// - Parameter respond: returns the response to a request, whose body is nil if it exceeds the limit.
+    init(_ respond: @escaping (HTTPRequestHead, [UInt8]?) -> ReceiverResponse) {
+        self.respond = respond
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): (self.head, body) = (head, [])
+        case .body(let part):
+            let count = (body?.count ?? Limits.bodyBytes) + part.readableBytes
+            body = count <= Limits.bodyBytes ? (body ?? []) + part.readableBytesView : nil
+        case .end: if let head { perform(respond(head, body), context) }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        context.fireChannelInactive()
+    }
+
+    /// Closes the connection: the client has gone, or uses no HTTP or TLS.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func perform(_ response: ReceiverResponse, _ context: ChannelHandlerContext) {
+        guard response.delay > .zero else { return write(response, context) }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(response.delay)) { [self] in
+            if context.channel.isActive { write(response, context) }
+        }
+    }
+
+    private func write(_ response: ReceiverResponse, _ context: ChannelHandlerContext) {
+        // A client that has the answer must also find the delivery counted.
+        response.beforeAnswer()
+        let isKept = (head?.isKeepAlive ?? false) && response.framing == .correct
+        var head = HTTPResponseHead(version: .http1_1, status: response.status, headers: response.headers)
+        if let length = response.statedLength { head.headers.add(name: "Content-Length", value: "\(length)") }
+        if !isKept { head.headers.add(name: "Connection", value: "close") }
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+        if response.framing == .endless { return continueBody(context, sent: 0) }
+        let end = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+        guard !isKept else { return }
+        end.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+    }
+
+    /// Sends one more part of a body that does not end.
+    private func continueBody(_ context: ChannelHandlerContext, sent: Int) {
+        guard context.channel.isActive, sent < Limits.endlessBytes else { return context.close(promise: nil) }
+        let part = ByteBuffer(repeating: UInt8(ascii: "x"), count: Limits.endlessPart)
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(part))), promise: nil)
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: Limits.endlessPause) { [self] in
+            continueBody(context, sent: sent + Limits.endlessPart)
+        }
+    }
+}
+
+/// A response of the receiver, correct or not.
+struct ReceiverResponse {
+    enum Framing: Hashable {
+        case correct
+        /// The connection ends before the stated length.
+        case short
+        /// More bytes follow than stated.
+        case long
+        case endless
+    }
+
+    var status = HTTPResponseStatus.ok
+    var headers = HTTPHeaders()
+    var body: [UInt8] = []
+    var delay = Duration.zero
+    var framing = Framing.correct
+    /// Called when the answer is about to be sent.
+    var beforeAnswer: () -> Void = {}
+
+    /// The value of `Content-Length`; nil for a chunked body.
+    var statedLength: Int? {
+        switch framing {
+        case .correct: body.count
+        case .short: body.count * 10
+        case .long: body.count / 2
+        case .endless: nil
+        }
+    }
+}
+
+extension ReceiverResponse {
+    /// Returns the response that follows from an endpoint's decision.
+    init(_ decision: ReceiverEndpoint.Decision, of endpoint: ReceiverEndpoint) {
+        switch decision {
+        case .answer(let status, let headers): (self.status, self.headers) = (status, headers)
+        case .take(let delivery, let delay):
+            self.delay = delay
+            beforeAnswer = { endpoint.take(delivery) }
+        case .misanswer(let delivery, let fault):
+            body = Array("received".utf8)
+            framing = fault == .short ? .short : fault == .long ? .long : .endless
+            beforeAnswer = { endpoint.take(delivery) }
+        }
+    }
+}
+
+extension ReceiverHandler {
+    /// Returns the handler of an endpoint's connection.
+    static func of(_ endpoint: ReceiverEndpoint) -> ReceiverHandler {
+        ReceiverHandler { head, body in
+            let now = Int64(Date().timeIntervalSince1970)
+            return ReceiverResponse(endpoint.decide(head, body, at: now), of: endpoint)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppleSimulator
+internal import Foundation
+internal import ReceiptForge
+
+/// Gateways that deliver the events of many notifications to endpoints of this program.
+struct WebhookRun: Sendable {
+    struct Plan: Sendable {
+        var gatewayPath: String
+        var events: Int
+        var customers: Int
+        var gateways: Int
+        /// The names of the endpoints.
+        var endpoints: [String]
+        /// The fault of the last endpoint.
+        var fault: ReceiverFault
+        /// The wait for a delivery after which the run ends.
+        var quiet: Duration
+
+        /// False if the endpoint takes only a type of which there are no events.
+        var delivers = true
+
+        /// One endpoint that receives nothing, so that the gateways store and read events, and send none.
+        var withoutDeliveries: Plan {
+            var plan = self
+            (plan.endpoints, plan.delivers, plan.fault) = (["baseline"], false, .none)
+            return plan
+        }
+
+        /// The endpoints without a fault that receive events.
+        var healthy: [String] {
+            guard delivers else { return [] }
+            return fault == .none ? endpoints : Array(endpoints.dropLast())
+        }
+    }
+
+    struct Outcome: Sendable {
+        var stats: [String: WebhookReceiver.EndpointStats]
+        /// The events that the gateways wrote.
+        var written: Int
+        /// The notifications that were posted.
+        var posted: Int
+        /// The CPU of the gateways, from the first notification to the last delivery.
+        var cpuSeconds: Double
+        /// The time for posting alone.
+        var postingSeconds: Double
+        var residentBytes: Int
+    }
+
+    private enum Limits {
+        static let connections = 32
+        /// The end of the posting, in seconds.
+        static let posting = 3600.0
+        static let poll = Duration.milliseconds(200)
+    }
+
+    let plan: Plan
+
+    /// Runs with gateways, Redis and endpoints of its own.
+    func run() async throws -> Outcome {
+        let keys = Dictionary(uniqueKeysWithValues: plan.endpoints.map { ($0, WebhookSecret.new()) })
+        let endpoints = keys.map { name, key in
+            ReceiverEndpoint.Plan(name: name, keys: [WebhookVerifier(key)].compactMap(\.self))
+        }
+        let receiver = try await WebhookReceiver.start(.init(endpoints: endpoints))
+        return try await receiver.whileRunning { receiver in
+            let shape = shape(receiver, keys)
+            return try await RunningFleet.start(shape, gatewayPath: plan.gatewayPath).whileRunning { fleet in
+                if let broken = plan.endpoints.last.flatMap({ receiver[$0] }) {
+                    try await receiver.set(plan.fault, of: broken)
+                }
+                return try await measure(fleet, receiver)
+            }
+        }
+    }
+
+    private func shape(_ receiver: WebhookReceiver, _ keys: [String: String]) -> FleetShape {
+        var shape = FleetShape(gateways: plan.gateways, hasRedis: true, appendFsync: .everysec)
+        shape.hasBalancer = plan.gateways > 1
+        shape.apple = nil
+        shape.settings = [
+            "GATEWAY_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES": "true", "GATEWAY_WEBHOOKS_ALLOW_HTTP": "true",
+            "GATEWAY_EVENTS_MAX_COUNT": "\(max(1_000_000, 2 * plan.events))",
+        ]
+        let webhooks = receiver.endpoints.map { endpoint in
+            """
+                  - name: \(endpoint.name)
+                    url: \(receiver.url(of: endpoint))
+                    apps: [\(SimulatedCustomers.bundleID)]
+                    types: [\(plan.delivers ? "subscription.*, purchase.*, unknown" : "fraud.suspected")]
+                    secrets: [\(keys[endpoint.name] ?? "")]
+
+            """
+        }
+        shape.limits = webhooks.isEmpty ? "" : "    webhooks:\n" + webhooks.joined()
+        return shape
+    }
+}
+
+// MARK: - Measuring
+
+extension WebhookRun {
+    private func measure(_ fleet: RunningFleet, _ receiver: WebhookReceiver) async throws -> Outcome {
+        let servers = await fleet.servers
+        let target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verify")
+        let traffic = await notifications(to: target)
+        try await waitForEndpoints(fleet)
+        let start = CPUSample(servers)
+        let posted = try await post(traffic, to: target)
+        let (end, written) = try await settle(fleet, servers, receiver, posted: posted.counts[.ok])
+        return Outcome(
+            stats: receiver.stats, written: written, posted: posted.counts[.ok],
+            cpuSeconds: end.seconds - start.seconds, postingSeconds: posted.seconds,
+            residentBytes: servers.map(\.processes.residentBytes).max() ?? 0)
+    }
+
+    /// Waits until all gateways have surveyed all endpoints: an endpoint gets the events from its first survey on.
+    private func waitForEndpoints(_ fleet: RunningFleet) async throws {
+        let expected = plan.endpoints.count * plan.gateways, end = ContinuousClock.now + plan.quiet
+        while ContinuousClock.now < end {
+            var count = 0
+            for port in await fleet.adminPorts {
+                let reply = try await Exchange(target: LoadTarget("http://127.0.0.1:\(port)/metrics")).get()
+                count += try MetricsText(reply.body).samples.count { $0.name == "receipt_gateway_webhook_lag_seconds" }
+            }
+            if count >= expected { return }
+            try await Task.sleep(for: Limits.poll)
+        }
+    }
+
+    private func notifications(to target: LoadTarget) async -> TrafficSource {
+        let form = RequestForm(target: target, mode: nil, fields: [], content: .notification)
+        let factory = NotificationFactory(pki: .ofFleets, form: form, customers: plan.customers)
+        let progress = ProgressLine(unit: "notifications", total: plan.events)
+        defer { progress.finish() }
+        var pools = ReceiptPools(repeated: [])
+        pools.notifications = await factory.requests(plan.events, until: .now) { progress.update(done: $0) }
+        return .receipts(pools, .only(.notification), KeyPopularity(keys: 0, exponent: 0))
+    }
+
+    /// Posts every notification once, as fast as the gateways answer.
+    private func post(_ source: TrafficSource, to target: LoadTarget) async throws -> LoadMeasurements {
+        var load = LoadPlan(target: target)
+        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, Limits.posting, plan.events)
+        load.connections = Limits.connections
+        let measurements = try await LoadRun(plan: load) { [load] in source.traffic(worker: $0, load) }.run()
+        try Task.checkCancellation()
+        return measurements
+    }
+
+    /// Waits until all notifications are applied and the healthy endpoints have every event, or nothing happens any
+    /// more.
+    /// - Returns: the CPU at the last progress, and the number of events.
+    private func settle(
+        _ fleet: RunningFleet, _ servers: [BenchServer], _ receiver: WebhookReceiver, posted: Int
+    ) async throws -> (CPUSample, written: Int) {
+        var last = Progress(), sample = CPUSample(servers), changed = ContinuousClock.now
+        while ContinuousClock.now - changed < plan.quiet {
+            let now = try await progress(fleet, receiver)
+            if now != last { (last, sample, changed) = (now, CPUSample(servers), .now) }
+            if now.applied >= posted, now.distinct.allSatisfy({ $0 >= now.written }) { break }
+            try await Task.sleep(for: Limits.poll)
+        }
+        return (sample, last.written)
+    }
+
+    private struct Progress: Hashable {
+        var applied = 0
+        var written = 0
+        /// Of each healthy endpoint.
+        var distinct: [Int] = []
+    }
+
+    private func progress(_ fleet: RunningFleet, _ receiver: WebhookReceiver) async throws -> Progress {
+        var progress = Progress()
+        for port in await fleet.adminPorts {
+            let reply = try await Exchange(target: LoadTarget("http://127.0.0.1:\(port)/metrics")).get()
+            let metrics = try MetricsText(reply.body)
+            progress.applied += metrics.sum("receipt_gateway_notifications_applied_total")
+            progress.written += metrics.sum("receipt_gateway_events_total")
+        }
+        progress.distinct = plan.healthy.map { receiver[$0]?.tally.counts.distinct ?? 0 }
+        return progress
+    }
+}
+
+/// The CPU that gateways used until one moment.
+private struct CPUSample {
+    let seconds: Double
+
+    init(_ servers: [BenchServer]) {
+        seconds = servers.map(\.processes.cpuSeconds).reduce(0, +)
+    }
+}
+
+extension MetricsText {
+    /// Returns the sum of all series of a metric.
+    fileprivate func sum(_ name: String) -> Int {
+        Int(samples.filter { $0.name == name }.map(\.value).reduce(0, +))
+    }
+}

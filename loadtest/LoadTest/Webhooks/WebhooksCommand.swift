@@ -1,0 +1,96 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppleSimulator
+internal import ArgumentParser
+
+struct WebhooksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webhooks",
+        abstract: "Measure the delivery of events to several endpoints, one of them broken.",
+        discussion: """
+            Starts gateways with Redis on free ports of this machine and endpoints in this program, posts \
+            notifications of Apple as fast as the gateways store them, and waits until the healthy endpoints have \
+            received every event. Then it compares, for each endpoint: lost events, duplicates, the order within each \
+            original transaction, and signatures. A first run without deliveries measures the CPU of storing alone, so \
+            that the rest is the CPU of deliveries.
+
+            Examples:
+
+              receipt-loadtest webhooks
+              receipt-loadtest webhooks --events 5000 --fault down
+              receipt-loadtest webhooks --gateways 2 --fault '{slow: 5}' --format json
+
+            redis-server and, for more than one gateway, haproxy must be installed (.ci/deps bench). Load, gateways \
+            and endpoints share this machine.
+
+            Exit status: 0 if the healthy endpoints received everything in order, 99 if not, 64 for wrong usage, 130 \
+            after ^C.
+            """)
+
+    @OptionGroup var gateway: GatewayProgram
+
+    @Option(help: .value("count", "Notifications, each of which makes one event."))
+    var events = 100_000
+
+    @Option(help: .value("count", "Customers that the notifications are about, in turn."))
+    var customers = 5000
+
+    @Option(help: .value("count", "Endpoints, the broken one included."))
+    var endpoints = 3
+
+    @Option(
+        help: .value(
+            "fault",
+            "The last endpoint's fault, in the words of 'receiver': down, gone, redirect, short, long, endless, "
+                + "'{slow: 5}', '{status: 503}'; none for none."))
+    var fault = "{status: 503}"
+
+    @Option(help: .value("count", "Gateways; more than one are behind HAProxy."))
+    var gateways = 1
+
+    @Option(help: .value("time", "The end of the run if no delivery arrives for so long."))
+    var quiet = TimeSpan(seconds: 30)
+
+    @Flag(help: "Skip the run without deliveries; the CPU of a delivery is not measured then.")
+    var skipBaseline = false
+
+    @Option(help: "How to print the results.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        try check((1...1_000_000).contains(events), "--events takes from 1 to 1,000,000.")
+        try check((1...100_000).contains(customers), "--customers takes from 1 to 100,000.")
+        try check((1...10).contains(endpoints), "--endpoints takes from 1 to 10.")
+        try check((1...10).contains(gateways), "--gateways takes from 1 to 10.")
+        try check((1...600).contains(quiet.seconds), "--quiet takes from 1s to 10m.")
+        do { _ = try receiverFault } catch { throw ValidationError("--fault: \(error)") }
+    }
+
+    func run() async throws {
+        StandardError.warnOfDebugging()
+        let plan = try plan
+        let report = try await Interruptible.run { [self] in
+            let baseline = skipBaseline ? nil : try await WebhookRun(plan: plan.withoutDeliveries).run()
+            return WebhookReport(try await WebhookRun(plan: plan).run(), plan, baseline: baseline)
+        }
+        StandardOutput.write((format == .json ? try JSONText.of(report) : report.text) + "\n")
+        if !report.passed { throw ExitCode(99) }
+    }
+
+    private var plan: WebhookRun.Plan {
+        get throws {
+            WebhookRun.Plan(
+                gatewayPath: gateway.path, events: events, customers: customers, gateways: gateways,
+                endpoints: (1...endpoints).map { "endpoint-\($0)" }, fault: try receiverFault,
+                quiet: .seconds(quiet.seconds))
+        }
+    }
+
+    private var receiverFault: ReceiverFault {
+        get throws(ScenarioError) {
+            guard let value = try YAMLValue.reading(fault, maximumBytes: 1000, as: "fault") else { return .none }
+            return try ReceiverFault(value)
+        }
+    }
+}
