@@ -97,6 +97,15 @@ let package = Package(
                 "Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "SignedPayloads", "Waiting",
             ],
             swiftSettings: house + sanitized),
+        .target(name: "Privacy", dependencies: ["Gateway", "Receipts"], swiftSettings: house + sanitized),
+        .target(
+            name: "Ownership",
+            dependencies: ["Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts"],
+            swiftSettings: house + sanitized),
+        .target(
+            name: "Jobs",
+            dependencies: ["Cryptography", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Secrets"],
+            swiftSettings: house + sanitized),
         .target(
             name: "Webhooks",
             dependencies: ["Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Receipts", "Secrets"],
@@ -125,7 +134,8 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "AppStore", "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts",
+                "AppStore", "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Jobs", "Ownership",
+                "RateLimits", "Receipts",
                 "Redis", "Resilience", "Secrets", "Webhooks",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -135,7 +145,8 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Caching", "Events", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
+                "Caching", "Events", "Gateway", "JSON", "Jobs", "Notifications", "PrometheusExport", "Ownership",
+                "Privacy", "RateLimits", "Receipts",
                 "Resilience", "Settings", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -144,11 +155,23 @@ let package = Package(
             ],
             swiftSettings: served),
         .target(
+            name: "StoreFormat",
+            dependencies: ["Cryptography", "Entitlements", "Gateway", "Receipts", "Redis", "Settings"],
+            swiftSettings: served),
+        .target(
+            name: "RedisCustomers",
+            dependencies: [
+                "Cryptography", "Entitlements", "Events", "Gateway", "Jobs", "Notifications", "Ownership", "Privacy",
+                "Receipts", "Redis", "Settings", "StoreFormat", "Webhooks",
+            ],
+            swiftSettings: served),
+        .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "JSON", "Notifications",
-                "PrometheusExport", "RateLimits", "Receipts", "Redis", "Resilience", "Secrets", "Settings", "Telemetry",
-                "Waiting", "Webhooks",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "JSON", "Jobs",
+                "Notifications", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "Redis",
+                "RedisCustomers", "Resilience", "Secrets", "Settings", "StoreFormat", "Telemetry", "Waiting",
+                "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -175,7 +198,9 @@ let package = Package(
             name: "Endpoints",
             dependencies: [
                 "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "HTTPServer", "JSON",
-                "Notifications", "RateLimits", "Receipts", "Secrets", "Settings", "SignedPayloads", "Telemetry",
+                "Jobs",
+                "Notifications", "Ownership", "Privacy", "RateLimits", "Receipts", "Secrets", "Settings",
+                "SignedPayloads", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -184,8 +209,10 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "AppStore", "Cryptography", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
-                "PrometheusExport", "RateLimits", "Receipts", "Redis", "RedisStore", "Resilience", "Settings",
+                "AppStore", "Cryptography", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
+                "Notifications",
+                "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "Redis", "RedisCustomers",
+                "RedisStore", "Resilience", "Settings",
                 "SignedPayloads", "Telemetry", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -199,8 +226,10 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "AppStore", "Endpoints", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Notifications",
-                "Operations", "PrometheusExport", "RateLimits", "Receipts", "RedisStore", "Resilience", "Secrets",
+                "AppStore", "Endpoints", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
+                "Notifications",
+                "Operations", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "RedisStore",
+                "Resilience", "Secrets",
                 "Settings", "Telemetry", "Webhooks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -317,6 +346,14 @@ let package = Package(
             ],
             swiftSettings: house),
         .testTarget(
+            name: "JobsTests",
+            dependencies: ["Events", "Gateway", "JSON", "Jobs", "Privacy", "ReceiptForge", "Receipts", "Resilience"],
+            swiftSettings: house),
+        .testTarget(
+            name: "OwnershipTests",
+            dependencies: ["Entitlements", "Events", "Gateway", "JSON", "Ownership", "Privacy", "Receipts"],
+            swiftSettings: house),
+        .testTarget(
             name: "WebhooksTests",
             dependencies: [
                 "Cryptography", "Events", "Gateway", "JSON", "ReceiptForge", "Receipts", "Secrets", "Webhooks",
@@ -343,9 +380,11 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Events",
                 "Gateway",
-                "HTTPServer", "HTTPTransport", "JSON", "Notifications", "Operations", "PrometheusExport", "RateLimits",
-                "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Secrets",
-                "Server", "Settings", "Telemetry", "Webhooks",
+                "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications", "Operations", "Ownership", "Privacy",
+                "PrometheusExport", "RateLimits",
+                "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisCustomers", "RedisStore",
+                "Resilience", "Secrets",
+                "Server", "Settings", "StoreFormat", "Telemetry", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -360,7 +399,7 @@ let package = Package(
             name: "ReceiptFuzzTargets",
             dependencies: [
                 "AppStore", "Endpoints", "Entitlements", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "RateLimits",
-                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings", "SignedPayloads",
+                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings", "SignedPayloads", "StoreFormat",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

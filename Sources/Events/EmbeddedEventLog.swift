@@ -6,7 +6,7 @@ package import Receipts
 internal import Synchronization
 
 /// Keeps events in this process, for trying the gateway out: they end with it.
-package final class EmbeddedEventLog: EventLog {
+package final class EmbeddedEventLog: EventLog, EventWriter {
     private struct Key: Hashable {
         let partition: AppPartition
         let stream: EventStream
@@ -27,6 +27,8 @@ package final class EmbeddedEventLog: EventLog {
         self.clock = clock
     }
 
+    package func append(_ event: Event) { append(event, to: .events, of: event.partition) }
+
     /// Adds an event, and removes those that are too old or too many.
     package func append(_ event: Event, to stream: EventStream, of partition: AppPartition) {
         let now = UInt64(clamping: clock().millisecondsSince1970)
@@ -39,7 +41,7 @@ package final class EmbeddedEventLog: EventLog {
             let counter = milliseconds == log.last.milliseconds ? log.last.counter + 1 : 0
             log.last = EventPosition(milliseconds: milliseconds, counter: counter, number: log.lastNumber)
             log.events.append(LoggedEvent(event, at: log.last))
-            let surplus = log.events.count - max(1, retention.maximumCount / AppPartition.count)
+            let surplus = log.events.count - retention.maximumCountOfPartition
             let expired = log.events.prefix { $0.position.milliseconds < oldest }.count
             log.events.removeFirst(max(0, surplus, expired))
             entries[Key(partition: partition, stream: stream)] = log

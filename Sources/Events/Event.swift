@@ -60,21 +60,6 @@ extension Event {
         let parts = [change, bundleID, environment.rawValue] + cause
         // With the length of each part, so that no two lists are one text.
         let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
-        return "evt_" + HashFunction.sha256.digest(of: Array(text.utf8)).prefix(24).base64URL
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// The bytes in base64url without padding (RFC 4648 §5); their number is divisible by 3.
-    fileprivate var base64URL: String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-        var text = ""
-        var rest = self
-        while rest.count >= 3 {
-            let group = rest.prefix(3).reduce(0) { $0 << 8 | Int($1) }
-            for shift in [18, 12, 6, 0] { text.append(alphabet[group >> shift & 63]) }
-            rest = rest.dropFirst(3)
-        }
-        return text
+        return "evt_" + Base64.encodeURL(Array(HashFunction.sha256.digest(of: Array(text.utf8)).prefix(24)))
     }
 }

@@ -63,9 +63,7 @@ package struct EventCursor: Hashable, Sendable {
             bytes.append(known.reduce(0) { $0 | 1 << UInt8($1.number) })
             for partition in known { bytes.append(self[partition]) }
         }
-        var text: [UInt8] = []
-        Base64.append(encodingURL: bytes, to: &text)
-        return String(decoding: text, as: UTF8.self)
+        return Base64.encodeURL(bytes)
     }
 }
 

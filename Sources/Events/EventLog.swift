@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+package import Receipts
 
 /// The place of an event in the log of its partition.
 package struct EventPosition: Hashable, Sendable {
@@ -14,6 +15,9 @@ package struct EventPosition: Hashable, Sendable {
     package init(milliseconds: UInt64, counter: UInt64, number: UInt64) {
         (self.milliseconds, self.counter, self.number) = (milliseconds, counter, number)
     }
+
+    /// The time of writing.
+    package var time: Timestamp { Timestamp(millisecondsSince1970: Int64(clamping: milliseconds)) }
 
     /// The position before the oldest event.
     package static let start = EventPosition(milliseconds: 0, counter: 0, number: 0)
@@ -116,4 +120,13 @@ package struct EventRetention: Hashable, Sendable {
     package init(maximumCount: Int, maximumAge: Duration) {
         (self.maximumCount, self.maximumAge) = (maximumCount, maximumAge)
     }
+
+    /// The events of one partition that are kept at most.
+    package var maximumCountOfPartition: Int { max(1, maximumCount / AppPartition.count) }
+}
+
+/// Writes events that belong to no notification.
+package protocol EventWriter: Sendable {
+    /// Adds an event to the log of its partition. It may be added twice with the same ID.
+    func append(_ event: Event) async throws(StoreUnreachable)
 }

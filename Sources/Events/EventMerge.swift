@@ -21,6 +21,8 @@ struct EventMerge {
     private var sources: [Source]
     /// By bundle ID.
     private(set) var missed: [String: MissedEvents] = [:]
+    /// The entries that cannot be decrypted.
+    private(set) var unreadable = 0
 
     init(_ partitions: [AppPartition], after cursor: EventCursor) {
         sources = partitions.map { Source(partition: $0, position: cursor[$0], end: cursor[$0]) }
@@ -38,18 +40,29 @@ struct EventMerge {
     /// Returns the queries without which no further event can be given.
     /// - Parameter wanted: the number of events they return together, about.
     func queries(for wanted: Int) -> [EventQuery] {
-        let waiting = sources.filter(\.mustRead)
-        return waiting.map { EventQuery($0.partition, after: $0.position, maximum: wanted / waiting.count + 1) }
+        let waiting = sources.count(where: \.mustRead)
+        return waiting == 0 ? [] : queries(ofEach: wanted / waiting + 1)
     }
 
-    /// Adds the answers to the last queries.
+    /// - Parameter maximum: the number of events that each returns at most.
+    func queries(ofEach maximum: Int) -> [EventQuery] {
+        sources.filter(\.mustRead).map { EventQuery($0.partition, after: $0.position, maximum: maximum) }
+    }
+
+    /// Adds the answers to the last queries, or to the first of them.
     mutating func add(_ batches: [EventBatch]) {
         let waiting = sources.indices.filter { sources[$0].mustRead }
         for (index, batch) in zip(waiting, batches) {
             sources[index].add(batch)
+            unreadable += batch.unreadable
             guard let missed = batch.missed else { continue }
             self.missed[sources[index].partition.bundleID, default: MissedEvents(count: 0)].add(missed)
         }
+    }
+
+    /// Reads all logs again, if there are new events since their end.
+    mutating func resume() {
+        for index in sources.indices { sources[index].isAtEnd = false }
     }
 
     // MARK: - Taking

@@ -202,6 +202,8 @@ package struct VerificationOptions: Sendable {
     package var itemCount = 1
     /// True for a request without evidence, which only Apple can answer.
     package var isLookup = false
+    /// The client's customer, for whom the purchase is checked or bound; nil if the client names none.
+    package var account: Account?
     /// The app's shared secret for the request to Apple, if the client sent one. Never logged.
     package var sentSecret: Secret?
 

@@ -207,6 +207,13 @@ extension Base64 {
         }
     }
 
+    /// Returns the base64url encoding of the bytes without padding (RFC 4648 §5).
+    package static func encodeURL(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        append(encodingURL: bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
     package static func encodedCount(of byteCount: Int) -> Int { (byteCount + 2) / 3 * 4 }
 
     /// Writes the first `digits` base64 digits of a group of 24 bits.

@@ -10,9 +10,11 @@ package import Notifications
 internal import RateLimits
 package import Receipts
 internal import Redis
+internal import RedisCustomers
 internal import Secrets
 package import ServiceLifecycle
 package import Settings
+internal import StoreFormat
 package import Telemetry
 package import Webhooks
 
@@ -21,7 +23,7 @@ package struct FleetStore: Sendable {
     package let ports: FleetPorts
     /// The notifications of Apple that are not applied yet, and the customer states that the others left.
     package let notifications: any NotificationStore
-    package let events: any EventLog
+    package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
@@ -64,15 +66,13 @@ extension FleetStore {
             .redisClient,
             until: client.node.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
-            client, keys: keys, localBytes: cacheBytes, notifications: configuration.notifications,
-            events: configuration.events,
-            upstreams: upstreams, health: health, metrics: metrics, isNode: isNode, relays: relays, clock: clock,
+            client, keys: keys, configuration, upstreams: upstreams, health: health, metrics: metrics, isNode: isNode,
+            relays: relays, clock: clock,
             logger: logger)
     }
 
     private init(
-        _ client: RedisClientConfiguration, keys: StoreKeys, localBytes: Int,
-        notifications configuration: NotificationsConfiguration, events eventsConfiguration: EventsConfiguration,
+        _ client: RedisClientConfiguration, keys: StoreKeys, _ configuration: GatewayConfiguration,
         upstreams: UpstreamState, health: StoreHealth,
         metrics: StoreMetrics, isNode: Bool, relays: @escaping @Sendable (_ bundleID: String) -> Bool,
         clock: @escaping @Sendable () -> Timestamp, logger: Logger
@@ -81,7 +81,7 @@ extension FleetStore {
         let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: storeEvents)
         let store = SharedStore(redis, health: health, metrics: metrics)
         let results = RedisUpstreamCache(
-            store: store, keys: keys, localBytes: localBytes, clock: clock,
+            store: store, keys: keys, localBytes: configuration.apple.cacheSize.bytes, clock: clock,
             observe: { metrics.count($0) })
         storeEvents.register(results)
         let names = StoreNames(keys.first)
@@ -93,17 +93,16 @@ extension FleetStore {
             quotaPauses: quotaPauses)
         let limiter = FleetRateLimiter(RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes })
         let leases = RedisFlightLeases(store: store, names: names, waits: storeEvents.leaseWaits)
-        let bulk = client.forNotifications.client(
-            eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NotificationConnectionEvents())
-        let notifications = RedisNotifications(
-            bulk, requests: store, keys: keys, maximumBytes: configuration.backlog.bytes,
-            replicas: configuration.replicas, rules: eventsConfiguration.rules,
-            retention: eventsConfiguration.retention, relays: relays, clock: clock, observe: { metrics.count($0) })
+        let bulk = client.forCustomers.client(
+            eventLoops: MultiThreadedEventLoopGroup.singleton, observer: CustomerConnectionEvents())
+        let customers = CustomerStores(
+            bulk, requests: store, keys: keys, configuration, relays: relays, clock: clock,
+            observe: { metrics.count($0) })
         self.init(
             ports: FleetPorts(
-                cache: results, limiter: limiter, leases: leases, fleetState: fleetState, states: notifications),
-            notifications: notifications, events: RedisEventLog(bulk, keys: keys, observe: { metrics.count($0) }),
-            deliveries: RedisDeliveryStore(bulk, keys: keys),
+                cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
+                states: customers.notifications),
+            notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
@@ -130,7 +129,7 @@ extension RedisClientConfiguration {
         node.commandDeadline = configuration.deadline
         node.connectDeadline = configuration.connectDeadline
         node.scripts = [
-            RedisFlightLeases.acquisition, RedisFlightLeases.release, RedisFleetState.pause, RedisFleetState.lifecycle,
+            RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
             RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail, RedisPurges.restart,
             RedisTokenBuckets.script,
         ]
@@ -142,23 +141,18 @@ extension RedisClientConfiguration {
 }
 
 extension RedisClientConfiguration {
-    /// The configuration of the connections for notifications, events and deliveries, whose commands are large and may take longer.
-    fileprivate var forNotifications: RedisClientConfiguration {
+    /// The configuration of the connections for what is kept about customers.
+    fileprivate var forCustomers: RedisClientConfiguration {
         var configuration = self
-        configuration.node.commandDeadline = max(node.commandDeadline, RedisNotifications.Limits.commandDeadline)
-        configuration.node.scripts =
-            NotificationScripts.all + EventScripts.all + DeliveryScripts.all + [RedisFlightLeases.release]
+        configuration.node.commandDeadline = max(node.commandDeadline, CustomerStores.commandDeadline)
+        configuration.node.scripts = CustomerStores.scripts
         configuration.node.trackedPrefixes = []
         return configuration
     }
 }
 
-extension EventsConfiguration {
-    fileprivate var rules: EventRules { EventRules(keepsSignedData: keepsSignedData, expiryDelay: expiryDelay) }
-}
-
-/// Ignores the events of the connections for notifications: those of the others say the same.
-private struct NotificationConnectionEvents: RedisObserver {
+/// Ignores the events of the connections for customers: those of the others say the same.
+private struct CustomerConnectionEvents: RedisObserver {
     func observe(_ event: RedisEvent) {}
 }
 

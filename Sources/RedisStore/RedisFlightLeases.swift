@@ -4,6 +4,7 @@
 internal import Gateway
 internal import Receipts
 package import Redis
+internal import StoreFormat
 
 /// The fleet's flight leases in Redis: a key with the holder's token that expires by itself.
 ///
@@ -37,7 +38,7 @@ package struct RedisFlightLeases: FlightLeases {
     func release(_ lease: FlightLease, after failure: DegradedReason?) async {
         // If the release is lost, the lease expires by itself.
         _ = try? await store.run(
-            Self.release, keys: [RedisWord(name(of: lease.key))],
+            LeaseScripts.release, keys: [RedisWord(name(of: lease.key))],
             [RedisWord(lease.token), RedisWord(failure?.rawValue ?? ""), RedisWord(Limits.failureMilliseconds)])
     }
 
@@ -60,18 +61,6 @@ package struct RedisFlightLeases: FlightLeases {
         end
         redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
         return false
-        """)
-
-    /// KEYS lease; ARGV token, reason or nothing, the reason's milliseconds. Returns 1 if the lease was the caller's.
-    package static let release = RedisScript(
-        """
-        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-        if ARGV[2] == '' then
-            redis.call('DEL', KEYS[1])
-        else
-            redis.call('SET', KEYS[1], '!' .. ARGV[1] .. ARGV[2], 'PX', ARGV[3])
-        end
-        return 1
         """)
 }
 

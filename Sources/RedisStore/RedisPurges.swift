@@ -5,6 +5,7 @@ internal import Caching
 internal import Gateway
 internal import Receipts
 package import Redis
+internal import StoreFormat
 internal import Synchronization
 
 /// The purges of the fleet, in Redis, and the newest of them in this process.

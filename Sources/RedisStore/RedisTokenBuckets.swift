@@ -4,6 +4,7 @@
 internal import Gateway
 internal import RateLimits
 package import Redis
+internal import StoreFormat
 
 /// The fleet's token buckets in Redis: one key each, one script call for all buckets of a request.
 ///

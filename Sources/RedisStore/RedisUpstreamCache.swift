@@ -6,6 +6,7 @@ internal import Gateway
 internal import Receipts
 internal import Redis
 internal import Settings
+internal import StoreFormat
 internal import Synchronization
 
 /// The shared cache of upstream results in Redis, encrypted under pseudonymous names.

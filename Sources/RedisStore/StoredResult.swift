@@ -4,6 +4,7 @@
 internal import Caching
 internal import Gateway
 internal import Receipts
+internal import StoreFormat
 
 /// The stored form of a cached result, before encryption:
 ///
@@ -118,17 +119,4 @@ extension StoredResult {
         guard fields.isAtEnd else { throw .unreadable }
         return result
     }
-}
-
-extension UnknownTransaction {
-    var storedCode: UInt8 {
-        switch self {
-        case .notFound: 1
-        case .idInvalid: 2
-        }
-    }
-}
-
-extension TransactionAlias {
-    var isStorable: Bool { environment.isApples && originalTransactionID.isTransactionID }
 }

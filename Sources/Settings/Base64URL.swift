@@ -1,17 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
-
-/// Base64url without padding (RFC 4648 §5).
-package enum Base64URL {
-    package static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        Base64.append(encodingURL: bytes, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
 extension UInt8 {
     /// True for letters, digits, `-` and `_`.
     var isBase64URL: Bool {

@@ -127,7 +127,7 @@ extension EmbeddedDeliveryStore {
         else { return nil }
         survey.unread = newest.number > position.number ? newest.number - position.number : 0
         let oldest = (entry.state.held.map(\.position) + unread.events.map(\.position)).min()
-        survey.lag = oldest.map { max(.zero, Timestamp(writing: $0).duration(to: now)) }
+        survey.lag = oldest.map { max(.zero, $0.time.duration(to: now)) }
         return survey
     }
 
@@ -168,12 +168,5 @@ extension EmbeddedDeliveryStore {
             entries[queue, default: Entry()].lease = nil
             return change(&entries[queue, default: Entry()])
         }
-    }
-}
-
-extension Timestamp {
-    /// The time at which the event at a position was written.
-    init(writing position: EventPosition) {
-        self.init(millisecondsSince1970: Int64(clamping: position.milliseconds))
     }
 }

@@ -240,7 +240,7 @@ extension EndpointDeliveries {
             guard outcome == .delivered else { return [] }
             return [
                 .delivered(
-                    endpoint: endpoint.name, after: max(.zero, Timestamp(writing: attempt.position).duration(to: now)),
+                    endpoint: endpoint.name, after: max(.zero, attempt.position.time.duration(to: now)),
                     took: max(.zero, attempt.startedAt.duration(to: now)))
             ]
         case .removed:

@@ -44,7 +44,7 @@ struct EventOrderTests {
     }
 
     /// Apple names the state in each notification.
-    @Test func `in their order, the events alone tell the state of a subscription`() throws {
+    @Test func `in their order, the events alone show the state of a subscription`() throws {
         for (seed, story) in Self.stories.enumerated() {
             var chronicle = Chronicle(), told = ToldState()
             for (number, notified) in story.events.enumerated() {

@@ -5,8 +5,10 @@ internal import Gateway
 internal import NIOPosix
 internal import Receipts
 internal import Redis
+internal import RedisCustomers
 internal import RedisStore
 internal import Settings
+internal import StoreFormat
 internal import Synchronization
 
 /// Checks Redis with the gateway's client and login, but longer timeouts, so that slowness can be measured.
@@ -291,7 +293,7 @@ struct RedisProbes: Sendable {
         let node = RedisWord("gw:doctor:\(token)"), pause = RedisWord("\(RedisFleetState.pausePrefix)doctor-\(token)")
         return [
             RedisFlightLeases.acquisition.call(keys: [lease], [RedisWord(token), life, ""]),
-            RedisFlightLeases.release.call(keys: [lease], [RedisWord(token), "", life]),
+            LeaseScripts.release.call(keys: [lease], [RedisWord(token), "", life]),
             // One token from a bucket of one, which is full again after a millisecond.
             RedisTokenBuckets.script.call(keys: [bucket], [1, 1, 1000, 1, 0, 0, 0, 0]),
             RedisFleetState.pause.call(keys: [pause], [life, 0, "1"]),

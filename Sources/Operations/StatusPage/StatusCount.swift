@@ -7,6 +7,7 @@ internal import Notifications
 internal import PrometheusExport
 internal import RateLimits
 internal import RedisStore
+internal import StoreFormat
 internal import Telemetry
 
 /// The counts of the status page: sums of existing metric series.

@@ -5,6 +5,7 @@ internal import Gateway
 package import PrometheusExport
 internal import Redis
 internal import Resilience
+internal import StoreFormat
 internal import Telemetry
 
 package final class StoreMetrics: Sendable {

@@ -25,7 +25,7 @@ package struct APIKey: Sendable {
     package static func random() -> APIKey {
         let id = prefix + ASCII.hexadecimal((0..<8).map { _ in UInt8.random(in: .min ... .max) })
         let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
-        return APIKey(id: id, secret: Secret(Base64URL.encode(secret)))
+        return APIKey(id: id, secret: Secret(Base64.encodeURL(secret)))
     }
 
     private init(id: String, secret: Secret) {

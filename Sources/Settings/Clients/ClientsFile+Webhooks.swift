@@ -206,11 +206,9 @@ extension ClientsFile {
     }
 
     /// Reads a type, or all with a prefix: `subscription.*`.
-    private mutating func readEventTypes(matching node: Node) -> [EventType] {
+    private mutating func readEventTypes(matching node: Node) -> Set<EventType> {
         guard let text = text(node, named: "types", of: node) else { return [] }
-        let types = EventType.allCases.filter { type in
-            text.hasSuffix(".*") ? type.rawValue.hasPrefix(text.dropLast()) : type.rawValue == text
-        }
+        let types = EventType.matching(text)
         guard types.isEmpty else { return types }
         let hint = NearestName.of(text, among: EventType.allCases.map(\.rawValue)).map { "; did you mean \($0)?" }
         report("\(text.printable()) is no type of events\(hint ?? ": see docs/events.yaml")", at: node)

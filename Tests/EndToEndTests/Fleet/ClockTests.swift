@@ -21,7 +21,7 @@ extension FleetTests {
                 // The age of the simulator's answers follows its clock. The stepped node may misjudge it, but must not
                 // announce that to the others.
                 try await fleet.expectSurvival(
-                    of: "clock stepped by \(step) s", lostBuckets: 0, isNoticed: false, receiptsFrom: 0
+                    of: "clock stepped by \(step) s", excess: LimitExcess(), isNoticed: false, receiptsFrom: 0
                 ) { _ in
                     _ = try folder.write(step, to: "clock")
                     try await eventually("the node lives in another hour") {

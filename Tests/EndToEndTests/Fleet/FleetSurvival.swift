@@ -23,11 +23,11 @@ extension Fleet {
 
     /// Runs an event under load, and checks the guarantees of the fleet.
     /// - Parameters:
-    ///   - lostBuckets: the number of times that buckets may be full again, or become shares of the nodes.
+    ///   - excess: what the event may add to the limit.
     ///   - isNoticed: true if the metrics must show commands without an answer.
     ///   - event: the fault, and its end; the log is that of the client without a limit.
     func expectSurvival(
-        of name: String, lostBuckets: Int, isNoticed: Bool = true, receiptsFrom first: Int, startsWhole: Bool = true,
+        of name: String, excess: LimitExcess, isNoticed: Bool = true, receiptsFrom first: Int, startsWhole: Bool = true,
         _ event: @Sendable (FleetLog) async throws -> Void
     ) async throws {
         if startsWhole {
@@ -37,9 +37,9 @@ extension Fleet {
             }
         }
         let failures = try await storeFailures()
-        let outcome = try await underLoad(name, receiptsFrom: first + 1000, event)
-        outcome.expectPromises(lostBuckets: lostBuckets)
-        try outcome.note(lostBuckets: lostBuckets)
+        let outcome = try await underLoad(name, excess, receiptsFrom: first + 1000, event)
+        outcome.expectPromises()
+        try outcome.note()
         if isNoticed {
             let after = try await storeFailures()
             #expect(after.reduce(0, +) > failures.reduce(0, +), "\(name): the metrics do not show it")
@@ -48,7 +48,8 @@ extension Fleet {
 
     /// Runs the body while clients send requests, and continues until the fleet is whole.
     private func underLoad(
-        _ name: String, receiptsFrom first: Int, _ body: @Sendable (FleetLog) async throws -> Void
+        _ name: String, _ excess: LimitExcess, receiptsFrom first: Int,
+        _ body: @Sendable (FleetLog) async throws -> Void
     ) async throws -> FaultOutcome {
         let free = FleetLoad(
             port: balancer.port, perSecond: 30, key: keys[Self.free],
@@ -64,7 +65,8 @@ extension Fleet {
                 return try await recovery(receiptsFrom: first + 50_000)
             }
         }
-        return FaultOutcome(fault: name, recovery: inner.value, free: freeOutcomes, limited: inner.outcomes)
+        return FaultOutcome(
+            fault: name, recovery: inner.value, free: freeOutcomes, limited: inner.outcomes, excess: excess)
     }
 
     private func recovery(receiptsFrom first: Int) async throws -> Duration {

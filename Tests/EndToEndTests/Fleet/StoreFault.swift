@@ -25,9 +25,7 @@ struct StoreFault: Sendable, CustomTestStringConvertible {
 
     let name: String
     var end = End.notice
-    /// The number of times that the buckets are lost with Redis, or become shares of the nodes: each time they are full
-    /// again.
-    var lostBuckets = 2
+    var excess = LimitExcess(lostBuckets: 2)
     /// True if nodes must notice it, and count commands without Redis.
     var isNoticed = true
     let inject: Action
@@ -54,10 +52,8 @@ extension StoreFault {
         StoreFault(
             name: "frozen", end: .time(.seconds(8)), inject: { $0.redis.freeze() }, repair: { $0.redis.thaw() }),
         StoreFault(name: "connections killed", end: .injection, inject: { try await $0.killClients() }),
-        // Refused nodes come back one after another: for seconds one uses Redis again while others still have their
-        // shares.
         StoreFault(
-            name: "wrong password", lostBuckets: 3,
+            name: "wrong password", excess: LimitExcess(lostBuckets: 2, nodesReturnApart: true),
             inject: { stage in
                 try await stage.redis(["config", "set", "requirepass", password])
                 try await stage.killClients(password: password)
@@ -67,10 +63,10 @@ extension StoreFault {
 
     private static let ofItsMemory = [
         StoreFault(
-            name: "scripts flushed", end: .injection, lostBuckets: 0, isNoticed: false,
+            name: "scripts flushed", end: .injection, excess: LimitExcess(), isNoticed: false,
             inject: { try await $0.redis(["script", "flush"]) }),
         StoreFault(
-            name: "everything flushed", end: .injection, lostBuckets: 1, isNoticed: false,
+            name: "everything flushed", end: .injection, excess: LimitExcess(lostBuckets: 1), isNoticed: false,
             inject: { try await $0.redis(["flushall"]) }),
         StoreFault(
             name: "memory full",

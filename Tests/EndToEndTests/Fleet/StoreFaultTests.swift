@@ -63,7 +63,7 @@ extension StoreStage {
     /// Injects a fault of Redis under load, ends it, and checks the guarantees of the fleet.
     func expectSurvival(of fault: StoreFault, receiptsFrom first: Int, startsWhole: Bool = true) async throws {
         try await fleet.expectSurvival(
-            of: fault.name, lostBuckets: fault.lostBuckets, isNoticed: fault.isNoticed, receiptsFrom: first,
+            of: fault.name, excess: fault.excess, isNoticed: fault.isNoticed, receiptsFrom: first,
             startsWhole: startsWhole
         ) { log in
             let failures = try await fleet.storeFailures()

@@ -14,7 +14,9 @@ extension FleetTests {
                 Fleet.plan(redisURL: "redis+sentinel://\(redis.hosts)/\(RedisSentinels.masterName)")
             ) { fleet in
                 // Replicas lag: the last admissions of the lost master are lost with it.
-                try await fleet.expectSurvival(of: "replica promoted", lostBuckets: 2, receiptsFrom: 0) { _ in
+                try await fleet.expectSurvival(
+                    of: "replica promoted", excess: LimitExcess(lostBuckets: 2), receiptsFrom: 0
+                ) { _ in
                     redis.nodes[0].kill()
                 }
             }
@@ -24,7 +26,9 @@ extension FleetTests {
         @Test func `slots move to another master, including those of buckets in use`() async throws {
             let redis = try await RedisCluster()
             try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
-                try await fleet.expectSurvival(of: "slots moved", lostBuckets: 0, isNoticed: false, receiptsFrom: 0) {
+                try await fleet.expectSurvival(
+                    of: "slots moved", excess: LimitExcess(), isNoticed: false, receiptsFrom: 0
+                ) {
                     _ in
                     for (source, master) in redis.masters.enumerated() {
                         for slot in try Self.slotsInUse(of: master) {
@@ -42,7 +46,9 @@ extension FleetTests {
             let redis = try await RedisCluster()
             try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
                 // The breaker is shared by all masters, and may close and open once more while one of them is lost.
-                try await fleet.expectSurvival(of: "cluster node lost", lostBuckets: 3, receiptsFrom: 0) { log in
+                try await fleet.expectSurvival(
+                    of: "cluster node lost", excess: LimitExcess(lostBuckets: 3), receiptsFrom: 0
+                ) { log in
                     redis.masters[0].kill()
                     try await redis.masters[1].ask("CLUSTER", "INFO", until: { $0.contains("cluster_slots_fail:5461") })
                     try await log.reachMore(StoreFault.answers)

@@ -8,6 +8,7 @@ import Redis
 import Testing
 import Webhooks
 
+@testable import RedisCustomers
 @testable import RedisStore
 
 /// The state of deliveries in real Redis servers.
@@ -218,7 +219,7 @@ import Webhooks
             _ = try await store.acquire(Self.queue, for: Self.lease)
             let first = Self.changes { $0.gapsAdded = ["first"] }
             try await store.save(first, of: Self.queue, renewing: Self.lease)
-            // Encrypting them takes longer than the millisecond that tells the times apart.
+            // Encrypting them takes longer than the millisecond that the times differ by.
             let many = Self.changes { $0.gapsAdded = Set((1...maximum).map { "\($0)" }) }
             try await store.save(many, of: Self.queue, renewing: Self.lease)
             await store.release(Self.queue)

@@ -10,7 +10,9 @@ import Redis
 import Synchronization
 import Testing
 
+@testable import RedisCustomers
 @testable import RedisStore
+@testable import StoreFormat
 
 /// Events in real Redis servers.
 @Suite(.timeLimit(.minutes(5))) struct RedisEventLogTests {

@@ -10,6 +10,7 @@ import Redis
 import Testing
 
 @testable import Notifications
+@testable import RedisCustomers
 @testable import RedisStore
 
 /// The events that a real Redis writes together with the states that make them.
@@ -163,6 +164,20 @@ import Testing
                 bundleID: Samples.bundleID, environment: .sandbox, originalTransactionID: id ?? "")
             let results = await store.merge([Self.update(Self.period("2001")), other])
             #expect(results.map { (try? $0.get())?.changed } == [nil, true])
+        }
+    }
+
+    @Test func `a date that became history is due no longer`() async throws {
+        try await NotificationStage.with { stage in
+            let period = Self.period("2001", signed: .seconds(86_400), ends: .seconds(-4000))
+            _ = await stage.store().merge([Self.update(period)])
+            let cause = EventCause(.schedule, signedDate: Self.now)
+            // The gateway was off for two weeks.
+            let late = stage.store { Self.now.advanced(by: .seconds(14 * 86_400)) }
+            let outcome = try #require(await late.merge([CustomerStateUpdate(Samples.chain, [], cause)]).first).get()
+            let due = String(decoding: NotificationKeys(Samples.partition).due.bytes, as: UTF8.self)
+            let exists = try stage.server.ask("EXISTS", due)
+            #expect(outcome.events.isEmpty && exists == "0")
         }
     }
 

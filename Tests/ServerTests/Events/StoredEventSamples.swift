@@ -7,7 +7,9 @@ import Receipts
 import Redis
 import Webhooks
 
+@testable import RedisCustomers
 @testable import RedisStore
+@testable import StoreFormat
 
 /// Events for the log in Redis.
 enum StoredEventSamples {
@@ -35,7 +37,9 @@ extension NotificationStage {
     func eventLog(
         keys: String = StoreSamples.firstKey, observe: @escaping @Sendable (SharedCacheFault) -> Void = { _ in }
     ) -> RedisEventLog {
-        RedisEventLog(redis, keys: StoreSamples.keys(keys), observe: observe)
+        RedisEventLog(
+            redis, keys: StoreSamples.keys(keys),
+            retention: EventRetention(maximumCount: 100_000, maximumAge: .seconds(86_400)), observe: observe)
     }
 
     func deliveries(keys: String = StoreSamples.firstKey) -> RedisDeliveryStore {

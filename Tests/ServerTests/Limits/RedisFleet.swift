@@ -10,6 +10,7 @@ import Redis
 import Testing
 
 @testable import RedisStore
+@testable import StoreFormat
 
 /// A real Redis, and the limiters of some nodes that share it.
 final class RedisFleet: Sendable {

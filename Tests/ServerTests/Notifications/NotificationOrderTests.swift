@@ -11,6 +11,7 @@ import Redis
 import Testing
 
 @testable import Notifications
+@testable import RedisCustomers
 @testable import RedisStore
 
 /// Random notifications of one customer, stored in a real Redis and applied by two nodes: the state in the end depends

@@ -10,6 +10,7 @@ import Receipts
 import Redis
 
 @testable import Notifications
+@testable import RedisCustomers
 @testable import RedisStore
 @testable import Settings
 

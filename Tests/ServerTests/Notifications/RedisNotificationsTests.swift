@@ -10,6 +10,7 @@ import Redis
 import Testing
 
 @testable import Notifications
+@testable import RedisCustomers
 @testable import RedisStore
 
 /// Notifications and customer states in real Redis servers.

@@ -11,6 +11,7 @@ import Testing
 @testable import HTTPServer
 @testable import Operations
 @testable import RedisStore
+@testable import StoreFormat
 @testable import Settings
 @testable import Telemetry
 

@@ -13,6 +13,7 @@ import Telemetry
 import Testing
 
 @testable import RedisStore
+@testable import StoreFormat
 @testable import Server
 @testable import Settings
 

@@ -8,6 +8,7 @@ import Testing
 
 @testable import Gateway
 @testable import RedisStore
+@testable import StoreFormat
 
 /// Purges in Redis: no loss of a key may restore a purged result.
 @Suite(.timeLimit(.minutes(5))) struct RedisPurgesTests {

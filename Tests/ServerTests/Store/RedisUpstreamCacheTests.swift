@@ -10,6 +10,7 @@ import Testing
 
 @testable import Gateway
 @testable import RedisStore
+@testable import StoreFormat
 
 /// The behaviour of the cache in Redis only.
 @Suite(.timeLimit(.minutes(5))) struct RedisUpstreamCacheTests {

@@ -5,6 +5,7 @@ import Receipts
 import Testing
 
 @testable import RedisStore
+@testable import StoreFormat
 @testable import Settings
 
 struct StoreKeysTests {

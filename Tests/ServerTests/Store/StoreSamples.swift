@@ -14,6 +14,7 @@ import Synchronization
 @testable import AppStore
 @testable import Gateway
 @testable import RedisStore
+@testable import StoreFormat
 @testable import Settings
 
 /// A receipt, Apple's answer to it, and keys to encrypt that with.

@@ -4,6 +4,7 @@
 import Testing
 
 @testable import RedisStore
+@testable import StoreFormat
 
 struct StoreSealTests {
     private let seal = StoreSeal(keys: StoreSamples.keys())

@@ -7,6 +7,7 @@ import Testing
 
 @testable import Gateway
 @testable import RedisStore
+@testable import StoreFormat
 
 struct StoredResultTests {
     private static let policy = FreshnessPolicy()

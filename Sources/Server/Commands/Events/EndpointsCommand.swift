@@ -42,10 +42,7 @@ struct EndpointsCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let configuration = try options.load()
-        let fleet = try options.orExit { () throws(ConfigurationProblems) in
-            try FleetConnection(forEventsOf: configuration)
-        }
+        let fleet = try options.eventFleet()
         let access = fleet.access.now, deliveries = fleet.store.deliveries
         let enabled = try enable.map { try access.webhook(named: $0) }
         try await fleet.useOrExit {

@@ -42,14 +42,22 @@ extension FleetConnection {
     }
 }
 
+extension ConfigurationOptions {
+    /// Returns the connection of a command about events. If the configuration is wrong, prints its problems and exits.
+    func eventFleet() throws -> FleetConnection {
+        let configuration = try load()
+        return try orExit { () throws(ConfigurationProblems) in try FleetConnection(forEventsOf: configuration) }
+    }
+}
+
 extension Access {
-    /// Returns these apps, or all served ones, in alphabetical order.
-    func apps(named bundleIDs: [String]) throws -> [String] {
+    /// Returns the partitions of these apps, or of all served ones, in alphabetical order.
+    func partitions(ofApps bundleIDs: [String]) throws -> [AppPartition] {
         let served = servedApps ?? []
         for bundleID in bundleIDs where !served.contains(bundleID) {
             throw ValidationError("The clients file does not name the app \(bundleID.printable()).")
         }
-        return bundleIDs.isEmpty ? served.sorted() : Set(bundleIDs).sorted()
+        return (bundleIDs.isEmpty ? served : Set(bundleIDs)).sorted().flatMap(AppPartition.all)
     }
 
     /// Returns the endpoint of this name.
@@ -87,11 +95,9 @@ enum SinceArgument: Hashable, Sendable {
 /// Types of events as arguments: `subscription.renewed`, or `subscription.*`.
 enum EventTypeArgument {
     @Sendable static func parse(_ text: String) throws -> Set<EventType> {
-        let types = EventType.allCases.filter { type in
-            text.hasSuffix(".*") ? type.rawValue.hasPrefix(text.dropLast()) : type.rawValue == text
-        }
+        let types = EventType.matching(text)
         guard !types.isEmpty else { throw ValidationError("must be a type of events such as subscription.renewed") }
-        return Set(types)
+        return types
     }
 }
 
@@ -99,10 +105,6 @@ enum EventTypeArgument {
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case text
     case json
-}
-
-extension EventPosition {
-    var time: Timestamp { Timestamp(millisecondsSince1970: Int64(clamping: milliseconds)) }
 }
 
 extension Timestamp {

@@ -68,11 +68,8 @@ struct ListEventsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.load()
-        let fleet = try options.orExit { () throws(ConfigurationProblems) in
-            try FleetConnection(forEventsOf: configuration)
-        }
-        let partitions = try fleet.access.now.apps(named: bundleID).flatMap { AppPartition.all(of: $0) }
+        let fleet = try options.eventFleet()
+        let partitions = try fleet.access.now.partitions(ofApps: bundleID)
         let start = since.time(before: .now())
         try await fleet.useOrExit {
             let reader = try await EventScan(fleet.store.events, partitions, since: start.milliseconds)

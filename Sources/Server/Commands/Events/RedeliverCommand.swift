@@ -50,10 +50,7 @@ struct RedeliverCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.load()
-        let fleet = try options.orExit { () throws(ConfigurationProblems) in
-            try FleetConnection(forEventsOf: configuration)
-        }
+        let fleet = try options.eventFleet()
         let endpoint = try fleet.access.now.webhook(named: endpoint)
         let letters = DeadLetters(deliveries: fleet.store.deliveries, queues: endpoint.queues)
         try await fleet.useOrExit {

@@ -58,10 +58,7 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.load()
-        let fleet = try options.orExit { () throws(ConfigurationProblems) in
-            try FleetConnection(forEventsOf: configuration)
-        }
+        let fleet = try options.eventFleet()
         let endpoint = try fleet.access.now.webhook(named: endpoint)
         let queues = endpoint.queues.filter { bundleID.isEmpty || bundleID.contains($0.partition.bundleID) }
         guard !queues.isEmpty else { throw ValidationError("\(endpoint.name) has none of these apps.") }

@@ -44,11 +44,8 @@ struct ShowEventCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try options.load()
-        let fleet = try options.orExit { () throws(ConfigurationProblems) in
-            try FleetConnection(forEventsOf: configuration)
-        }
-        let partitions = try fleet.access.now.apps(named: bundleID).flatMap { AppPartition.all(of: $0) }
+        let fleet = try options.eventFleet()
+        let partitions = try fleet.access.now.partitions(ofApps: bundleID)
         let search = EventSearch(log: fleet.store.events, partitions: partitions, report: StandardError.write)
         let result = try await fleet.useOrExit { try await search.run(eventID, at: .now()) }
         guard case .found(let event) = result else {
@@ -89,21 +86,13 @@ struct EventSearch: Sendable {
         var span = Limits.span, end: EventPosition?, progress = Progress()
         while true {
             let start = now.advanced(by: .zero - span)
-            let positions = try await positions(before: start)
+            let positions = try await log.positions(before: start.milliseconds, in: partitions)
             if let event = try await find(id, after: positions, before: end, &progress) { return .found(event) }
             if progress.searched >= maximum { return .limited(searched: progress.searched, since: start) }
             if positions.allSatisfy({ $0.1 == .start }) { return .missing(searched: progress.searched) }
             end = EventPosition(milliseconds: start.milliseconds, counter: 0, number: 0)
             span *= Limits.factor
         }
-    }
-
-    private func positions(before time: Timestamp) async throws(StoreUnreachable) -> [(AppPartition, EventPosition)] {
-        var positions: [(AppPartition, EventPosition)] = []
-        for partition in partitions {
-            positions.append((partition, try await log.position(before: time.milliseconds, in: partition, .events)))
-        }
-        return positions
     }
 
     private func find(

@@ -7,13 +7,15 @@ internal import Notifications
 internal import Receipts
 internal import Redis
 internal import Settings
+internal import StoreFormat
 
 /// Events in Redis, encrypted, in a stream for each partition.
 ///
 /// It uses the connections for notifications: a page of events is large, and verifications must not wait behind it.
-struct RedisEventLog: EventLog {
+struct RedisEventLog: EventLog, EventWriter {
     private let redis: any RedisCommands
     private let seal: StoreSeal
+    private let retention: EventRetention
     private let observe: @Sendable (SharedCacheFault) -> Void
 
     enum Limits {
@@ -24,10 +26,25 @@ struct RedisEventLog: EventLog {
         static let clockDifference: Duration = .seconds(3600)
     }
 
-    init(_ redis: any RedisCommands, keys: StoreKeys, observe: @escaping @Sendable (SharedCacheFault) -> Void) {
+    init(
+        _ redis: any RedisCommands, keys: StoreKeys, retention: EventRetention,
+        observe: @escaping @Sendable (SharedCacheFault) -> Void
+    ) {
         self.redis = redis
+        self.retention = retention
         self.observe = observe
         seal = StoreSeal(keys: keys)
+    }
+}
+
+// MARK: - Writing
+
+extension RedisEventLog {
+    func append(_ event: Event) async throws(StoreUnreachable) {
+        let keys = NotificationKeys(event.partition)
+        let reply = try? await redis.run(
+            EventScripts.add, keys: [keys.totals, keys.events], retention.words + [event.sealed(keys, seal)])
+        guard reply != nil else { throw StoreUnreachable() }
     }
 }
 

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
-internal import Gateway
-internal import Receipts
+package import Entitlements
+package import Gateway
+package import Receipts
 
 // The parts of an answer, in the order in which `visitStoredFields` names them. Names are not stored.
 //
@@ -17,7 +17,7 @@ internal import Receipts
 
 extension Transaction {
     /// Visits all fields. The last two are not among those of `visitFields`: the API names and derives its own.
-    mutating func visitStoredFields<Visitor: FieldVisitor>(
+    package mutating func visitStoredFields<Visitor: FieldVisitor>(
         with visitor: inout Visitor
     ) throws(Visitor.Failure) {
         try visitFields(with: &visitor)
@@ -33,7 +33,7 @@ extension Transaction {
 
 extension Renewal {
     /// Visits all fields, the subscription and product names first.
-    mutating func visitStoredFields<Visitor: FieldVisitor>(
+    package mutating func visitStoredFields<Visitor: FieldVisitor>(
         with visitor: inout Visitor
     ) throws(Visitor.Failure) {
         try visitor.required("original_transaction_id", &originalTransactionID)
@@ -42,48 +42,50 @@ extension Renewal {
     }
 }
 
-struct StoredFieldWriter: FieldVisitor {
-    private(set) var bytes: [UInt8] = []
+package struct StoredFieldWriter: FieldVisitor {
+    package private(set) var bytes: [UInt8] = []
 
-    mutating func write(_ number: some FixedWidthInteger) {
+    package init() {}
+
+    package mutating func write(_ number: some FixedWidthInteger) {
         for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: number >> shift))
         }
     }
 
-    mutating func text(_ name: String, _ value: inout String?) { write(value) }
+    package mutating func text(_ name: String, _ value: inout String?) { write(value) }
 
-    mutating func count(_ name: String, _ value: inout Int64?) { write(value) }
+    package mutating func count(_ name: String, _ value: inout Int64?) { write(value) }
 
-    mutating func code(_ name: String, _ value: inout Int64?) { write(value) }
+    package mutating func code(_ name: String, _ value: inout Int64?) { write(value) }
 
-    mutating func flag(_ name: String, _ value: inout Bool?) {
+    package mutating func flag(_ name: String, _ value: inout Bool?) {
         write(UInt8(value.map { $0 ? 2 : 1 } ?? 0))
     }
 
-    mutating func date(_ name: String, _ value: inout Timestamp?) {
+    package mutating func date(_ name: String, _ value: inout Timestamp?) {
         write(value?.millisecondsSince1970)
     }
 
-    mutating func texts(_ name: String, _ value: inout [String]?) {
+    package mutating func texts(_ name: String, _ value: inout [String]?) {
         write(UInt32(value.map { $0.count + 1 } ?? 0))
         for text in value ?? [] { write(text) }
     }
 
-    mutating func visitsSignedFields(_ arePresent: Bool) -> Bool {
+    package mutating func visitsSignedFields(_ arePresent: Bool) -> Bool {
         write(UInt8(arePresent ? 1 : 0))
         return arePresent
     }
 
-    func invalid(_ name: String) {}
+    package func invalid(_ name: String) {}
 
-    mutating func write(_ text: String?) {
+    package mutating func write(_ text: String?) {
         write(UInt32(text.map { $0.utf8.count + 1 } ?? 0))
         if let text { bytes += text.utf8 }
     }
 
     /// Writes the number of bytes, and the bytes.
-    mutating func write(_ data: [UInt8]) {
+    package mutating func write(_ data: [UInt8]) {
         write(UInt32(data.count))
         bytes += data
     }
@@ -94,7 +96,7 @@ struct StoredFieldWriter: FieldVisitor {
     }
 
     /// Writes an answer. The receipt that came with it served its check, and is left out.
-    mutating func write(_ answer: UpstreamAnswer) {
+    package mutating func write(_ answer: UpstreamAnswer) {
         write(answer.environment)
         write(Optional(answer.bundleID))
         write(answer.revision)
@@ -117,23 +119,23 @@ struct StoredFieldWriter: FieldVisitor {
         }
     }
 
-    mutating func write(_ alias: TransactionAlias) {
+    package mutating func write(_ alias: TransactionAlias) {
         write(alias.environment)
         write(Optional(alias.originalTransactionID))
     }
 
-    mutating func write(_ environment: Environment) { write(UInt8(environment == .production ? 0 : 1)) }
+    package mutating func write(_ environment: Environment) { write(UInt8(environment == .production ? 0 : 1)) }
 }
 
 /// Decodes a cached result. Decryption proves the writer, not the content: nothing is read beyond the end, and nothing
 /// is allocated for announced sizes.
-struct StoredFieldReader: FieldVisitor {
+package struct StoredFieldReader: FieldVisitor {
     private let bytes: [UInt8]
     private var position = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    var isAtEnd: Bool { position == bytes.count }
+    package var isAtEnd: Bool { position == bytes.count }
 
     private mutating func take(_ count: Int) throws(SharedCacheFault) -> Range<Int> {
         guard count <= bytes.count - position else { throw .unreadable }
@@ -147,21 +149,21 @@ struct StoredFieldReader: FieldVisitor {
         return number
     }
 
-    mutating func byte() throws(SharedCacheFault) -> UInt8 {
+    package mutating func byte() throws(SharedCacheFault) -> UInt8 {
         bytes[try take(1).lowerBound]
     }
 
-    mutating func number() throws(SharedCacheFault) -> Int64 {
+    package mutating func number() throws(SharedCacheFault) -> Int64 {
         Int64(bitPattern: try integer(UInt64.self))
     }
 
     /// Reads a number of bytes, and the bytes.
-    mutating func data() throws(SharedCacheFault) -> [UInt8] {
+    package mutating func data() throws(SharedCacheFault) -> [UInt8] {
         let count = Int(try integer(UInt32.self))
         return Array(bytes[try take(count)])
     }
 
-    mutating func text(_ name: String, _ value: inout String?) throws(SharedCacheFault) {
+    package mutating func text(_ name: String, _ value: inout String?) throws(SharedCacheFault) {
         let length = Int(try integer(UInt32.self)) - 1
         guard length >= 0 else { value = nil; return }
         let range = try take(length)
@@ -169,15 +171,15 @@ struct StoredFieldReader: FieldVisitor {
         value = String(copying: characters)
     }
 
-    mutating func count(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+    package mutating func count(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
         value = try optionalNumber()
     }
 
-    mutating func code(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+    package mutating func code(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
         value = try optionalNumber()
     }
 
-    mutating func flag(_ name: String, _ value: inout Bool?) throws(SharedCacheFault) {
+    package mutating func flag(_ name: String, _ value: inout Bool?) throws(SharedCacheFault) {
         switch try byte() {
         case 0: value = nil
         case 1: value = false
@@ -186,11 +188,11 @@ struct StoredFieldReader: FieldVisitor {
         }
     }
 
-    mutating func date(_ name: String, _ value: inout Timestamp?) throws(SharedCacheFault) {
+    package mutating func date(_ name: String, _ value: inout Timestamp?) throws(SharedCacheFault) {
         value = try optionalNumber().map { Timestamp(millisecondsSince1970: $0) }
     }
 
-    mutating func texts(_ name: String, _ value: inout [String]?) throws(SharedCacheFault) {
+    package mutating func texts(_ name: String, _ value: inout [String]?) throws(SharedCacheFault) {
         let count = Int(try integer(UInt32.self)) - 1
         guard count >= 0 else { value = nil; return }
         var texts: [String] = []
@@ -202,7 +204,7 @@ struct StoredFieldReader: FieldVisitor {
         value = texts
     }
 
-    mutating func visitsSignedFields(_ arePresent: Bool) throws(SharedCacheFault) -> Bool {
+    package mutating func visitsSignedFields(_ arePresent: Bool) throws(SharedCacheFault) -> Bool {
         switch try byte() {
         case 0: return false
         case 1: return true
@@ -210,7 +212,7 @@ struct StoredFieldReader: FieldVisitor {
         }
     }
 
-    func invalid(_ name: String) throws(SharedCacheFault) { throw .unreadable }
+    package func invalid(_ name: String) throws(SharedCacheFault) { throw .unreadable }
 
     private mutating func optionalNumber() throws(SharedCacheFault) -> Int64? {
         switch try byte() {
@@ -234,7 +236,7 @@ struct StoredFieldReader: FieldVisitor {
     }
 
     /// Reads an answer up to the end of the bytes.
-    mutating func answer() throws(SharedCacheFault) -> UpstreamAnswer {
+    package mutating func answer() throws(SharedCacheFault) -> UpstreamAnswer {
         let environment = try environment()
         var bundleID = "", revision: String?
         try required("bundle_id", &bundleID)
@@ -264,7 +266,7 @@ struct StoredFieldReader: FieldVisitor {
         }
     }
 
-    mutating func unknownTransaction() throws(SharedCacheFault) -> UnknownTransaction {
+    package mutating func unknownTransaction() throws(SharedCacheFault) -> UnknownTransaction {
         let code = try byte()
         guard let reason = UnknownTransaction.allCases.first(where: { $0.storedCode == code }) else {
             throw .unreadable
@@ -272,18 +274,31 @@ struct StoredFieldReader: FieldVisitor {
         return reason
     }
 
-    mutating func alias() throws(SharedCacheFault) -> TransactionAlias {
+    package mutating func alias() throws(SharedCacheFault) -> TransactionAlias {
         var alias = TransactionAlias(originalTransactionID: "", environment: try environment())
         try required("original_transaction_id", &alias.originalTransactionID)
         guard alias.isStorable else { throw .unreadable }
         return alias
     }
 
-    mutating func environment() throws(SharedCacheFault) -> Environment {
+    package mutating func environment() throws(SharedCacheFault) -> Environment {
         switch try byte() {
         case 0: return .production
         case 1: return .sandbox
         default: throw .unreadable
         }
     }
+}
+
+extension UnknownTransaction {
+    package var storedCode: UInt8 {
+        switch self {
+        case .notFound: 1
+        case .idInvalid: 2
+        }
+    }
+}
+
+extension TransactionAlias {
+    package var isStorable: Bool { environment.isApples && originalTransactionID.isTransactionID }
 }

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
-internal import Gateway
 internal import Receipts
-internal import Redis
-internal import Settings
+package import Settings
 
 /// Encrypts the values in Redis. A reader of Redis learns only sizes and times. A writer can delete values, but not
 /// change them or move one to another name.
@@ -20,7 +18,7 @@ internal import Settings
 /// ```
 /// Each name has its own key, derived from the sealing key, so that random nonces are few for each key (NIST SP 800-38D
 /// §8.3 allows 2^32).
-struct StoreSeal: Sendable {
+package struct StoreSeal: Sendable {
     private let keys: [SealingKey]
 
     struct SealingKey: Sendable {
@@ -34,15 +32,15 @@ struct StoreSeal: Sendable {
     }
 
     /// Encrypts with the first of these keys, and decrypts with any.
-    init(keys: StoreKeys) { self.keys = keys.all.map { SealingKey($0) } }
+    package init(keys: StoreKeys) { self.keys = keys.all.map { SealingKey($0) } }
 
-    func seal(_ value: [UInt8], for name: String) -> [UInt8] {
+    package func seal(_ value: [UInt8], for name: String) -> [UInt8] {
         let first = keys[0]
         let header = [Self.version, UInt8(first.id.utf8.count)] + Array(first.id.utf8)
         return header + Self.cipher(first, for: name).seal(value, context: header + Array(name.utf8))
     }
 
-    func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> [UInt8] {
+    package func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> [UInt8] {
         guard sealed.count >= 2, sealed[0] == Self.version else { throw .sealMalformed }
         let headerLength = 2 + Int(sealed[1])
         guard sealed.count >= headerLength + AES256GCM.overhead else { throw .sealMalformed }
@@ -85,7 +83,7 @@ package enum SharedCacheFault: String, Error, CaseIterable, Hashable, Sendable {
 }
 
 /// Pseudonymous names of entries in Redis: readers of Redis cannot tell what they stand for.
-struct StoreNames: Sendable {
+package struct StoreNames: Sendable {
     /// Secret, and equal on all nodes.
     let key: HMACKey
 
@@ -93,11 +91,11 @@ struct StoreNames: Sendable {
     /// - Parameters:
     ///   - area: the kind of entry; equal parts in another area have another name.
     ///   - parts: the identity within the area. `["ab", "c"]` and `["a", "bc"]` have different names.
-    func name(_ area: String, _ parts: [[UInt8]]) -> String {
+    package func name(_ area: String, _ parts: [[UInt8]]) -> String {
         var message: [UInt8] = []
         Self.append(area.utf8, to: &message)
         for part in parts { Self.append(part, to: &message) }
-        return Base64URL.encode(key.code(for: message.span))
+        return Base64.encodeURL(key.code(for: message.span))
     }
 
     /// Appends a part after its length, which separates parts.
@@ -108,7 +106,7 @@ struct StoreNames: Sendable {
 }
 
 extension StoreNames {
-    init(_ key: StoreKey) {
+    package init(_ key: StoreKey) {
         self.init(key: HMACKey(key.derived(for: "receipt-gateway names 1")))
     }
 }
@@ -122,65 +120,5 @@ extension StoreKey {
 
 extension String {
     /// Returns a unique name of 128 random bits.
-    package static func randomName() -> String { Base64URL.encode((0..<16).map { _ in .random(in: .min ... .max) }) }
-}
-
-/// The names of cached results in Redis: one per store key, the writing key's first.
-package struct SharedCacheNames: Sendable {
-    /// The key prefix. The number increases when the format of values changes.
-    package static let resultPrefix = "rc:7:"
-
-    /// One per store key; the first writes.
-    private let names: [StoreNames]
-
-    init(keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
-
-    /// Returns the names of a cached result, derived from all parts of its cache key.
-    func names(of key: CacheKey) -> [String] {
-        let parts = key.parts
-        return names.map { $0.name("finding", parts) }
-    }
-
-    /// Returns the name in a Redis key; nil if the key is not that of a cached result.
-    static func name(inKey key: [UInt8]) -> String? {
-        guard key.starts(with: resultPrefix.utf8) else { return nil }
-        return String(decoding: key.dropFirst(resultPrefix.utf8.count), as: UTF8.self)
-    }
-}
-
-extension RedisWord {
-    static func result(_ name: String) -> RedisWord { RedisWord(SharedCacheNames.resultPrefix + name) }
-}
-
-extension CacheKey {
-    /// The parts that distinguish requests to Apple, for a name.
-    var parts: [[UInt8]] {
-        [
-            Array((environment?.rawValue ?? "").utf8), Array((bundleID ?? "").utf8), Array(api.storedName.utf8),
-            [options.excludesOldTransactions ? 1 : 0], Array((credentials?.description ?? "").utf8),
-            subject.part,
-        ]
-    }
-}
-
-// Leases use these names in all versions, so they must not change.
-
-extension UpstreamAPI {
-    fileprivate var storedName: String {
-        switch self {
-        case .verifyReceipt: "verifyReceipt"
-        case .serverAPI: "serverAPI"
-        }
-    }
-}
-
-extension VerificationSubject.Identity {
-    /// The identity's bytes: a digest of 64 hexadecimal digits, or a prefixed transaction ID. The prefix separates what
-    /// a client named from what Apple signed.
-    fileprivate var part: [UInt8] {
-        switch self {
-        case .signedContent(let digest): Array(digest.description.utf8)
-        case .transaction(let id): Array("transaction:\(id)".utf8)
-        }
-    }
+    package static func randomName() -> String { Base64.encodeURL((0..<16).map { _ in .random(in: .min ... .max) }) }
 }

@@ -7,6 +7,7 @@ internal import Notifications
 internal import Receipts
 internal import Redis
 internal import Settings
+internal import StoreFormat
 internal import Synchronization
 
 /// Notifications and customer states in Redis, encrypted under pseudonymous names.
@@ -357,6 +358,6 @@ extension RedisNotifications {
 
     func end(_ bundleID: String, _ environment: Environment) async {
         _ = try? await redis.run(
-            RedisFlightLeases.release, keys: [RecoveryKeys(bundleID, environment).lease], [token, "", 0])
+            LeaseScripts.release, keys: [RecoveryKeys(bundleID, environment).lease], [token, "", 0])
     }
 }

@@ -8,6 +8,7 @@ internal import Notifications
 internal import Receipts
 internal import Redis
 internal import Settings
+internal import StoreFormat
 
 /// The keys of one partition in Redis. None expires, so that `volatile-*` policies evict none; the writers trim them by
 /// age.

@@ -5,9 +5,9 @@ internal import Events
 internal import Receipts
 internal import Redis
 
-/// The scripts over the logs of one partition. They are written inside the scripts that find the changes.
+/// The scripts over the logs of one partition. Most events are written inside the scripts that find the changes.
 enum EventScripts {
-    static let all = [read]
+    static let all = [read, add]
 
     /// Lua functions for the beginning of a script.
     ///
@@ -36,6 +36,9 @@ enum EventScripts {
 
         """
 
+    /// KEYS totals, log; ARGV the maximum number and age of events, the event. Adds it.
+    static let add = RedisScript(append + "appendEvent(KEYS[1], KEYS[2], ARGV[3], ARGV[1], ARGV[2]) return 1")
+
     /// KEYS totals, log; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries. Returns the
     /// position of the newest entry, or nothing, and the entries. The first one may be larger.
     static let read = RedisScript(
@@ -56,6 +59,6 @@ enum EventScripts {
 extension EventRetention {
     /// The maximum number of entries in one partition, and their maximum age in milliseconds.
     var words: [RedisWord] {
-        [RedisWord(max(1, maximumCount / AppPartition.count)), RedisWord(maximumAge.wholeMilliseconds)]
+        [RedisWord(maximumCountOfPartition), RedisWord(maximumAge.wholeMilliseconds)]
     }
 }

@@ -6,6 +6,7 @@ internal import Events
 internal import Gateway
 internal import Receipts
 internal import Redis
+internal import StoreFormat
 internal import Webhooks
 
 /// The keys of the deliveries of one partition to one endpoint, in the hash slot of the partition. None expires.

@@ -5,6 +5,7 @@ internal import Entitlements
 internal import Events
 internal import Receipts
 internal import Redis
+internal import StoreFormat
 
 /// The stored form of an event, before encryption:
 ///

@@ -7,10 +7,11 @@ internal import Gateway
 internal import Notifications
 internal import Receipts
 internal import Redis
+internal import StoreFormat
 
 // The record of a chain in Redis: a hash with a field for each signed state, and one for the rest. Each value is an
 // order of fixed length, then the encrypted form. Fields and orders identify a version of the record, so that a script
-// can tell that it has not changed since it was read.
+// can detect a change since it was read.
 
 extension RedisNotifications {
     func states(of chains: [PurchaseChain]) async -> [CustomerState]? {
@@ -44,9 +45,9 @@ extension RedisNotifications {
     /// - Returns: true for each that is written, false for each whose record another node has changed.
     private func write(_ merges: [ChainMerge]) async -> [Result<Bool, StoreUnreachable>] {
         var results = [Result<Bool, StoreUnreachable>](repeating: .success(true), count: merges.count)
-        let changed = merges.indices.filter { merges[$0].isNeeded }
-        let replies = await redis.run(NotificationScripts.merge, changed.map { merges[$0].call })
-        for (index, reply) in zip(changed, replies) {
+        let calls = merges.enumerated().compactMap { index, merge in merge.call.map { (index, $0) } }
+        let replies = await redis.run(NotificationScripts.merge, calls.map(\.1))
+        for ((index, _), reply) in zip(calls, replies) {
             if case .success(.integer(let isWritten)) = reply {
                 results[index] = .success(isWritten == 1)
             } else {
@@ -174,9 +175,8 @@ extension StoredHash.Value {
 /// The merge of updates into the record of one chain, and the call that writes it.
 private struct ChainMerge {
     let outcomes: [MergeOutcome]
-    /// False if the record stays as it is.
-    let isNeeded: Bool
-    let call: ScriptCall
+    /// Nil if the record stays as it is.
+    let call: ScriptCall?
 
     /// - Parameters:
     ///   - updates: of one chain, at least one.
@@ -187,7 +187,12 @@ private struct ChainMerge {
         let before = store.record(of: chain, [own])
         var record = store.record(of: chain, stored)
         outcomes = updates.map { record.merge($0, store.rules, at: store.clock(), order: store.order) }
-        isNeeded = record != before || !older.isEmpty
+        // What was due is due no longer, also if it made no event.
+        let isScheduled = updates.contains { $0.cause.source == .schedule }
+        guard record != before || !older.isEmpty || isScheduled else {
+            call = nil
+            return
+        }
         let changes = RecordChanges(record, since: before, of: own, store)
         let due = record.nextEventTime(store.rules, at: store.clock())?.millisecondsSince1970 ?? -1
         let events = outcomes.flatMap(\.events).map { $0.sealed(keys, store.seal) }

@@ -5,6 +5,7 @@ internal import Entitlements
 internal import Gateway
 internal import Notifications
 internal import Receipts
+internal import StoreFormat
 
 /// The stored form of a notification, before encryption:
 ///

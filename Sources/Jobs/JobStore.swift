@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Privacy
+
+/// The limits of deferred verifications.
+package struct JobRules: Hashable, Sendable {
+    /// The time for which a job waits for Apple.
+    package var maximumAge: Duration = .seconds(72 * 3600)
+    /// The time for which the verdict is kept.
+    package var retention: Duration = .seconds(7 * 86_400)
+    /// The waiting jobs of one client.
+    package var maximumCount = 1000
+    /// The bytes of the waiting jobs of one client, as stored.
+    package var maximumBytes = 64 << 20
+    /// The bytes of all waiting jobs, as stored.
+    package var maximumTotalBytes = 1 << 30
+
+    package init() {}
+}
+
+/// The reason why a job is not stored.
+package enum JobRefusal: Error, Hashable, Sendable {
+    /// The client has as many waiting jobs, or as many bytes of them, as it may have.
+    case clientLimit
+    /// All clients together have.
+    case totalLimit
+    /// The key names a job with another request.
+    case keyReused
+    case storeUnreachable
+}
+
+package enum JobCreation: Hashable, Sendable {
+    case created
+    /// The same client's job with the same key, or a waiting one with the same request.
+    case joined(VerificationJob)
+}
+
+/// A job that a worker has taken. Only the holder of the token can end it, until the lease ends.
+package struct TakenJob: Hashable, Sendable {
+    package var job: VerificationJob
+    package let token: String
+    /// The workers whose process ended while they had it.
+    package let losses: Int
+
+    package init(_ job: VerificationJob, token: String, losses: Int) {
+        (self.job, self.token, self.losses) = (job, token, losses)
+    }
+}
+
+package struct JobSurvey: Hashable, Sendable {
+    /// The jobs that wait, also those being worked on.
+    package var waiting = 0
+    /// Their bytes, as stored.
+    package var bytes = 0
+    /// The time since the oldest of them was created; nil without one.
+    package var oldestAge: Duration?
+    /// The kept jobs with status `failed`.
+    package var failed = 0
+
+    package init() {}
+}
+
+/// Deferred verifications: Redis, or this process.
+///
+/// A job is in one of three states: due at a time, taken until a time, or ended and kept. A taken job whose lease ends is
+/// due again.
+package protocol JobStore: CustomerDataStore {
+    /// True if jobs outlive this process.
+    var isDurable: Bool { get }
+
+    /// Stores a job that is due at once, unless it is there already. One atomic step.
+    /// - Parameter key: the client's `Idempotency-Key`.
+    func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation
+
+    /// Returns a job of a client; nil if it has none of this ID.
+    func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob?
+
+    /// Returns the job that a client made with this `Idempotency-Key`; nil for none.
+    /// - Throws: `.keyReused` if it has another request.
+    func job(withKey key: String, for request: JobRequest, of client: String)
+        async throws(JobRefusal) -> VerificationJob?
+
+    /// Returns the statuses of jobs, in order; nil for one that is not there.
+    func statuses(of ids: [String]) async throws(StoreUnreachable) -> [JobStatus?]
+
+    /// Takes jobs that are due, those due longest first.
+    func take(_ maximum: Int, in lane: JobLane, lease: Duration) async throws(StoreUnreachable) -> [TakenJob]
+
+    /// Makes a taken job due after a delay, with what is known by now.
+    /// - Parameter isAttempt: false if the attempt did not get as far as Apple, and does not count.
+    func postpone(_ taken: TakenJob, for delay: Duration, result: JobResult, isAttempt: Bool)
+        async throws(StoreUnreachable)
+
+    /// Ends a taken job, and deletes its evidence. It stays taken until it is announced.
+    /// - Returns: false if the token no longer holds.
+    func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool
+
+    /// Records that the event of an ended job is in the log.
+    func announced(_ taken: TakenJob) async throws(StoreUnreachable)
+
+    /// Returns the state of the queue, and deletes what was kept long enough.
+    func survey() async -> JobSurvey?
+
+    /// Returns jobs of a status, the newest first.
+    func list(_ status: JobStatus, maximum: Int) async throws(StoreUnreachable) -> [VerificationJob]
+}

@@ -1,0 +1,116 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Receipts
+
+/// A verification that is repeated until Apple answers, or until its time is over.
+package struct VerificationJob: Hashable, Sendable {
+    /// `ver_` and 22 random base64url characters.
+    package let id: String
+    /// The name of the client that made it. No other one may see it.
+    package let client: String
+    package let createdAt: Timestamp
+    /// The time at which it ends without an answer of Apple.
+    package let deadline: Timestamp
+    package let lane: JobLane
+    /// Nil once it has ended: evidence is deleted with the verdict.
+    package var request: JobRequest?
+    package var status: JobStatus
+    /// The attempts that have ended.
+    package var attempts: Int
+    /// The time of the next attempt; nil once it has ended.
+    package var nextAttempt: Timestamp?
+    /// The answer so far, or at the end.
+    package var result: JobResult
+
+    package init(
+        id: String, client: String, createdAt: Timestamp, deadline: Timestamp, lane: JobLane, request: JobRequest?,
+        status: JobStatus = .waiting, attempts: Int = 0, nextAttempt: Timestamp? = nil, result: JobResult
+    ) {
+        (self.id, self.client, self.createdAt, self.deadline) = (id, client, createdAt, deadline)
+        (self.lane, self.request, self.status, self.attempts) = (lane, request, status, attempts)
+        (self.nextAttempt, self.result) = (nextAttempt, result)
+    }
+}
+
+/// The raw values are those of the API and of metrics.
+package enum JobStatus: String, CaseIterable, Hashable, Sendable {
+    case waiting
+    /// There is a verdict.
+    case done
+    /// Its time is over; the result is the last one.
+    case expired
+    /// It ended the process of its worker too often, or its client no longer exists.
+    case failed
+}
+
+/// The jobs that wait for the same upstream. One that fails does not hold back the other. The raw values are part of keys.
+package enum JobLane: String, CaseIterable, Hashable, Sendable {
+    case production
+    case sandbox
+
+    package init(_ environment: Environment?) { self = environment == .sandbox ? .sandbox : .production }
+}
+
+/// The request that a job repeats.
+package struct JobRequest: Hashable, Sendable {
+    package var subject: RequestSubject
+    package var options: JobOptions
+    /// The purchases in the evidence, by which the job is found when a customer's data is deleted.
+    package var chains: [PurchaseChain]
+
+    package init(_ subject: RequestSubject, _ options: JobOptions, chains: [PurchaseChain]) {
+        (self.subject, self.options, self.chains) = (subject, options, chains)
+    }
+}
+
+/// The options of a verification that a repetition needs.
+package struct JobOptions: Hashable, Sendable {
+    package var expectations = Expectations()
+    package var mode = Mode.auto
+    package var maximumAge: Duration?
+    package var excludesOldTransactions = false
+    package var wantsLatestReceipt = false
+    package var account: Account?
+
+    package init() {}
+
+    package init(_ options: VerificationOptions) {
+        (expectations, mode, maximumAge) = (options.expectations, options.mode, options.maximumAge)
+        (excludesOldTransactions, wantsLatestReceipt) = (options.excludesOldTransactions, options.wantsLatestReceipt)
+        account = options.account
+    }
+
+    package var verificationOptions: VerificationOptions {
+        var options = VerificationOptions()
+        (options.expectations, options.mode, options.maximumAge) = (expectations, mode, maximumAge)
+        options.excludesOldTransactions = excludesOldTransactions
+        options.wantsLatestReceipt = wantsLatestReceipt
+        options.account = account
+        return options
+    }
+}
+
+/// An answer to a deferred verification.
+package struct JobResult: Hashable, Sendable {
+    /// The JSON object that `POST /v1/verify` answers with.
+    package var json: [UInt8]
+    /// `Verdict.name` and `Verdict.reason`.
+    package var verdict: String
+    package var reason: String?
+    package var isDegraded: Bool
+    package var environment: Environment?
+    package var bundleID: String?
+    /// The chain of the newest transaction.
+    package var originalTransactionID: String?
+
+    package init(
+        json: [UInt8], verdict: String, reason: String? = nil, isDegraded: Bool = false,
+        environment: Environment? = nil, bundleID: String? = nil, originalTransactionID: String? = nil
+    ) {
+        (self.json, self.verdict, self.reason, self.isDegraded) = (json, verdict, reason, isDegraded)
+        (self.environment, self.bundleID) = (environment, bundleID)
+        self.originalTransactionID = originalTransactionID
+    }
+}

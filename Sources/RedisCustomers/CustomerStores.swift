@@ -1,0 +1,45 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Events
+package import Notifications
+package import Receipts
+package import Redis
+package import Settings
+package import StoreFormat
+package import Webhooks
+
+/// What is kept about customers in Redis, encrypted under pseudonymous names.
+package struct CustomerStores: Sendable {
+    package let notifications: any NotificationStore
+    package let events: any EventLog & EventWriter
+    package let deliveries: any DeliveryStore
+
+    /// The time that a command of these stores may take: they are large, and may wait for replicas.
+    package static let commandDeadline = RedisNotifications.Limits.commandDeadline
+
+    /// The scripts that the connections load.
+    package static let scripts =
+        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + [LeaseScripts.release]
+
+    /// - Parameters:
+    ///   - redis: connections of their own, so that requests of clients do not wait behind large commands.
+    ///   - requests: the connections that read states for clients.
+    ///   - relays: returns true for an app whose notifications are relayed.
+    package init(
+        _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, _ configuration: GatewayConfiguration,
+        relays: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp,
+        observe: @escaping @Sendable (SharedCacheFault) -> Void
+    ) {
+        notifications = RedisNotifications(
+            redis, requests: requests, keys: keys, maximumBytes: configuration.notifications.backlog.bytes,
+            replicas: configuration.notifications.replicas, rules: configuration.events.rules,
+            retention: configuration.events.retention, relays: relays, clock: clock, observe: observe)
+        events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
+        deliveries = RedisDeliveryStore(redis, keys: keys)
+    }
+}
+
+extension EventsConfiguration {
+    package var rules: EventRules { EventRules(keepsSignedData: keepsSignedData, expiryDelay: expiryDelay) }
+}

@@ -1,0 +1,13 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Jobs
+import Receipts
+import Testing
+
+@Suite struct JobLaneTests {
+    @Test func `a job without an environment waits for production`() {
+        #expect(JobLane(nil) == .production)
+        #expect(JobLane(.sandbox) == .sandbox)
+    }
+}

@@ -1,0 +1,11 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Ownership
+import Testing
+
+@Suite struct OwnershipNameTests {
+    @Test func `the API's names are those of the documentation`() {
+        #expect(Ownership.allCases.map(\.rawValue) == ["first_seen", "same", "other", "unknown"])
+    }
+}
