@@ -93,9 +93,7 @@ let package = Package(
             swiftSettings: house + sanitized),
         .target(
             name: "Events",
-            dependencies: [
-                "Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "SignedPayloads", "Waiting",
-            ],
+            dependencies: ["Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "SignedPayloads", "Waiting"],
             swiftSettings: house + sanitized),
         .target(name: "Privacy", dependencies: ["Gateway", "Receipts"], swiftSettings: house + sanitized),
         .target(
@@ -135,8 +133,7 @@ let package = Package(
             name: "Settings",
             dependencies: [
                 "AppStore", "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Jobs", "Ownership",
-                "RateLimits", "Receipts",
-                "Redis", "Resilience", "Secrets", "Webhooks",
+                "RateLimits", "Receipts", "Redis", "Resilience", "Secrets", "Webhooks",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -145,9 +142,8 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Caching", "Events", "Gateway", "JSON", "Jobs", "Notifications", "PrometheusExport", "Ownership",
-                "Privacy", "RateLimits", "Receipts",
-                "Resilience", "Settings", "Webhooks",
+                "Caching", "Events", "Gateway", "JSON", "Jobs", "Notifications", "Ownership", "Privacy",
+                "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -181,8 +177,7 @@ let package = Package(
             name: "HTTPServer",
             dependencies: [
                 "AppStore", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
-                "Settings",
-                "Telemetry",
+                "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -198,8 +193,7 @@ let package = Package(
             name: "Endpoints",
             dependencies: [
                 "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "HTTPServer", "JSON",
-                "Jobs",
-                "Notifications", "Ownership", "Privacy", "RateLimits", "Receipts", "Secrets", "Settings",
+                "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "Receipts", "Secrets", "Settings",
                 "SignedPayloads", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -210,10 +204,8 @@ let package = Package(
             name: "Operations",
             dependencies: [
                 "AppStore", "Cryptography", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
-                "Notifications",
-                "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "Redis", "RedisCustomers",
-                "RedisStore", "Resilience", "Settings",
-                "SignedPayloads", "Telemetry", "Webhooks",
+                "Notifications", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "Redis",
+                "RedisCustomers", "RedisStore", "Resilience", "Settings", "SignedPayloads", "Telemetry", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -227,10 +219,8 @@ let package = Package(
             name: "Server",
             dependencies: [
                 "AppStore", "Endpoints", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
-                "Notifications",
-                "Operations", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "RedisStore",
-                "Resilience", "Secrets",
-                "Settings", "Telemetry", "Webhooks",
+                "Notifications", "Operations", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts",
+                "RedisStore", "Resilience", "Secrets", "Settings", "Telemetry", "Webhooks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -295,7 +285,8 @@ let package = Package(
         .target(
             name: "RealServers",
             dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/RealServers", swiftSettings: house),
         .testTarget(
@@ -321,7 +312,7 @@ let package = Package(
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
         .testTarget(
             name: "ReceiptsTests",
-            dependencies: ["RealCorpus", "Receipts", "ReceiptForge", "ReceiptsFoundation", "SignedPayloads"],
+            dependencies: ["RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "SignedPayloads"],
             swiftSettings: house),
         .testTarget(name: "ResilienceTests", dependencies: ["ReceiptForge", "Resilience"], swiftSettings: house),
         .testTarget(
@@ -361,7 +352,10 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "PrometheusExportTests",
-            dependencies: ["PrometheusExport", .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: [
+                "PrometheusExport",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+            ],
             swiftSettings: house),
         .testTarget(
             name: "HTTPTransportTests",
@@ -379,12 +373,10 @@ let package = Package(
             name: "ServerTests",
             dependencies: [
                 "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Events",
-                "Gateway",
-                "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications", "Operations", "Ownership", "Privacy",
-                "PrometheusExport", "RateLimits",
-                "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisCustomers", "RedisStore",
-                "Resilience", "Secrets",
-                "Server", "Settings", "StoreFormat", "Telemetry", "Webhooks",
+                "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications", "Operations", "Ownership",
+                "Privacy", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
+                "Redis", "RedisCustomers", "RedisStore", "Resilience", "Secrets", "Server", "Settings", "StoreFormat",
+                "Telemetry", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -449,9 +441,7 @@ let package = Package(
             name: "HouseRulesTests",
             dependencies: [
                 "Entitlements", "Events", "Gateway", "HTTPServer", "Operations", "PrometheusExport", "Receipts",
-                "Server",
-                "Settings",
-                "Telemetry", "Webhooks",
+                "Server", "Settings", "Telemetry", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
