@@ -112,6 +112,7 @@ let package = Package(
             name: "Notifications",
             dependencies: [
                 "Caching", "Entitlements", "Events", "Gateway", "JSON", "Receipts", "Secrets", "SignedPayloads",
+                "Waiting",
             ],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -177,7 +178,7 @@ let package = Package(
             name: "HTTPServer",
             dependencies: [
                 "AppStore", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
-                "Settings", "Telemetry",
+                "Settings", "Telemetry", "Waiting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -194,7 +195,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "HTTPServer", "JSON",
                 "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "Receipts", "Secrets", "Settings",
-                "SignedPayloads", "Telemetry",
+                "SignedPayloads", "Telemetry", "Waiting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -205,7 +206,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "Cryptography", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
                 "Notifications", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "Redis",
-                "RedisCustomers", "RedisStore", "Resilience", "Settings", "SignedPayloads", "Telemetry", "Webhooks",
+                "RedisCustomers", "RedisStore", "Resilience", "Settings", "SignedPayloads", "Telemetry", "Waiting",
+                "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -220,7 +222,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "Endpoints", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
                 "Notifications", "Operations", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts",
-                "RedisStore", "Resilience", "Secrets", "Settings", "Telemetry", "Webhooks",
+                "RedisStore", "Resilience", "Secrets", "Settings", "Telemetry", "Waiting", "Webhooks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -376,7 +378,7 @@ let package = Package(
                 "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications", "Operations", "Ownership",
                 "Privacy", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
                 "Redis", "RedisCustomers", "RedisStore", "Resilience", "Secrets", "Server", "Settings", "StoreFormat",
-                "Telemetry", "Webhooks",
+                "Telemetry", "Waiting", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -392,6 +394,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "Endpoints", "Entitlements", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "RateLimits",
                 "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings", "SignedPayloads", "StoreFormat",
+                "Waiting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

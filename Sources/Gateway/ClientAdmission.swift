@@ -3,6 +3,7 @@
 
 package import RateLimits
 internal import Synchronization
+package import Waiting
 
 /// Admits the requests of clients: each needs a concurrency slot, and tokens from all buckets that it is charged to.
 package final class ClientAdmission: Sendable {

@@ -3,6 +3,7 @@
 
 package import Receipts
 internal import SignedPayloads
+package import Waiting
 
 /// Verifies evidence, looks up transactions, and answers requests.
 ///

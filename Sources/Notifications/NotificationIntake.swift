@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Events
-package import Gateway
+internal import Gateway
 package import Receipts
+package import Waiting
 
 /// Accepts notifications: verifies and stores them, each once, before Apple gets an answer.
 ///

@@ -9,7 +9,7 @@ package import Settings
 package import StoreFormat
 package import Webhooks
 
-/// What is kept about customers in Redis, encrypted under pseudonymous names.
+/// The stores of data about customers in Redis, encrypted under pseudonymous names.
 package struct CustomerStores: Sendable {
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter

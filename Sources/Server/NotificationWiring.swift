@@ -11,6 +11,7 @@ internal import ServiceLifecycle
 internal import Settings
 internal import Synchronization
 internal import Telemetry
+internal import Waiting
 
 /// The handling of Apple's notifications: the intake for the route, and the service that applies what is stored.
 struct NotificationHandling: Sendable {

@@ -5,6 +5,7 @@ import RateLimits
 import Testing
 
 @testable import Gateway
+import Waiting
 
 struct ClientAdmissionTests {
     private static let limit = InFlightLimit(client: "shop", maximum: 1)

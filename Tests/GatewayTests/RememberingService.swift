@@ -6,6 +6,7 @@ import Receipts
 import Synchronization
 
 @testable import Gateway
+import Waiting
 
 extension VerificationService {
     /// Answers one request of a client without limits.

@@ -4,6 +4,7 @@
 import Testing
 
 @testable import Gateway
+import Waiting
 
 struct StepTests {
     private struct Failure: Error {}

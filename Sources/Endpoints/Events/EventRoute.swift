@@ -8,6 +8,7 @@ internal import HTTPTypes
 internal import JSON
 internal import NIOCore
 package import Settings
+internal import Waiting
 
 /// `GET /v1/events`: the events of a client's apps, as a page, after a wait if there are none, or as a stream.
 ///

@@ -6,6 +6,7 @@ internal import HTTPServer
 internal import RateLimits
 internal import Settings
 internal import Telemetry
+internal import Waiting
 
 /// Limits invalid notifications per address: each costs a verification. Genuine ones are never charged.
 package struct InvalidNotifications: Sendable {

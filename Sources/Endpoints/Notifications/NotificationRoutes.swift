@@ -8,6 +8,7 @@ internal import NIOCore
 package import Notifications
 package import Receipts
 package import Settings
+internal import Waiting
 
 /// `POST /apple/notifications`, or `POST /apple/notifications/{token}` if a token is configured: App Store Server
 /// Notifications, for which Apple has no API key.

@@ -7,6 +7,7 @@ internal import HTTPTypes
 package import Receipts
 package import Settings
 package import Telemetry
+internal import Waiting
 
 /// The handler of requests to verify receipts, for every endpoint.
 ///

@@ -5,6 +5,7 @@ internal import Gateway
 internal import NIOCore
 internal import NIOHTTP1
 internal import Receipts
+internal import Waiting
 
 /// The handler behind the HTTP decoder of one connection. It performs the actions of `EdgeConnection`, passes complete
 /// requests to the pipeline, and writes the answers.

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Gateway
 package import HTTPTypes
 package import Settings
+package import Waiting
 
 /// One endpoint of a listener: a method, a path, the required credentials, and the handler.
 ///

@@ -18,6 +18,7 @@ import Gateway
 @testable import Server
 @testable import Settings
 @testable import Telemetry
+import Waiting
 
 /// The proxy of one client, in front of a client of the Server API whose results are scripted.
 final class ProxySite: Sendable {

@@ -9,6 +9,7 @@ import Testing
 @testable import Gateway
 @testable import HTTPServer
 @testable import Settings
+import Waiting
 
 @Suite("Deprecation, Sunset and Link fields", .timeLimit(.minutes(5)))
 struct EndAnnouncementTests {

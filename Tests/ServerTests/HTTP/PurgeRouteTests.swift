@@ -10,6 +10,7 @@ import Testing
 @testable import Gateway
 @testable import HTTPServer
 @testable import Settings
+import Waiting
 
 @Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.minutes(5)))
 struct PurgeRouteTests {

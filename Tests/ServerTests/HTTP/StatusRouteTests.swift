@@ -12,6 +12,7 @@ import Testing
 @testable import Operations
 @testable import Server
 @testable import Settings
+import Waiting
 
 @Suite("GET /v1/status", .timeLimit(.minutes(5)))
 struct StatusRouteTests {

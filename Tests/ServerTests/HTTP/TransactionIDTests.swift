@@ -18,6 +18,7 @@ import Testing
 @testable import Server
 @testable import Settings
 @testable import Telemetry
+import Waiting
 
 @Suite("transaction_id in POST /v1/verify")
 struct TransactionIDTests {

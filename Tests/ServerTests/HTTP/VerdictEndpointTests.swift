@@ -11,6 +11,7 @@ import Testing
 @testable import Endpoints
 @testable import Gateway
 @testable import HTTPServer
+import Waiting
 
 /// Requests with signed items as they are read, and the JSON of their answers.
 @Suite("Signed items at POST /v1/verify")

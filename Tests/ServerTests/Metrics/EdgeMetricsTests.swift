@@ -14,6 +14,7 @@ import Testing
 @testable import Server
 @testable import Settings
 @testable import Telemetry
+import Waiting
 
 /// A connection without a socket. The test decides when its requests are answered.
 private struct Connection {

@@ -22,6 +22,7 @@ import Synchronization
 @testable import Server
 @testable import Settings
 @testable import Telemetry
+import Waiting
 
 /// The routes for notifications of one app, over a store in this process. Time stands still.
 final class NotificationSite: Sendable {

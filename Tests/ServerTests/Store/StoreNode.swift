@@ -16,6 +16,7 @@ import Synchronization
 @testable import RedisStore
 @testable import Server
 @testable import Settings
+import Waiting
 
 /// A node of a fleet without HTTP: the shared store as the gateway wires it, with a scripted Apple.
 struct StoreNode: Sendable {

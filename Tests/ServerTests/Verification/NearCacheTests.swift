@@ -11,6 +11,7 @@ import Testing
 @testable import HTTPServer
 @testable import Server
 @testable import Telemetry
+import Waiting
 
 @Suite("The near cache")
 struct NearCacheTests {

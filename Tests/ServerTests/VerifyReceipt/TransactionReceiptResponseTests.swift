@@ -11,6 +11,7 @@ import ReceiptForge
 import Receipts
 import Secrets
 import Testing
+import Waiting
 
 @testable import AppStore
 @testable import Endpoints
