@@ -35,6 +35,19 @@ struct EmbeddedJobStoreTests {
         #expect(throws: JobRefusal.keyReused) { _ = try bench.store.create(other, key: "order 1") }
     }
 
+    @Test func `a key of a request that joined gives the job, also once it has ended`() throws {
+        let bench = JobBench()
+        let job = try bench.create(1), request = try #require(job.request)
+        for number in 0...16 { _ = try bench.store.create(bench.job(1), key: "order \(number)") }
+        let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
+        #expect(bench.store.end(taken, .done, result: .genuine))
+        for number in 1...16 {
+            #expect(try bench.store.job(withKey: "order \(number)", for: request, of: "shop")?.id == job.id)
+        }
+        // One more than a job has.
+        #expect(try bench.store.job(withKey: "order 0", for: request, of: "shop") == nil)
+    }
+
     @Test func `an ended request is not joined`() throws {
         let bench = JobBench()
         try bench.create(1)
@@ -54,8 +67,9 @@ struct EmbeddedJobStoreTests {
         for number in 1...2 { try bench.create(number) }
         #expect(throws: JobRefusal.clientLimit) { try bench.create(3) }
         try bench.create(3, client: "other")
-        let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
-        #expect(bench.store.end(taken, .done, result: .genuine))
+        for taken in bench.store.take(3, in: .production, lease: .seconds(1)) {
+            #expect(bench.store.end(taken, .done, result: .genuine))
+        }
         try bench.create(3)
     }
 
@@ -67,7 +81,7 @@ struct EmbeddedJobStoreTests {
         let bench = JobBench(rules)
         try bench.create(1)
         #expect(throws: JobRefusal.clientLimit) {
-            _ = try bench.store.create(bench.job(2, evidence: Array("receipt 2+".utf8)), key: nil)
+            _ = try bench.store.create(bench.job(2, evidence: Array("production receipt 2+".utf8)), key: nil)
         }
         try bench.create(2)
         try bench.create(1, client: "other")

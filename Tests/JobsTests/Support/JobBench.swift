@@ -30,7 +30,7 @@ final class SimulatedApple: JobRunner {
         /// The calls that Apple answered, or that ran into its failure.
         var calls = 0
         var refused = 0
-        var runs: [String: Int] = [:]
+        var runs = 0
     }
 
     private let state: Mutex<State>
@@ -49,15 +49,15 @@ final class SimulatedApple: JobRunner {
 
     var calls: Int { state.withLock { $0.calls } }
     var refused: Int { state.withLock { $0.refused } }
-    var runs: Int { state.withLock { $0.runs.values.reduce(0, +) } }
+    var runs: Int { state.withLock { $0.runs } }
 
     func setDown(_ lanes: Set<JobLane>) { state.withLock { $0.down = lanes } }
 
     func run(_ job: VerificationJob, _ request: JobRequest) async -> JobOutcome {
         state.withLock { state in
-            state.runs[job.id, default: 0] += 1
+            state.runs += 1
             if state.down.contains(job.lane) {
-                let obstacle = obstacle(state.runs.values.reduce(0, +))
+                let obstacle = obstacle(state.runs)
                 if case .request = obstacle { state.calls += 1 }
                 return .waiting(.undecided, obstacle)
             }
@@ -93,8 +93,15 @@ struct JobBench {
     let apple: SimulatedApple
     private let observed = JobEvents()
 
-    final class JobEvents: Sendable {
+    private final class JobEvents: Sendable {
         let all = Mutex<[JobEvent]>([])
+        /// The jobs that were created and have not ended.
+        let waiting = Mutex(0)
+
+        func record(_ event: JobEvent) {
+            all.withLock { $0.append(event) }
+            if case .ended = event { waiting.withLock { $0 -= 1 } }
+        }
     }
 
     init(
@@ -110,14 +117,14 @@ struct JobBench {
     func node() -> JobDispatcher {
         JobDispatcher(
             store: store, runner: apple, events: events,
-            observe: { [observed] event in observed.all.withLock { $0.append(event) } }, onEnd: { _ in },
+            observe: { [observed] in observed.record($0) }, onEnd: { _ in },
             onEvents: { _ in }, clock: { [clock] in clock.time }, now: { [clock] in clock.now })
     }
 
     @discardableResult
     func create(_ number: Int = 0, client: String = "shop", lane: JobLane = .production) throws -> VerificationJob {
         let job = job(number, client: client, lane: lane)
-        _ = try store.create(job, key: nil)
+        if try store.create(job, key: nil) == .created { observed.waiting.withLock { $0 += 1 } }
         return job
     }
 
@@ -127,7 +134,7 @@ struct JobBench {
         let chain = PurchaseChain(
             bundleID: "com.example.shop", environment: .production, originalTransactionID: "\(2_000_000 + number)")
         let request = JobRequest(
-            .evidence(.appReceipt(evidence ?? Array("receipt \(number)".utf8))), JobOptions(), chains: [chain])
+            .evidence(.appReceipt(evidence ?? Array("\(lane) receipt \(number)".utf8))), JobOptions(), chains: [chain])
         return VerificationJob(
             id: "ver_\(client)_\(lane)_\(number)", client: client, createdAt: clock.time,
             deadline: clock.time.advanced(by: .seconds(72 * 3600)), lane: lane, request: request, result: .undecided)
@@ -143,7 +150,7 @@ struct JobBench {
     /// Rounds of some nodes for a time, or until no job waits.
     func run(_ nodes: [JobDispatcher], for duration: Duration, step: Duration) async {
         let end = clock.elapsed + duration
-        while clock.elapsed < end, !store.list(.waiting, maximum: 1).isEmpty {
+        while clock.elapsed < end, observed.waiting.withLock({ $0 }) > 0 {
             for node in nodes { await turn(node) }
             clock.advance(by: step)
         }
