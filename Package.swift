@@ -102,7 +102,7 @@ let package = Package(
             swiftSettings: house + sanitized),
         .target(
             name: "Jobs",
-            dependencies: ["Cryptography", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Secrets"],
+            dependencies: ["Cryptography", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Waiting"],
             swiftSettings: house + sanitized),
         .target(
             name: "Webhooks",
@@ -334,7 +334,8 @@ let package = Package(
         .testTarget(
             name: "EventsTests",
             dependencies: [
-                "Entitlements", "Events", "Gateway", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "SignedPayloads",
+                "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Ownership", "RealCorpus", "ReceiptForge", "Receipts",
+                "SignedPayloads",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),
