@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Events
+package import Jobs
 package import Logging
 package import Secrets
 
@@ -31,6 +32,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var notifications = NotificationsConfiguration()
     package var events = EventsConfiguration()
     package var webhooks = WebhooksConfiguration()
+    /// Deferred verifications.
+    package var jobs = JobRules()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.
