@@ -187,30 +187,18 @@ extension RedisJobStore {
         return taken
     }
 
-    /// Returns a job that was taken. One that this node cannot read is left to others, and one that none can has failed.
+    /// Returns a job that was taken; without its request if no node can read that. One that this node cannot read is left
+    /// to the others, and one whose client or answer no node can read fails without an announcement.
     private func readable(_ stored: StoredJob?, _ place: JobPlace) async -> TakenJob? {
         do throws(StoredJobFault) {
             guard let stored else { throw .unreadable }
             var taken = TakenJob(try stored.job(seal), token: place.token, losses: stored.losses)
-            guard taken.job.status == .waiting else { return taken }
-            do throws(StoredJobFault) {
-                taken.job.request = try stored.request(seal)
-                return taken
-            } catch .unreadable {
-                return try? await failed(taken)
-            }
+            if taken.job.status == .waiting { taken.job.request = try stored.request(seal) }
+            return taken
         } catch {
             try? await giveUp(place, error)
             return nil
         }
-    }
-
-    /// Ends a job of which only the request is unreadable: it can still be announced.
-    private func failed(_ taken: TakenJob) async throws(StoreUnreachable) -> TakenJob? {
-        guard try await end(taken, .failed, result: taken.job.result) else { return nil }
-        var taken = taken
-        (taken.job.status, taken.job.nextAttempt) = (.failed, nil)
-        return taken
     }
 
     private func giveUp(_ place: JobPlace, _ fault: StoredJobFault) async throws(StoreUnreachable) {

@@ -107,9 +107,14 @@ struct StoredJob {
             result: result)
     }
 
-    func request(_ seal: JobSeal) throws(StoredJobFault) -> JobRequest {
-        try seal.open(request ?? [], for: JobSealName.request(id)) { bytes throws(JobFormatFault) in
-            try JobRequest(storedBytes: bytes)
+    /// Returns the request; nil if no node can read it.
+    func request(_ seal: JobSeal) throws(StoredJobFault) -> JobRequest? {
+        do throws(StoredJobFault) {
+            return try seal.open(request ?? [], for: JobSealName.request(id)) { bytes throws(JobFormatFault) in
+                try JobRequest(storedBytes: bytes)
+            }
+        } catch .unreadable {
+            return nil
         }
     }
 }

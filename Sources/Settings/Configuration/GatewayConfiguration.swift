@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Events
-package import Jobs
 package import Logging
+package import Ownership
 package import Secrets
 
 /// All settings, with their defaults.
@@ -32,8 +32,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var notifications = NotificationsConfiguration()
     package var events = EventsConfiguration()
     package var webhooks = WebhooksConfiguration()
-    /// Deferred verifications.
-    package var jobs = JobRules()
+    package var ownership = OwnershipRules()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.

@@ -50,8 +50,8 @@ enum JobSamples {
 
 extension NotificationStage {
     func jobs(
-        keys: String = StoreSamples.firstKey, observe: @escaping @Sendable (SharedCacheFault) -> Void = { _ in },
-        _ edit: (inout JobRules) -> Void = { _ in }
+        keys: String = StoreSamples.firstKey, _ edit: (inout JobRules) -> Void = { _ in },
+        observe: @escaping @Sendable (SharedCacheFault) -> Void = { _ in }
     ) -> RedisJobStore {
         var rules = JobRules()
         edit(&rules)
