@@ -60,22 +60,8 @@ struct RedisJobStore: JobStore {
 
 extension RedisJobStore {
     func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation {
-        guard let request = job.request else { throw .storeUnreachable }
-        let texts = [
-            seal.seal(JobHead(job).storedBytes, for: JobSealName.head(job.id)),
-            seal.seal(request.storedBytes, for: JobSealName.request(job.id)),
-            sealed(job.result, job.id, .waiting),
-        ]
-        guard texts.reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { throw .storeUnreachable }
-        let identities = [
-            names.client(job.client), names.request(request, of: job.client),
-            key.map { names.key($0, of: job.client) } ?? [],
-        ]
-        let arguments =
-            [RedisWord(job.id), RedisWord(JobKeys.due(job.lane))] + texts
-            + [RedisWord(job.deadline.millisecondsSince1970)] + limits + identities.map { RedisWord($0.count) }
-            + identities.flatMap(\.self) + names.about(request, job.result)
-        guard case .array(let parts)? = try? await run(JobScripts.create, arguments),
+        guard let request = job.request, let arguments = arguments(job, request, key: key),
+            case .array(let parts)? = try? await run(JobScripts.create, arguments),
             let creation = parts.first?.text.flatMap({ JobScripts.Creation(rawValue: $0) })
         else { throw .storeUnreachable }
         switch creation {
@@ -86,6 +72,23 @@ extension RedisJobStore {
         case .totalLimit: throw .totalLimit
         case .evicts: throw .storeUnreachable
         }
+    }
+
+    /// Returns the arguments of `JobScripts.create`; nil for a job that is too large.
+    private func arguments(_ job: VerificationJob, _ request: JobRequest, key: String?) -> [RedisWord]? {
+        let texts = [
+            seal.seal(JobHead(job).storedBytes, for: JobSealName.head(job.id)),
+            seal.seal(request.storedBytes, for: JobSealName.request(job.id)),
+            sealed(job.result, job.id, .waiting),
+        ]
+        guard texts.reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { return nil }
+        let identities = [
+            names.client(job.client), names.request(request, of: job.client),
+            key.map { names.key($0, of: job.client) } ?? [],
+        ]
+        return [RedisWord(job.id), RedisWord(JobKeys.due(job.lane))] + texts
+            + [RedisWord(job.deadline.millisecondsSince1970)] + limits + identities.map { RedisWord($0.count) }
+            + identities.flatMap(\.self) + names.about(request, job.result)
     }
 
     private var limits: [RedisWord] {
@@ -102,8 +105,15 @@ extension RedisJobStore {
 
     func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob? {
         guard let stored = try await stored([id]).first else { return nil }
-        guard let job = try? stored.job(seal) else { throw StoreUnreachable() }
-        return job.client == client ? job : nil
+        do throws(StoredJobFault) {
+            let job = try stored.job(seal)
+            return job.client == client ? job : nil
+        } catch .unreadable {
+            return nil
+        } catch {
+            // Another node can read it.
+            throw StoreUnreachable()
+        }
     }
 
     func job(
