@@ -33,7 +33,7 @@ package enum JobRefusal: Error, Hashable, Sendable {
 
 package enum JobCreation: Hashable, Sendable {
     case created
-    /// The same client's job with the same key, or a waiting one with the same request.
+    /// The same client's job with the same key, or a waiting one with the same request; without its request.
     case joined(VerificationJob)
 }
 
@@ -74,10 +74,10 @@ package protocol JobStore: CustomerDataStore {
     /// - Parameter key: the client's `Idempotency-Key`.
     func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation
 
-    /// Returns a job of a client; nil if it has none of this ID.
+    /// Returns a job of a client, without its request; nil if it has none of this ID.
     func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob?
 
-    /// Returns the job that a client made with this `Idempotency-Key`; nil for none.
+    /// Returns the job that a client made with this `Idempotency-Key`, without its request; nil for none.
     /// - Throws: `.keyReused` if it has another request.
     func job(withKey key: String, for request: JobRequest, of client: String)
         async throws(JobRefusal) -> VerificationJob?
@@ -85,7 +85,7 @@ package protocol JobStore: CustomerDataStore {
     /// Returns the statuses of jobs, in order; nil for one that is not there.
     func statuses(of ids: [String]) async throws(StoreUnreachable) -> [JobStatus?]
 
-    /// Takes jobs that are due, those due longest first.
+    /// Takes jobs that are due, those due longest first. One whose request is unreadable comes without it.
     func take(_ maximum: Int, in lane: JobLane, lease: Duration) async throws(StoreUnreachable) -> [TakenJob]
 
     /// Makes a taken job due after a delay, with what is known by now.
@@ -103,6 +103,6 @@ package protocol JobStore: CustomerDataStore {
     /// Returns the state of the queue, and deletes what was kept long enough.
     func survey() async -> JobSurvey?
 
-    /// Returns jobs of a status, the newest first.
+    /// Returns jobs of a status without their requests, the newest first. Unreadable ones are left out.
     func list(_ status: JobStatus, maximum: Int) async throws(StoreUnreachable) -> [VerificationJob]
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Events
+package import Jobs
 package import Notifications
 package import Receipts
 package import Redis
@@ -14,13 +15,17 @@ package struct CustomerStores: Sendable {
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
+    package let jobs: any JobStore
 
     /// The time that a command of these stores may take: they are large, and may wait for replicas.
     package static let commandDeadline = RedisNotifications.Limits.commandDeadline
 
+    /// The bytes of a reply that the connections must accept.
+    package static let replyBytes = RedisJobStore.Limits.replyBytes
+
     /// The scripts that the connections load.
     package static let scripts =
-        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + [LeaseScripts.release]
+        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + JobScripts.all + [LeaseScripts.release]
 
     /// - Parameters:
     ///   - redis: connections of their own, so that requests of clients do not wait behind large commands.
@@ -37,6 +42,7 @@ package struct CustomerStores: Sendable {
             retention: configuration.events.retention, relays: relays, clock: clock, observe: observe)
         events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
         deliveries = RedisDeliveryStore(redis, keys: keys)
+        jobs = RedisJobStore(redis, keys: keys, rules: configuration.jobs, observe: observe)
     }
 }
 

@@ -4,6 +4,7 @@
 internal import Cryptography
 package import Events
 package import Gateway
+package import Jobs
 package import Logging
 internal import NIOPosix
 package import Notifications
@@ -25,6 +26,7 @@ package struct FleetStore: Sendable {
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
+    package let jobs: any JobStore
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
@@ -55,7 +57,8 @@ extension FleetStore {
                 states: configuration.notifications.allowsVolatile ? notifications : nil)
             self.init(
                 ports: ports, notifications: notifications, events: events,
-                deliveries: EmbeddedDeliveryStore(log: events, clock: clock), service: nil)
+                deliveries: EmbeddedDeliveryStore(log: events, clock: clock),
+                jobs: EmbeddedJobStore(configuration.jobs, clock: clock), service: nil)
             return
         }
         guard AES256GCM.isOffered else {
@@ -103,6 +106,7 @@ extension FleetStore {
                 cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
                 states: customers.notifications),
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
+            jobs: customers.jobs,
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
@@ -146,6 +150,7 @@ extension RedisClientConfiguration {
         var configuration = self
         configuration.node.commandDeadline = max(node.commandDeadline, CustomerStores.commandDeadline)
         configuration.node.scripts = CustomerStores.scripts
+        configuration.node.limits.maximumReplyBytes = CustomerStores.replyBytes
         configuration.node.trackedPrefixes = []
         return configuration
     }

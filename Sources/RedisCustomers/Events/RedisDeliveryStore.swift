@@ -224,7 +224,6 @@ extension DeliverySurvey {
 }
 
 extension RedisValue {
-    fileprivate var text: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
     /// A time in milliseconds since 1970; nil if it is empty.
     fileprivate var time: Timestamp? {
         text.flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }

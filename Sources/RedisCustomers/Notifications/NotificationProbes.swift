@@ -3,8 +3,8 @@
 
 package import Redis
 
-/// Commands that use everything the gateway needs of Redis for notifications, events and deliveries, in keys of their
-/// own that end with them.
+/// Commands that use everything the gateway needs of Redis for notifications, events, deliveries and deferred
+/// verifications, in keys of their own that end with them.
 package struct NotificationProbes: Sendable {
     package let commands: [RedisCommand]
 
@@ -27,7 +27,8 @@ package struct NotificationProbes: Sendable {
             RedisCommand("ZREVRANGEBYSCORE", key: seen, 2, 1),
             RedisCommand("HSET", key: state, "r", "doctor"),
             RedisCommand("HINCRBY", key: totals, "bytes", 1), RedisCommand("HGET", key: state, "r"),
-            RedisCommand("HGETALL", key: state), RedisCommand("HLEN", key: state),
+            RedisCommand("HGETALL", key: state), RedisCommand("HMGET", key: state, "r"),
+            RedisCommand("HLEN", key: state),
             RedisCommand("HEXISTS", key: state, "r"), RedisCommand("HDEL", key: state, "r"),
             RedisCommand(["INFO", "memory"], key: pending), RedisCommand(["WAIT", 0, 1], key: pending),
             RedisCommand(["DEL"] + keys, key: pending),

@@ -323,17 +323,6 @@ private struct SurveyReply {
     }
 }
 
-extension RedisValue {
-    /// An integer, or a text of digits.
-    fileprivate var number: Int64? {
-        switch self {
-        case .integer(let number): number
-        case .string(let bytes): Int64(String(decoding: bytes, as: UTF8.self))
-        case .null, .status, .array, .error: nil
-        }
-    }
-}
-
 // MARK: - Recovery
 
 extension RedisNotifications {

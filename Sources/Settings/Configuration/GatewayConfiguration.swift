@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Events
+package import Jobs
 package import Logging
 package import Ownership
 package import Secrets
@@ -32,6 +33,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var notifications = NotificationsConfiguration()
     package var events = EventsConfiguration()
     package var webhooks = WebhooksConfiguration()
+    package var jobs = JobRules()
     package var ownership = OwnershipRules()
 }
 

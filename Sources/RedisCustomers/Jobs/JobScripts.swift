@@ -1,0 +1,312 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Jobs
+internal import Redis
+
+/// The scripts over deferred verifications. Each is atomic. They derive the keys of jobs from IDs: all keys are in one
+/// hash slot. KEYS has only `usage`, which names the slot.
+///
+/// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain ones: `status`,
+/// `attempts`, `losses`, `next` (the time of the next attempt), `deadline`, `token` (of the worker that has it), `bytes`
+/// (those counted for its client, until it ends), and the names `client` (in the usage), `request_name`, `same` and
+/// `about`. Only the first write of a script can fail for want of memory, so all but `create` begin with one that needs
+/// none.
+enum JobScripts {
+    static let all = [create, take, postpone, end, announced, discard, leave, survey, erase]
+
+    /// The answers of `create`.
+    enum Creation: String {
+        case created
+        case joined
+        case reused
+        case clientLimit
+        case totalLimit
+        /// Redis may evict jobs.
+        case evicts
+    }
+
+    /// The fields that are read of a job, in order.
+    enum Fields {
+        static let described = ["status", "attempts", "next", "head", "answer"]
+        static let taken = described + ["losses", "request"]
+    }
+
+    private static func lua(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
+
+    private static let functions = """
+        local usage, same, waiting = '\(JobKeys.usage)', '\(JobKeys.same)', '\(JobKeys.jobs(.waiting))'
+        local lanes = { \(lua(JobLane.allCases.map { JobKeys.due($0) })) }
+        local statuses = { \(lua(JobStatus.allCases.map { JobKeys.jobs($0) })) }
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local function text(number) return string.format('%.0f', number) end
+        local function job(id) return '\(JobKeys.job(""))' .. id end
+        local function about(name) return '\(JobKeys.aboutPrefix)' .. name end
+        -- The fields of a job; none if another program's key has its name.
+        local function read(id, ...)
+            local values = redis.pcall('HMGET', job(id), ...)
+            return values.err and {} or values
+        end
+        local function charge(client, count, bytes)
+            local changes = { [client .. ':count'] = count, [client .. ':bytes'] = bytes, total = bytes }
+            for field, change in pairs(changes) do
+                if redis.call('HINCRBY', usage, field, text(change)) <= 0 then redis.call('HDEL', usage, field) end
+            end
+        end
+        local function release(id)
+            local fields = read(id, 'client', 'bytes')
+            redis.call('HDEL', job(id), 'bytes')
+            if fields[1] and tonumber(fields[2]) then charge(fields[1], -1, -tonumber(fields[2])) end
+            redis.call('ZREM', waiting, id)
+        end
+        local function unname(id, name)
+            if redis.call('HGET', same, name) == id then redis.call('HDEL', same, name) end
+        end
+        -- Adds names of customers, in ARGV from an index on, to a job.
+        local function link(id, first)
+            local known = read(id, 'about')[1] or ''
+            local names = { known ~= '' and known or nil }
+            for i = first, #ARGV do
+                if not string.find(known, ARGV[i], 1, true) then
+                    names[#names + 1] = ARGV[i]
+                    redis.call('ZADD', about(ARGV[i]), text(now), id)
+                end
+            end
+            if #names > 0 then redis.call('HSET', job(id), 'about', table.concat(names, ' ')) end
+        end
+        local function forget(id)
+            local fields = read(id, 'same', 'about')
+            for i = 1, #lanes do redis.call('ZREM', lanes[i], id) end
+            if fields[1] then release(id) end
+            redis.call('DEL', job(id))
+            for i = 1, #statuses do redis.call('ZREM', statuses[i], id) end
+            for name in string.gmatch(fields[1] or '', '%S+') do unname(id, name) end
+            for name in string.gmatch(fields[2] or '', '%S+') do redis.call('ZREM', about(name), id) end
+        end
+        -- Ends a job that waits; its answer and its place in the queue are the caller's.
+        local function finish(id, status)
+            redis.call('HDEL', job(id), 'request', 'next')
+            release(id)
+            unname(id, read(id, 'request_name')[1] or '')
+            redis.call('HSET', job(id), 'status', status, 'losses', 0)
+            redis.call('ZADD', '\(JobKeys.prefix)' .. status, text(now), id)
+        end
+
+        """
+
+    /// ARGV ID, key of the lane, head, request, answer, deadline, the maximum count and bytes of the client, the maximum
+    /// bytes of all, the maximum number of idempotency keys of a job, the numbers of the client's, the request's and the
+    /// key's names (0 without a key), these names, then the names of customers. Returns a `Creation`, and of a job that was
+    /// there its ID and the described fields.
+    static let create = RedisScript(
+        functions + """
+            local function words(first, count)
+                local list = {}
+                for i = first, first + count - 1 do list[#list + 1] = ARGV[i] end
+                return list
+            end
+            local clients = words(14, tonumber(ARGV[11]))
+            local requests = words(14 + #clients, tonumber(ARGV[12]))
+            local keys = words(14 + #clients + #requests, tonumber(ARGV[13]))
+            local customers = 14 + #clients + #requests + #keys
+            local function find(names)
+                for _, name in ipairs(names) do
+                    local id = redis.call('HGET', same, name)
+                    local fields = id and read(id, 'request_name', 'status') or {}
+                    if fields[2] then return id, fields end
+                end
+            end
+            local function joined(id)
+                local reply = { '\(Creation.joined.rawValue)', id }
+                for i, value in ipairs(read(id, \(lua(Fields.described)))) do reply[i + 2] = value end
+                return reply
+            end
+            local id, fields = find(keys)
+            if id then
+                for _, name in ipairs(requests) do
+                    if name == fields[1] then return joined(id) end
+                end
+                return { '\(Creation.reused.rawValue)' }
+            end
+            id, fields = find(requests)
+            if id and fields[2] == 'waiting' then
+                if keys[1] then
+                    redis.call('ZREM', waiting, '')
+                    local names = {}
+                    for name in string.gmatch(read(id, 'same')[1] or '', '%S+') do names[#names + 1] = name end
+                    -- The first is that of the request.
+                    if #names > tonumber(ARGV[10]) then unname(id, table.remove(names, 2)) end
+                    names[#names + 1] = keys[1]
+                    redis.call('HSET', job(id), 'same', table.concat(names, ' '))
+                    redis.call('HSET', same, keys[1], id)
+                end
+                return joined(id)
+            end
+            local size = #ARGV[3] + #ARGV[4] + #ARGV[5]
+            local count, bytes = 1, size
+            for _, client in ipairs(clients) do
+                count = count + (tonumber(redis.call('HGET', usage, client .. ':count')) or 0)
+                bytes = bytes + (tonumber(redis.call('HGET', usage, client .. ':bytes')) or 0)
+            end
+            if count > tonumber(ARGV[7]) or bytes > tonumber(ARGV[8]) then
+                return { '\(Creation.clientLimit.rawValue)' }
+            end
+            if size + (tonumber(redis.call('HGET', usage, 'total')) or 0) > tonumber(ARGV[9]) then
+                return { '\(Creation.totalLimit.rawValue)' }
+            end
+            local info = redis.pcall('INFO', 'memory')
+            local policy = type(info) == 'string' and string.match(info, 'maxmemory_policy:([%w-]+)') or ''
+            if policy ~= 'noeviction' and string.sub(policy, 1, 9) ~= 'volatile-' then
+                return { '\(Creation.evicts.rawValue)' }
+            end
+            id = ARGV[1]
+            redis.call(
+                'HSET', job(id), 'status', 'waiting', 'attempts', 0, 'losses', 0, 'next', text(now), 'deadline', ARGV[6],
+                'head', ARGV[3], 'request', ARGV[4], 'answer', ARGV[5], 'bytes', size, 'client', clients[1],
+                'request_name', requests[1], 'same', requests[1] .. ' ' .. (keys[1] or ''))
+            charge(clients[1], 1, size)
+            redis.call('ZADD', ARGV[2], text(now), id)
+            redis.call('ZADD', waiting, text(now), id)
+            redis.call('HSET', same, requests[1], id)
+            if keys[1] then redis.call('HSET', same, keys[1], id) end
+            link(id, customers)
+            return { '\(Creation.created.rawValue)' }
+            """)
+
+    /// ARGV key of the lane, maximum number, the bytes after which no more are taken, the lease, the token. Returns ID
+    /// and fields of each job. `losses` is the number before this worker.
+    static let take = RedisScript(
+        functions + """
+            redis.call('ZREM', ARGV[1], '')
+            local reply, bytes = {}, 0
+            local due = redis.call('ZRANGEBYSCORE', ARGV[1], '-inf', text(now), 'LIMIT', 0, ARGV[2])
+            for _, id in ipairs(due) do
+                if bytes >= tonumber(ARGV[3]) then break end
+                local fields = read(id, \(lua(Fields.taken)))
+                if fields[1] then
+                    local losses = tonumber(fields[6]) or 0
+                    redis.call('HSET', job(id), 'token', ARGV[5], 'losses', losses + 1)
+                    redis.call('ZADD', ARGV[1], text(now + tonumber(ARGV[4])), id)
+                    reply[#reply + 1] = id
+                    for i = 1, \(Fields.taken.count) do
+                        reply[#reply + 1] = fields[i]
+                        bytes = bytes + #(fields[i] or '')
+                    end
+                else
+                    -- An operator has deleted it.
+                    redis.call('ZREM', ARGV[1], id)
+                    redis.call('ZREM', waiting, id)
+                end
+            end
+            return reply
+            """)
+
+    /// ARGV ID, key of the lane, token, delay, answer, the attempts to add, then the names of customers. Returns 1; 0
+    /// without the token.
+    static let postpone = RedisScript(
+        functions + """
+            local id = ARGV[1]
+            local fields = read(id, 'token', 'status', 'attempts', 'answer', 'client', 'bytes')
+            if fields[1] ~= ARGV[3] or fields[2] ~= 'waiting' then return 0 end
+            redis.call('HDEL', job(id), 'token')
+            local next = text(now + tonumber(ARGV[4]))
+            local growth = #ARGV[5] - #(fields[4] or '')
+            redis.call(
+                'HSET', job(id), 'answer', ARGV[5], 'next', next, 'losses', 0,
+                'attempts', (tonumber(fields[3]) or 0) + tonumber(ARGV[6]),
+                'bytes', (tonumber(fields[6]) or 0) + growth)
+            charge(fields[5], 0, growth)
+            redis.call('ZADD', ARGV[2], next, id)
+            link(id, 7)
+            return 1
+            """)
+
+    /// ARGV ID, token, status, answer, the attempts to add, then the names of customers. Returns 1; 0 without the token.
+    static let end = RedisScript(
+        functions + """
+            local id = ARGV[1]
+            local fields = read(id, 'token', 'status', 'attempts')
+            if fields[1] ~= ARGV[2] then return 0 end
+            -- After a lost reply.
+            if fields[2] ~= 'waiting' then return fields[2] == ARGV[3] and 1 or 0 end
+            finish(id, ARGV[3])
+            redis.call(
+                'HSET', job(id), 'answer', ARGV[4], 'attempts', (tonumber(fields[3]) or 0) + tonumber(ARGV[5]))
+            link(id, 6)
+            return 1
+            """)
+
+    /// ARGV ID, key of the lane, token. Ends the work on a job that has ended.
+    static let announced = RedisScript(
+        functions + """
+            local fields = read(ARGV[1], 'token', 'status')
+            if fields[1] ~= ARGV[3] or fields[2] == 'waiting' then return 0 end
+            redis.call('HDEL', job(ARGV[1]), 'token')
+            return redis.call('ZREM', ARGV[2], ARGV[1])
+            """)
+
+    /// ARGV ID, key of the lane, token. Ends a job of which neither client nor answer can be read. It is not announced.
+    static let discard = RedisScript(
+        functions + """
+            local fields = read(ARGV[1], 'token', 'status')
+            if fields[1] ~= ARGV[3] then return 0 end
+            redis.call('ZREM', ARGV[2], ARGV[1])
+            if fields[2] == 'waiting' then finish(ARGV[1], '\(JobStatus.failed.rawValue)') end
+            return redis.call('HDEL', job(ARGV[1]), 'token', 'answer')
+            """)
+
+    /// ARGV ID, key of the lane, token, delay, the time after the deadline. Leaves a job to nodes that can read it, and
+    /// deletes it if none could so long after its deadline.
+    static let leave = RedisScript(
+        functions + """
+            local id = ARGV[1]
+            local fields = read(id, 'token', 'status', 'deadline', 'losses')
+            if fields[1] ~= ARGV[3] then return 0 end
+            if fields[2] == 'waiting' and now > (tonumber(fields[3]) or 0) + tonumber(ARGV[5]) then
+                forget(id)
+                return 1
+            end
+            redis.call('HDEL', job(id), 'token')
+            redis.call('HSET', job(id), 'losses', math.max(0, (tonumber(fields[4]) or 0) - 1))
+            redis.call('ZADD', ARGV[2], text(now + tonumber(ARGV[4])), id)
+            return 1
+            """)
+
+    /// ARGV the age of ended jobs to forget, and how many. Returns the number and bytes of waiting jobs, the age of the
+    /// oldest one (-1 for none), and the number of failed ones.
+    static let survey = RedisScript(
+        functions + """
+            local left = tonumber(ARGV[2])
+            for _, key in ipairs(statuses) do
+                local old = key == waiting and {} or redis.call(
+                    'ZRANGEBYSCORE', key, '-inf', '(' .. text(now - tonumber(ARGV[1])), 'LIMIT', 0, left)
+                for _, id in ipairs(old) do forget(id) end
+                left = left - #old
+            end
+            local count = redis.call('ZCARD', waiting)
+            -- The bytes of a job that an operator deleted were not subtracted.
+            if count == 0 then redis.call('DEL', usage) end
+            local oldest = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2]
+            return {
+                count, tonumber(redis.call('HGET', usage, 'total')) or 0,
+                oldest and text(math.max(0, now - tonumber(oldest))) or '-1',
+                redis.call('ZCARD', '\(JobKeys.jobs(.failed))'),
+            }
+            """)
+
+    /// ARGV maximum number, names of customers. Deletes jobs about them, and returns how many.
+    static let erase = RedisScript(
+        functions + """
+            local left = tonumber(ARGV[1])
+            for i = 2, #ARGV do
+                local ids = left > 0 and redis.call('ZRANGE', about(ARGV[i]), 0, left - 1) or {}
+                for _, id in ipairs(ids) do
+                    forget(id)
+                    redis.call('ZREM', about(ARGV[i]), id)
+                end
+                left = left - #ids
+            end
+            return tonumber(ARGV[1]) - left
+            """)
+}
