@@ -3,6 +3,7 @@
 
 package import Events
 package import Notifications
+package import Ownership
 package import Receipts
 package import Redis
 package import Settings
@@ -14,17 +15,22 @@ package struct CustomerStores: Sendable {
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
+    package let ownership: any OwnershipStore
 
     /// The time that a command of these stores may take: they are large, and may wait for replicas.
     package static let commandDeadline = RedisNotifications.Limits.commandDeadline
 
     /// The scripts that the connections load.
     package static let scripts =
-        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + [LeaseScripts.release]
+        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + OwnershipScripts.all
+        + [LeaseScripts.release]
+
+    /// The scripts that the connections of clients' requests load.
+    package static let requestScripts = OwnershipScripts.ofRequests
 
     /// - Parameters:
     ///   - redis: connections of their own, so that requests of clients do not wait behind large commands.
-    ///   - requests: the connections that read states for clients.
+    ///   - requests: the connections that read states and record uses for clients.
     ///   - relays: returns true for an app whose notifications are relayed.
     package init(
         _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, _ configuration: GatewayConfiguration,
@@ -37,6 +43,9 @@ package struct CustomerStores: Sendable {
             retention: configuration.events.retention, relays: relays, clock: clock, observe: observe)
         events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
         deliveries = RedisDeliveryStore(redis, keys: keys)
+        ownership = RedisOwnershipStore(
+            redis, requests: requests, keys: keys, rules: configuration.ownership,
+            retention: configuration.events.retention)
     }
 }
 

@@ -7,6 +7,7 @@ package import Gateway
 package import Logging
 internal import NIOPosix
 package import Notifications
+package import Ownership
 internal import RateLimits
 package import Receipts
 internal import Redis
@@ -25,6 +26,7 @@ package struct FleetStore: Sendable {
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
+    package let ownership: any OwnershipStore
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
@@ -55,7 +57,8 @@ extension FleetStore {
                 states: configuration.notifications.allowsVolatile ? notifications : nil)
             self.init(
                 ports: ports, notifications: notifications, events: events,
-                deliveries: EmbeddedDeliveryStore(log: events, clock: clock), service: nil)
+                deliveries: EmbeddedDeliveryStore(log: events, clock: clock),
+                ownership: EmbeddedOwnershipStore(configuration.ownership, log: events, clock: clock), service: nil)
             return
         }
         guard AES256GCM.isOffered else {
@@ -103,6 +106,7 @@ extension FleetStore {
                 cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
                 states: customers.notifications),
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
+            ownership: customers.ownership,
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
@@ -128,11 +132,13 @@ extension RedisClientConfiguration {
         node.credentials.password = configuration.password?.secret.exposed ?? url.credentials.password
         node.commandDeadline = configuration.deadline
         node.connectDeadline = configuration.connectDeadline
-        node.scripts = [
-            RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
-            RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail, RedisPurges.restart,
-            RedisTokenBuckets.script,
-        ]
+        node.scripts =
+            [
+                RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
+                RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail,
+                RedisPurges.restart,
+                RedisTokenBuckets.script,
+            ] + CustomerStores.requestScripts
         node.trackedPrefixes = [
             SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
             RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
