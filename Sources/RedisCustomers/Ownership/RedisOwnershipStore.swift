@@ -27,8 +27,6 @@ final class RedisOwnershipStore: OwnershipStore {
     private let trims = Mutex(0)
 
     enum Limits {
-        /// The accounts in the record of one chain: the owner, and those that used it last.
-        static let accounts = 64
         /// The chains in the index of one account, those used last.
         static let chains = ErasureSubject.Limits.chains
         /// The entries beyond their retention that one call deletes, in each of its partitions.
@@ -64,7 +62,7 @@ extension RedisOwnershipStore {
         let uses = replies.map { UseReply($0) }
         let old = zip(accounts, await indexReplies).map { ($0.keys, $1.names) }
         guard uses.count == chains.count, chains.isEmpty || uses.contains(where: { $0 != nil }) else { return nil }
-        trim(zip(chains, uses).compactMap { chain, use in use.map { (chain, $0) } }, old)
+        trim(zip(chains, uses).compactMap { chain, use in use.map { (chain, $0) } }, old, moved(chains, by: account))
         return uses.map { $0?.use ?? RecordedUse(.unknown) }
     }
 
@@ -74,18 +72,26 @@ extension RedisOwnershipStore {
         _ = try indexed.allSuccessful()
         let replies = await redis.run(OwnershipScripts.use, [use(of: chain, by: account, isTransfer: true)])
         _ = try replies.allSuccessful()
+        _ = try await redis.run(OwnershipScripts.unindex, moved([chain], by: account)).allSuccessful()
     }
 
     private func use(of chain: PurchaseChain, by account: Account, isTransfer: Bool = false) -> ScriptCall {
         let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
         let numbers = [
             isTransfer ? 1 : 0, rules.retention.wholeMilliseconds, rules.window.wholeMilliseconds,
-            Int64(rules.maximumAccounts), Int64(Limits.accounts), Int64(Limits.dropped),
+            Int64(rules.maximumAccounts), Int64(OwnershipRules.Limits.accounts), Int64(Limits.dropped),
         ]
         return ScriptCall(
             keys: [keys.owners] + chains.map { keys.owner($0) },
             numbers.map { RedisWord($0) } + chains.map { RedisWord($0) }
                 + names.names(of: account, in: chain.bundleID).map { RedisWord($0.text) })
+    }
+
+    /// Returns the calls that remove chains from the index of an account under older keys: it is under the first now.
+    private func moved(_ chains: [PurchaseChain], by account: Account) -> [ScriptCall] {
+        Dictionary(grouping: chains, by: \.bundleID).flatMap { bundleID, chains in
+            accountKeys(account, bundleID).dropFirst().map { unindex($0, chains.flatMap { names.names(of: $0) }) }
+        }
     }
 
     /// Returns the calls that add chains to the index of an account: one for each app.
@@ -142,10 +148,17 @@ extension RecordedUse.Binding {
 
 extension RedisOwnershipStore {
     /// Deletes in the background what replies named as surplus: no client waits for it.
-    private func trim(_ uses: [(PurchaseChain, UseReply)], _ accounts: [(AccountKeys, [String])]) {
-        let unindexed = uses.flatMap { chain, use in
-            use.surplus.map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
-        }
+    /// - Parameters:
+    ///   - accounts: the names of accounts that are too old.
+    ///   - moved: the calls that remove what is stored under the first key by now.
+    private func trim(
+        _ uses: [(PurchaseChain, UseReply)], _ accounts: [(AccountKeys, [String])], _ moved: [ScriptCall]
+    ) {
+        let unindexed =
+            moved
+            + uses.flatMap { chain, use in
+                use.surplus.map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
+            }
         let dropped =
             drops(of: uses) + accounts.compactMap { keys, names in drop(names, keys.accounts) { keys.chains(of: $0) } }
         guard !(unindexed.isEmpty && dropped.isEmpty), beginsTrim() else { return }

@@ -32,7 +32,6 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var notifications = NotificationsConfiguration()
     package var events = EventsConfiguration()
     package var webhooks = WebhooksConfiguration()
-    /// The bindings of purchases to accounts.
     package var ownership = OwnershipRules()
 }
 
