@@ -184,16 +184,17 @@ enum OwnershipScripts {
         return removed
         """)
 
-    /// KEYS chains, accounts; ARGV the account's name, the names of chains. Removes these chains from the index; without
-    /// any, the account.
+    /// KEYS chains, accounts; ARGV the account's name, a minimum age or 0, the names of chains. Removes those of these chains
+    /// from the index that are not used since; without any, the account.
     static let unindex = RedisScript(
-        """
-        if #ARGV > 1 then
-            redis.pcall('HDEL', KEYS[1], unpack(ARGV, 2))
-        else
-            redis.call('DEL', KEYS[1])
-        end
-        if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
-        return 1
-        """)
+        clock + """
+            if #ARGV == 2 then redis.call('DEL', KEYS[1]) end
+            for i = 3, #ARGV do
+                local value = redis.pcall('HGET', KEYS[1], ARGV[i])
+                local used = type(value) == 'string' and tonumber(string.match(value, '^%d+')) or 0
+                if ARGV[2] == '0' or used <= now - tonumber(ARGV[2]) then redis.pcall('HDEL', KEYS[1], ARGV[i]) end
+            end
+            if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
+            return 1
+            """)
 }

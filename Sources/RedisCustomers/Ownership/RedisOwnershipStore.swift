@@ -33,6 +33,9 @@ final class RedisOwnershipStore: OwnershipStore {
         static let dropped = 8
         /// The calls whose surplus entries are deleted at the same time. Those of others are found again.
         static let trims = 16
+        /// The time after which what is stored under an older key is removed from the index. Nodes with another first
+        /// key may have written it just now.
+        static let rotation: Duration = .seconds(60)
         /// The chains that are erased at once.
         static let erased = 64
     }
@@ -90,7 +93,9 @@ extension RedisOwnershipStore {
     /// Returns the calls that remove chains from the index of an account under older keys: it is under the first now.
     private func moved(_ chains: [PurchaseChain], by account: Account) -> [ScriptCall] {
         Dictionary(grouping: chains, by: \.bundleID).flatMap { bundleID, chains in
-            accountKeys(account, bundleID).dropFirst().map { unindex($0, chains.flatMap { names.names(of: $0) }) }
+            accountKeys(account, bundleID).dropFirst().map { keys in
+                unindex(keys, chains.flatMap { names.names(of: $0) }, unusedFor: Limits.rotation)
+            }
         }
     }
 
@@ -192,8 +197,10 @@ extension RedisOwnershipStore {
     }
 
     /// Returns the call that removes chains from the index of an account, or without names the account.
-    private func unindex(_ keys: AccountKeys, _ names: [String]) -> ScriptCall {
-        ScriptCall(keys: [keys.chains, keys.accounts], ([keys.name] + names).map { RedisWord($0) })
+    private func unindex(_ keys: AccountKeys, _ names: [String], unusedFor age: Duration = .zero) -> ScriptCall {
+        ScriptCall(
+            keys: [keys.chains, keys.accounts],
+            [RedisWord(keys.name), RedisWord(age.wholeMilliseconds)] + names.map { RedisWord($0) })
     }
 }
 

@@ -35,7 +35,7 @@ import Testing
     // MARK: Binding
 
     @Test func `a chain is bound to its first account`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), other = stage.ownership()
             #expect(try await store.binding(by: "a") == .new)
             #expect(try await other.binding(by: "a") == .same)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func `each chain has its own use, in order`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), chains = (0..<40).map { Samples.chain("\($0)") }
             for number in stride(from: 0, to: 40, by: 3) {
                 #expect(try await store.binding(of: chains[number], by: "a") == .new)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `environments and apps do not share bindings`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership()
             let foreign = PurchaseChain(bundleID: "other", environment: .production, originalTransactionID: "2000")
             #expect(try await store.binding(by: "a") == .new)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `of many first uses at once exactly one binds`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let nodes = [stage.ownership(), stage.ownership()]
             for id in ["1", "2", "3"] {
                 let chain = Samples.chain(id), accounts = (0..<32).map { "account \($0)" }
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func `a binding can be transferred, and forgotten`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), chain = Samples.chain()
             try await store.transfer(chain, to: try Samples.account("a"))
             #expect(try await store.binding(by: "b") == .other)
@@ -110,7 +110,7 @@ import Testing
     // MARK: Retention
 
     @Test func `a binding is forgotten when its account has not used it for too long`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             var rules = OwnershipRules()
             rules.retention = Self.day * 10
             let store = stage.ownership(rules: rules)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `the writer deletes what is beyond the retention`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             var rules = OwnershipRules()
             rules.retention = Self.day * 10
             let store = stage.ownership(rules: rules), chains = Samples.neighbours(3)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func `the accounts of a chain are bounded to the owner and the latest`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), maximum = OwnershipRules.Limits.accounts
             for number in 0..<maximum + 6 { _ = try await store.binding(by: "\(number)") }
             let count = try await stage.redis.send(RedisCommand("HLEN", key: Self.recordKey()))
@@ -164,13 +164,15 @@ import Testing
     // MARK: Keys
 
     @Test func `a binding under an older key moves when its own account uses it`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let first = StoreSamples.firstKey, second = StoreSamples.secondKey
             let before = stage.ownership(keys: first), during = stage.ownership(keys: Self.both)
             #expect(try await before.binding(by: "a") == .new)
             #expect(try await during.binding(by: "b") == .other)
             #expect(try await stage.exists(Self.recordKey(keys: first)))
             #expect(try await !stage.exists(Self.recordKey(keys: second)))
+            // Nodes with another first key may write to the index at the same time, so only old entries are removed.
+            try await stage.age(try Samples.account("a"), by: Self.day)
             #expect(try await during.binding(by: "a") == .same)
             #expect(try await !stage.exists(Self.recordKey(keys: first)))
             let older = try Self.indexKey("a", keys: first)
@@ -182,7 +184,7 @@ import Testing
     }
 
     @Test func `nodes before and during a change of keys bind one account`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let before = stage.ownership(keys: "\(StoreSamples.firstKey),\(StoreSamples.secondKey)")
             let during = stage.ownership(keys: Self.both)
             for id in ["1", "2"] {
@@ -197,7 +199,7 @@ import Testing
     }
 
     @Test func `an account named under a removed key is never another one`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let record = Self.recordKey(), now = RedisWord(Int64(4_000_000_000_000))
             let stranger = String(repeating: "x", count: 43)
             _ = try await stage.redis.send(
@@ -211,7 +213,7 @@ import Testing
     }
 
     @Test func `an account counts once under two keys`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let before = stage.ownership(), during = stage.ownership(keys: Self.both)
             for store in [before, during] {
                 for account in ["a", "b", "c"] {
@@ -225,7 +227,7 @@ import Testing
     // MARK: Suspicion
 
     @Test func `too many accounts within the window are suspicious, and reported once`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let nodes = [stage.ownership(), stage.ownership()], chain = Samples.chain()
             for account in ["a", "b", "c"] {
                 #expect(try await nodes[0].use(by: account).suspiciousAccounts == nil)
@@ -247,7 +249,7 @@ import Testing
     }
 
     @Test func `accounts before the window do not count, and the next window is reported again`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), chain = Samples.chain(), event = Samples.event(1)
             for account in ["a", "b", "c", "d"] { _ = try await store.use(by: account) }
             #expect(try await store.report(event, about: chain))
@@ -261,7 +263,7 @@ import Testing
     }
 
     @Test func `a chain without a record is not reported`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             #expect(try await !stage.ownership().report(Samples.event(1), about: Samples.chain()))
             #expect(try await stage.keyCount == 0)
         }
@@ -270,7 +272,7 @@ import Testing
     // MARK: Index
 
     @Test func `the chains of an account are those it was seen with, in one app`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), account = try Samples.account("a")
             let chains: Set = [Samples.chain("1"), Samples.chain("2", .sandbox)]
             let foreign = PurchaseChain(bundleID: "other", environment: .production, originalTransactionID: "3")
@@ -283,7 +285,7 @@ import Testing
     }
 
     @Test func `a missing or damaged index is repaired at the next use`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), account = try Samples.account("a"), key = try Self.indexKey("a")
             _ = try await store.use(by: "a")
             _ = try await stage.redis.send(RedisCommand("DEL", key: key))
@@ -298,7 +300,7 @@ import Testing
     }
 
     @Test func `the index of an account is bounded`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), account = try Samples.account("a")
             let maximum = RedisOwnershipStore.Limits.chains
             for start in stride(from: 0, to: maximum + 256, by: 256) {
@@ -324,7 +326,7 @@ import Testing
     // MARK: Erasure
 
     @Test func `an erasure leaves nothing of a customer, also under two keys`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let before = stage.ownership(), during = stage.ownership(keys: Self.both)
             let account = try Samples.account("a"), chains = Set((0..<5).map { Samples.chain("\($0)") })
             _ = await before.record(account, using: Array(chains))
@@ -339,7 +341,7 @@ import Testing
     }
 
     @Test func `an erased account leaves the chains of others`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), account = try Samples.account("a")
             _ = try await store.use(of: Samples.chain("1"), by: "b")
             _ = await store.record(account, using: [Samples.chain("1"), Samples.chain("2"), Samples.chain("3")])
@@ -355,7 +357,7 @@ import Testing
     }
 
     @Test func `an erased purchase leaves the other purchases of its accounts`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), account = try Samples.account("a")
             _ = await store.record(account, using: [Samples.chain("1"), Samples.chain("2")])
             #expect(try await store.erase(Samples.subject([Samples.chain("1")])) == [.ownership: 1])
@@ -366,7 +368,7 @@ import Testing
     }
 
     @Test func `an erasure of more chains than one step erases is whole`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), chains = (0..<200).map { Samples.chain("\($0)") }
             _ = await store.record(try Samples.account("a"), using: chains)
             #expect(try await store.erase(Samples.subject(Set(chains))) == [.ownership: 200])
@@ -377,7 +379,7 @@ import Testing
     // MARK: Faults
 
     @Test func `a key of another type makes its chain unknown, and no other`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), chains = Samples.neighbours(3)
             _ = try await stage.redis.send(RedisCommand("SET", key: Self.recordKey(chains[1]), "x"))
             _ = try await stage.redis.send(RedisCommand("SET", key: try Self.indexKey("b"), "x"))
@@ -397,7 +399,7 @@ import Testing
     }
 
     @Test func `without Redis no use is known, and nothing else succeeds`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let away = TestRedis([.failure(.notConnected)]), chain = Samples.chain()
             let store = stage.ownership(bulk: away, requests: away), account = try Samples.account("a")
             #expect(await store.record(account, using: [chain]) == nil)
@@ -411,7 +413,7 @@ import Testing
     }
 
     @Test func `a use waits for the connections of requests only`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let bulk = TestRedis([.failure(.notConnected)])
             let store = stage.ownership(bulk: bulk)
             #expect(try await store.binding(by: "a") == .new)
@@ -420,7 +422,7 @@ import Testing
     }
 
     @Test func `a full Redis binds nothing, and evicts no binding`() async throws {
-        try await NotificationStage.with(["--maxmemory-policy", "volatile-lru"]) { stage in
+        try await NotificationStage.with(["--maxmemory-policy", "volatile-lru"]) { stage async throws in
             let store = stage.ownership()
             #expect(try await store.binding(of: Samples.chain("1"), by: "a") == .new)
             try stage.server.ask("CONFIG", "SET", "maxmemory", "1")
@@ -432,7 +434,7 @@ import Testing
     }
 
     @Test func `nothing about an account or a purchase is readable, and nothing expires`() async throws {
-        try await NotificationStage.with { stage in
+        try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), chain = Samples.chain("987654321")
             for account in ["customer-1", "customer-2", "customer-3", "customer-4"] {
                 _ = try await store.use(of: chain, by: account)
@@ -455,8 +457,8 @@ import Testing
     // MARK: Cluster
 
     @Test func `bindings work in a cluster, and an erasure leaves nothing on any node`() async throws {
-        let cluster = try await RedisCluster()
-        try await NotificationStage.with(cluster.masters[0], url: "redis+cluster://\(cluster.hosts)") { stage in
+        let cluster = try await RedisCluster(), url = "redis+cluster://\(cluster.hosts)"
+        try await NotificationStage.with(cluster.masters[0], url: url) { stage async throws in
             let store = stage.ownership(keys: Self.both), chains = (0..<40).map { Samples.chain("\($0)") }
             for account in ["a", "b", "c", "d"] {
                 let uses = try #require(await store.record(try Samples.account(account), using: chains))
