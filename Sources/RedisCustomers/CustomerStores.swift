@@ -4,6 +4,7 @@
 package import Events
 package import Jobs
 package import Notifications
+package import Ownership
 package import Receipts
 package import Redis
 package import Settings
@@ -16,6 +17,7 @@ package struct CustomerStores: Sendable {
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
     package let jobs: any JobStore
+    package let ownership: any OwnershipStore
 
     /// The time that a command of these stores may take: they are large, and may wait for replicas.
     package static let commandDeadline = RedisNotifications.Limits.commandDeadline
@@ -25,11 +27,15 @@ package struct CustomerStores: Sendable {
 
     /// The scripts that the connections load.
     package static let scripts =
-        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + JobScripts.all + [LeaseScripts.release]
+        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + JobScripts.all + OwnershipScripts.all
+        + [LeaseScripts.release]
+
+    /// The scripts that the connections of clients' requests load.
+    package static let requestScripts = OwnershipScripts.ofRequests
 
     /// - Parameters:
     ///   - redis: connections of their own, so that requests of clients do not wait behind large commands.
-    ///   - requests: the connections that read states for clients.
+    ///   - requests: the connections that read states and record uses for clients.
     ///   - relays: returns true for an app whose notifications are relayed.
     package init(
         _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, _ configuration: GatewayConfiguration,
@@ -43,6 +49,9 @@ package struct CustomerStores: Sendable {
         events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
         deliveries = RedisDeliveryStore(redis, keys: keys)
         jobs = RedisJobStore(redis, keys: keys, rules: configuration.jobs, observe: observe)
+        ownership = RedisOwnershipStore(
+            redis, requests: requests, keys: keys, rules: configuration.ownership,
+            retention: configuration.events.retention)
     }
 }
 

@@ -8,6 +8,7 @@ package import Jobs
 package import Logging
 internal import NIOPosix
 package import Notifications
+package import Ownership
 internal import RateLimits
 package import Receipts
 internal import Redis
@@ -27,6 +28,7 @@ package struct FleetStore: Sendable {
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
     package let jobs: any JobStore
+    package let ownership: any OwnershipStore
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
@@ -58,7 +60,8 @@ extension FleetStore {
             self.init(
                 ports: ports, notifications: notifications, events: events,
                 deliveries: EmbeddedDeliveryStore(log: events, clock: clock),
-                jobs: EmbeddedJobStore(configuration.jobs, clock: clock), service: nil)
+                jobs: EmbeddedJobStore(configuration.jobs, clock: clock),
+                ownership: EmbeddedOwnershipStore(configuration.ownership, log: events, clock: clock), service: nil)
             return
         }
         guard AES256GCM.isOffered else {
@@ -106,7 +109,7 @@ extension FleetStore {
                 cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
                 states: customers.notifications),
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
-            jobs: customers.jobs,
+            jobs: customers.jobs, ownership: customers.ownership,
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
@@ -132,11 +135,13 @@ extension RedisClientConfiguration {
         node.credentials.password = configuration.password?.secret.exposed ?? url.credentials.password
         node.commandDeadline = configuration.deadline
         node.connectDeadline = configuration.connectDeadline
-        node.scripts = [
-            RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
-            RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail, RedisPurges.restart,
-            RedisTokenBuckets.script,
-        ]
+        node.scripts =
+            [
+                RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
+                RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail,
+                RedisPurges.restart,
+                RedisTokenBuckets.script,
+            ] + CustomerStores.requestScripts
         node.trackedPrefixes = [
             SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
             RedisFleetState.lifecyclePrefix, RedisPurges.headKey,

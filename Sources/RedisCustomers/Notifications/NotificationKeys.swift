@@ -24,7 +24,7 @@ internal import StoreFormat
 /// gw:{n:<app>:<number>}:events       stream: the events, numbered from 1 and encrypted
 /// gw:{n:<app>:<number>}:relay        stream: the notifications for endpoints that receive them unchanged, the same
 /// ```
-/// Those of deliveries are in `DeliveryKeys`.
+/// Those of deliveries are in `DeliveryKeys`, those of bindings in `OwnershipKeys`.
 ///
 /// The app is a digest of its bundle ID without a secret: a partition keeps its place when the cache keys change.
 struct NotificationKeys: Sendable {
@@ -75,7 +75,7 @@ struct RecoveryKeys: Sendable {
 
 extension String {
     /// The name of an app in keys, by its bundle ID.
-    fileprivate var appName: Substring { Fingerprint(of: Array(utf8).span).description.prefix(16) }
+    var appName: Substring { Fingerprint(of: Array(utf8).span).description.prefix(16) }
 }
 
 /// Pseudonymous names under every cache key; the first writes.

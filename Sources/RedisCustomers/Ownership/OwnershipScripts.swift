@@ -1,0 +1,200 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Redis
+
+/// The scripts over the keys of one partition, or of the index of accounts. Each is atomic.
+enum OwnershipScripts {
+    static let all = [use, index, drop, report, leave, forget, unindex]
+
+    /// Those that run while a client waits.
+    static let ofRequests = [use, index]
+
+    private static let clock = """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local stamp = string.format('%.0f', now)
+        local function before(milliseconds) return string.format('%.0f', now - tonumber(milliseconds)) end
+
+        """
+
+    /// KEYS owners, the chain's record under each name; ARGV 1 for a transfer, the retention, the window, the accounts
+    /// permitted within it, the maximum number of accounts in a record, the maximum number of old records to name, the
+    /// names of the chain, those of the account. Returns the binding, the number of accounts within the window if it is
+    /// suspicious and not reported (else 0), the accounts that made room, and names of records that are too old.
+    ///
+    /// Accounts named under a key that is not configured count as forgotten. The first write is one that a full memory
+    /// refuses, so that nothing is written then.
+    static let use = RedisScript(
+        clock + """
+            local count = #KEYS - 1
+            local retention, window = tonumber(ARGV[2]), tonumber(ARGV[3])
+            local own, isOwn, isConfigured = ARGV[7 + count], {}, {}
+            local function keyID(account) return string.match(account, '^[^:]*') end
+            for i = 7 + count, #ARGV do
+                isOwn[ARGV[i]] = true
+                isConfigured[keyID(ARGV[i])] = true
+            end
+
+            local found, owner, hasUsed, reported, seen = nil, nil, false, 0, {}
+            for i = 1, count do
+                local fields = redis.call('HGETALL', KEYS[i + 1])
+                if #fields > 0 then found = found or i end
+                for j = 1, #fields, 2 do
+                    local field, account, used = fields[j], string.sub(fields[j], 2), tonumber(fields[j + 1]) or 0
+                    if field == 'o' then
+                        owner = owner or fields[j + 1]
+                    elseif field == 'r' then
+                        reported = math.max(reported, used)
+                    elseif used >= now - retention and isOwn[account] then
+                        hasUsed = true
+                    elseif used >= now - retention and isConfigured[keyID(account)] then
+                        seen[account] = math.max(seen[account] or 0, used)
+                    end
+                end
+            end
+
+            local binding = 'other'
+            if owner and isOwn[owner] and hasUsed then
+                binding = 'same'
+            elseif ARGV[1] == '1' or not owner or not seen[owner] then
+                binding = 'new'
+            end
+            if binding ~= 'other' then found, owner = 1, own end
+
+            seen[own] = now
+            local accounts, surplus, recent = {}, {}, 0
+            for account in pairs(seen) do accounts[#accounts + 1] = account end
+            table.sort(accounts, function(one, other)
+                if seen[one] ~= seen[other] then return seen[one] > seen[other] end
+                return one < other
+            end)
+            for i = #accounts, 1, -1 do
+                if #accounts <= tonumber(ARGV[5]) then break end
+                if accounts[i] ~= own and accounts[i] ~= owner then surplus[#surplus + 1] = table.remove(accounts, i) end
+            end
+
+            local fields = { 'o', owner }
+            if reported > 0 then
+                fields[3], fields[4] = 'r', string.format('%.0f', reported)
+            end
+            for _, account in ipairs(accounts) do
+                if seen[account] >= now - window then recent = recent + 1 end
+                fields[#fields + 1] = 's' .. account
+                fields[#fields + 1] = string.format('%.0f', seen[account])
+            end
+            redis.call('ZADD', KEYS[1], stamp, ARGV[6 + found])
+            for i = 1, count do
+                redis.call('DEL', KEYS[i + 1])
+                if i ~= found then redis.call('ZREM', KEYS[1], ARGV[6 + i]) end
+            end
+            redis.call('HSET', KEYS[found + 1], unpack(fields))
+            if recent <= tonumber(ARGV[4]) or reported > now - window then recent = 0 end
+            return {
+                binding, recent, surplus,
+                redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. before(retention), 'LIMIT', 0, ARGV[6]),
+            }
+            """)
+
+    /// KEYS chains, accounts; ARGV the retention, the maximum number of chains, the maximum number of old accounts to
+    /// name, the account's name, then name and encrypted form of each chain. Returns names of accounts that are too old.
+    static let index = RedisScript(
+        clock + """
+            redis.call('ZADD', KEYS[2], stamp, ARGV[4])
+            for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
+            local fields, chains = redis.call('HGETALL', KEYS[1]), {}
+            for i = 1, #fields, 2 do
+                chains[#chains + 1] = { tonumber(string.match(fields[i + 1], '^%d+')) or 0, fields[i] }
+            end
+            table.sort(chains, function(one, other) return one[1] > other[1] end)
+            for i, chain in ipairs(chains) do
+                if i > tonumber(ARGV[2]) or chain[1] < now - tonumber(ARGV[1]) then
+                    redis.call('HDEL', KEYS[1], chain[2])
+                end
+            end
+            return redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. before(ARGV[1]), 'LIMIT', 0, ARGV[3])
+            """)
+
+    /// KEYS owners or accounts, the keys of entries; ARGV their minimum age, their names. Deletes those that are not used
+    /// since.
+    static let drop = RedisScript(
+        clock + """
+            for i = 2, #KEYS do
+                local used = redis.call('ZSCORE', KEYS[1], ARGV[i])
+                if used and tonumber(used) < now - tonumber(ARGV[1]) then
+                    redis.call('DEL', KEYS[i])
+                    redis.call('ZREM', KEYS[1], ARGV[i])
+                end
+            end
+            return 1
+            """)
+
+    /// KEYS totals, events, the chain's record under each name; ARGV the maximum number and age of events, the event, the
+    /// window. Returns 1 if the event was added; 0 if one was in this window, or the chain has no record.
+    static let report = RedisScript(
+        EventScripts.append + clock + """
+            local marked
+            for i = 3, #KEYS do
+                local reported = redis.call('HGET', KEYS[i], 'r')
+                if reported and tonumber(reported) > now - tonumber(ARGV[4]) then return 0 end
+                if not marked and redis.call('EXISTS', KEYS[i]) == 1 then marked = KEYS[i] end
+            end
+            if not marked then return 0 end
+            appendEvent(KEYS[1], KEYS[2], ARGV[3], ARGV[1], ARGV[2])
+            redis.call('HSET', marked, 'r', stamp)
+            return 1
+            """)
+
+    /// KEYS owners, the chain's record under each name; ARGV the names of the chain, those of an account. Removes the
+    /// account, and a record without another one. Returns 1 if the account was there.
+    static let leave = RedisScript(
+        """
+        local count, hasLeft = #KEYS - 1, 0
+        for i = 1, count do
+            local key = KEYS[i + 1]
+            local fields, isOwn, others = redis.pcall('HGETALL', key), {}, 0
+            for j = count + 1, #ARGV do isOwn[ARGV[j]] = true end
+            for j = 1, #fields, 2 do
+                local account = fields[j] == 'o' and fields[j + 1] or string.sub(fields[j], 2)
+                if isOwn[account] then
+                    hasLeft = redis.call('HDEL', key, fields[j])
+                elseif fields[j] ~= 'r' then
+                    others = others + 1
+                end
+            end
+            if #fields > 0 and others == 0 then
+                redis.call('DEL', key)
+                redis.call('ZREM', KEYS[1], ARGV[i])
+            end
+        end
+        return hasLeft
+        """)
+
+    /// KEYS owners, the chain's record under each name; ARGV the names of the chain. Deletes the record. Returns 1 if
+    /// there was one, then the fields of its accounts.
+    static let forget = RedisScript(
+        """
+        local removed = { 0 }
+        for i = 2, #KEYS do
+            local fields = redis.pcall('HGETALL', KEYS[i])
+            for j = 1, #fields, 2 do removed[#removed + 1] = fields[j] end
+            if redis.call('DEL', KEYS[i]) == 1 then removed[1] = 1 end
+            redis.call('ZREM', KEYS[1], ARGV[i - 1])
+        end
+        return removed
+        """)
+
+    /// KEYS chains, accounts; ARGV the account's name, a minimum age or 0, the names of chains. Removes those of these chains
+    /// from the index that are not used since; without any, the account.
+    static let unindex = RedisScript(
+        clock + """
+            if #ARGV == 2 then redis.call('DEL', KEYS[1]) end
+            for i = 3, #ARGV do
+                local value = redis.pcall('HGET', KEYS[1], ARGV[i])
+                local used = type(value) == 'string' and tonumber(string.match(value, '^%d+')) or 0
+                if ARGV[2] == '0' or used <= now - tonumber(ARGV[2]) then redis.pcall('HDEL', KEYS[1], ARGV[i]) end
+            end
+            if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
+            return 1
+            """)
+}

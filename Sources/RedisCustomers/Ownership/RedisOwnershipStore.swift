@@ -1,0 +1,348 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Events
+internal import Gateway
+internal import Ownership
+internal import Privacy
+internal import Receipts
+internal import Redis
+internal import Settings
+internal import StoreFormat
+internal import Synchronization
+
+/// The accounts that purchases are bound to, in Redis. Accounts and chains have pseudonymous names; an account's ID is
+/// not stored at all.
+///
+/// A chain's record is in the partition of its events. The index of accounts is elsewhere, and is written at each use:
+/// a missing entry is repaired at the next one.
+final class RedisOwnershipStore: OwnershipStore {
+    private let redis: any RedisCommands
+    /// The connections of clients' requests, which do not wait long.
+    private let requests: any RedisCommands
+    private let names: OwnershipNames
+    private let seal: StoreSeal
+    private let rules: OwnershipRules
+    private let retention: EventRetention
+    private let trims = Mutex(0)
+
+    enum Limits {
+        /// The chains in the index of one account, those used last.
+        static let chains = ErasureSubject.Limits.chains
+        /// The entries beyond their retention that one call deletes, in each of its partitions.
+        static let dropped = 8
+        /// The calls whose surplus entries are deleted at the same time. Those of others are found again.
+        static let trims = 16
+        /// The time after which what is stored under an older key is removed from the index. Nodes with another first
+        /// key may have written it just now.
+        static let rotation: Duration = .seconds(60)
+        /// The chains that are erased at once.
+        static let erased = 64
+    }
+
+    /// - Parameters:
+    ///   - requests: the connections that record uses for clients.
+    ///   - retention: that of the log of events.
+    init(
+        _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, rules: OwnershipRules,
+        retention: EventRetention
+    ) {
+        self.redis = redis
+        self.requests = requests
+        names = OwnershipNames(keys)
+        seal = StoreSeal(keys: keys)
+        (self.rules, self.retention) = (rules, retention)
+    }
+}
+
+// MARK: - Using
+
+extension RedisOwnershipStore {
+    func record(_ account: Account, using chains: [PurchaseChain]) async -> [RecordedUse]? {
+        let accounts = indexed(chains, by: account)
+        async let indexReplies = requests.run(OwnershipScripts.index, accounts.map(\.call))
+        let replies = await requests.run(OwnershipScripts.use, chains.map { use(of: $0, by: account) })
+        let uses = replies.map { UseReply($0) }
+        let old = zip(accounts, await indexReplies).map { ($0.keys, $1.names) }
+        guard uses.count == chains.count, chains.isEmpty || uses.contains(where: { $0 != nil }) else { return nil }
+        trim(zip(chains, uses).compactMap { chain, use in use.map { (chain, $0) } }, old, moved(chains, by: account))
+        return uses.map { $0?.use ?? RecordedUse(.unknown) }
+    }
+
+    func transfer(_ chain: PurchaseChain, to account: Account) async throws(StoreUnreachable) {
+        // An account without its index could not be erased; an index without its binding is harmless.
+        let indexed = await redis.run(OwnershipScripts.index, indexed([chain], by: account).map(\.call))
+        _ = try indexed.allSuccessful()
+        let replies = await redis.run(OwnershipScripts.use, [use(of: chain, by: account, isTransfer: true)])
+        _ = try replies.allSuccessful()
+        _ = try await redis.run(OwnershipScripts.unindex, moved([chain], by: account)).allSuccessful()
+    }
+
+    private func use(of chain: PurchaseChain, by account: Account, isTransfer: Bool = false) -> ScriptCall {
+        let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
+        let numbers = [
+            isTransfer ? 1 : 0, rules.retention.wholeMilliseconds, rules.window.wholeMilliseconds,
+            Int64(rules.maximumAccounts), Int64(OwnershipRules.Limits.accounts), Int64(Limits.dropped),
+        ]
+        return ScriptCall(
+            keys: [keys.owners] + chains.map { keys.owner($0) },
+            numbers.map { RedisWord($0) } + chains.map { RedisWord($0) }
+                + names.names(of: account, in: chain.bundleID).map { RedisWord($0.text) })
+    }
+
+    /// Returns the calls that remove chains from the index of an account under older keys: it is under the first now.
+    private func moved(_ chains: [PurchaseChain], by account: Account) -> [ScriptCall] {
+        Dictionary(grouping: chains, by: \.bundleID).flatMap { bundleID, chains in
+            accountKeys(account, bundleID).dropFirst().map { keys in
+                unindex(keys, chains.flatMap { names.names(of: $0) }, unusedFor: Limits.rotation)
+            }
+        }
+    }
+
+    /// Returns the calls that add chains to the index of an account: one for each app.
+    private func indexed(
+        _ chains: [PurchaseChain], by account: Account
+    ) -> [(keys: AccountKeys, call: ScriptCall)] {
+        Dictionary(grouping: chains, by: \.bundleID).map { bundleID, chains in
+            let keys = AccountKeys(bundleID, names.names(of: account, in: bundleID)[0].name)
+            let entries = chains.flatMap { chain in
+                let name = names.names(of: chain)[0]
+                return [RedisWord(name), RedisWord(seal.seal(chain.storedBytes, for: keys.sealedName(name)))]
+            }
+            let numbers = [rules.retention.wholeMilliseconds, Int64(Limits.chains), Int64(Limits.dropped)]
+            return (
+                keys,
+                ScriptCall(
+                    keys: [keys.chains, keys.accounts], numbers.map { RedisWord($0) } + [RedisWord(keys.name)] + entries
+                )
+            )
+        }
+    }
+}
+
+/// The reply to a use.
+private struct UseReply {
+    let use: RecordedUse
+    /// The accounts that made room for this one.
+    let surplus: [AccountName]
+    /// The names of chains of the same partition that were not used for too long.
+    let old: [String]
+
+    init?(_ reply: Result<RedisValue, RedisError>) {
+        guard case .success(.array(let parts)) = reply, parts.count == 4,
+            let binding = RecordedUse.Binding(stored: parts[0].text), case .integer(let accounts) = parts[1]
+        else { return nil }
+        use = RecordedUse(binding, suspiciousAccounts: accounts > 0 ? Int(clamping: accounts) : nil)
+        surplus = parts[2].texts.compactMap { AccountName(stored: $0) }
+        old = parts[3].texts
+    }
+}
+
+extension RecordedUse.Binding {
+    fileprivate init?(stored text: String?) {
+        switch text {
+        case "new": self = .new
+        case "same": self = .same
+        case "other": self = .other
+        default: return nil
+        }
+    }
+}
+
+// MARK: - Trimming
+
+extension RedisOwnershipStore {
+    /// Deletes in the background what replies named as surplus: no client waits for it.
+    /// - Parameters:
+    ///   - accounts: the names of accounts that are too old.
+    ///   - moved: the calls that remove what is stored under the first key by now.
+    private func trim(
+        _ uses: [(PurchaseChain, UseReply)], _ accounts: [(AccountKeys, [String])], _ moved: [ScriptCall]
+    ) {
+        let unindexed =
+            moved
+            + uses.flatMap { chain, use in
+                use.surplus.map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
+            }
+        let dropped =
+            drops(of: uses) + accounts.compactMap { keys, names in drop(names, keys.accounts) { keys.chains(of: $0) } }
+        guard !(unindexed.isEmpty && dropped.isEmpty), beginsTrim() else { return }
+        Task {
+            _ = await redis.run(OwnershipScripts.unindex, unindexed)
+            _ = await redis.run(OwnershipScripts.drop, dropped)
+            trims.withLock { $0 -= 1 }
+        }
+    }
+
+    private func beginsTrim() -> Bool {
+        trims.withLock { trims in
+            guard trims < Limits.trims else { return false }
+            trims += 1
+            return true
+        }
+    }
+
+    /// Returns the calls that delete old records: one for each partition.
+    private func drops(of uses: [(PurchaseChain, UseReply)]) -> [ScriptCall] {
+        Dictionary(grouping: uses, by: \.0.partition).compactMap { partition, uses in
+            let keys = OwnershipKeys(partition)
+            return drop(Array(Set(uses.flatMap(\.1.old))), keys.owners) { keys.owner($0) }
+        }
+    }
+
+    private func drop(_ names: [String], _ ages: RedisWord, key: (String) -> RedisWord) -> ScriptCall? {
+        guard !names.isEmpty else { return nil }
+        return ScriptCall(
+            keys: [ages] + names.map(key), [RedisWord(rules.retention.wholeMilliseconds)] + names.map { RedisWord($0) })
+    }
+
+    /// Returns the call that removes chains from the index of an account, or without names the account.
+    private func unindex(_ keys: AccountKeys, _ names: [String], unusedFor age: Duration = .zero) -> ScriptCall {
+        ScriptCall(
+            keys: [keys.chains, keys.accounts],
+            [RedisWord(keys.name), RedisWord(age.wholeMilliseconds)] + names.map { RedisWord($0) })
+    }
+}
+
+// MARK: - Reporting
+
+extension RedisOwnershipStore {
+    func report(_ event: Event, about chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
+        let keys = NotificationKeys(chain.partition), owners = OwnershipKeys(chain.partition)
+        let call = ScriptCall(
+            keys: [keys.totals, keys.events] + names.names(of: chain).map { owners.owner($0) },
+            retention.words + [event.sealed(keys, seal), RedisWord(rules.window.wholeMilliseconds)])
+        return try await redis.run(OwnershipScripts.report, [call]).allSuccessful() == [.integer(1)]
+    }
+}
+
+// MARK: - Looking up
+
+extension RedisOwnershipStore {
+    func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain> {
+        let keys = accountKeys(account, bundleID)
+        let indexes = try await hashes(keys.map(\.chains))
+        let indexed = zip(keys, indexes).flatMap { keys, fields in
+            fields.compactMap { IndexedChain($0.name, $0.value, of: keys, seal, bundleID: bundleID) }
+        }
+        return Set(indexed.sorted { $0.usedAt > $1.usedAt }.prefix(Limits.chains).map(\.chain))
+    }
+
+    private func accountKeys(_ account: Account, _ bundleID: String) -> [AccountKeys] {
+        names.names(of: account, in: bundleID).map { AccountKeys(bundleID, $0.name) }
+    }
+
+    /// Reads hashes. A key of another type counts as empty.
+    private func hashes(
+        _ keys: [RedisWord]
+    ) async throws(StoreUnreachable) -> [[(name: [UInt8], value: [UInt8])]] {
+        let replies = await redis.send(keys.map { RedisCommand("HGETALL", key: $0) })
+        guard replies.count == keys.count else { throw StoreUnreachable() }
+        var hashes: [[(name: [UInt8], value: [UInt8])]] = []
+        for reply in replies {
+            switch reply {
+            case .success(.array(let parts)):
+                let words = parts.map { $0.bytes ?? [] }
+                hashes.append(stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) })
+            case .failure(.refused(let refusal)) where refusal.line.hasPrefix("WRONGTYPE"): hashes.append([])
+            default: throw StoreUnreachable()
+            }
+        }
+        return hashes
+    }
+}
+
+// MARK: - Deleting
+
+extension RedisOwnershipStore {
+    func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
+        try await remove([chain]) > 0
+    }
+
+    func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
+        var count = 0, rest = Array(subject.chains)[...]
+        while !rest.isEmpty {
+            count += try await remove(Array(rest.prefix(Limits.erased)))
+            rest = rest.dropFirst(Limits.erased)
+        }
+        if let account = subject.account { count += try await remove(account, in: subject.bundleID) }
+        return count > 0 ? [.ownership: count] : [:]
+    }
+
+    /// Removes an account from the chains that it was seen with, and its index last: an erasure that ends before can be
+    /// repeated.
+    private func remove(_ account: Account, in bundleID: String) async throws(StoreUnreachable) -> Int {
+        let accounts = names.names(of: account, in: bundleID).map { RedisWord($0.text) }
+        let calls = try await chains(of: account, in: bundleID).map { chain in
+            let call = record(of: chain)
+            return ScriptCall(keys: call.keys, call.arguments + accounts)
+        }
+        let left = try await redis.run(OwnershipScripts.leave, calls).allSuccessful()
+        let indexes = accountKeys(account, bundleID).map { unindex($0, []) }
+        _ = try await redis.run(OwnershipScripts.unindex, indexes).allSuccessful()
+        return left.count { $0 == .integer(1) }
+    }
+
+    /// Deletes the records of chains, after their places in the indexes of accounts: only a record names its accounts.
+    /// - Returns: the number of chains that had a record.
+    private func remove(_ chains: [PurchaseChain]) async throws(StoreUnreachable) -> Int {
+        let calls = chains.map { record(of: $0) }
+        let stored = try await hashes(calls.flatMap { $0.keys.dropFirst() })
+        let perChain = stored.count / max(1, chains.count)
+        try await unindex(
+            chains.enumerated().map { index, chain in
+                (chain, stored[index * perChain..<(index + 1) * perChain].joined().map(\.name))
+            })
+        let replies = try await redis.run(OwnershipScripts.forget, calls).allSuccessful().map(\.elements)
+        // Accounts that used them meanwhile.
+        try await unindex(zip(chains, replies).map { ($0, $1.dropFirst().compactMap(\.bytes)) })
+        return replies.count { $0.first == .integer(1) }
+    }
+
+    /// Returns the keys of a chain's record, after that of the ages, and its names.
+    private func record(of chain: PurchaseChain) -> ScriptCall {
+        let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
+        return ScriptCall(keys: [keys.owners] + chains.map { keys.owner($0) }, chains.map { RedisWord($0) })
+    }
+
+    /// Removes chains from the indexes of accounts, which the fields of their records name.
+    private func unindex(_ chains: [(PurchaseChain, fields: [[UInt8]])]) async throws(StoreUnreachable) {
+        let calls = chains.flatMap { chain, fields in
+            fields.compactMap { AccountName(field: $0) }
+                .map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
+        }
+        _ = try await redis.run(OwnershipScripts.unindex, calls).allSuccessful()
+    }
+}
+
+extension AccountName {
+    /// Returns nil for a field that is not that of an account's use.
+    fileprivate init?(field: [UInt8]) {
+        guard field.first == UInt8(ascii: "s") else { return nil }
+        self.init(stored: String(decoding: field.dropFirst(), as: UTF8.self))
+    }
+}
+
+extension RedisResults {
+    /// Returns the values of all replies.
+    fileprivate func allSuccessful() throws(StoreUnreachable) -> [RedisValue] {
+        var values: [RedisValue] = []
+        for reply in self {
+            guard case .success(let value) = reply else { throw StoreUnreachable() }
+            values.append(value)
+        }
+        return values
+    }
+}
+
+extension Result<RedisValue, RedisError> {
+    fileprivate var names: [String] { (try? get())?.texts ?? [] }
+}
+
+extension RedisValue {
+    fileprivate var text: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    fileprivate var elements: [RedisValue] { if case .array(let elements) = self { elements } else { [] } }
+
+    fileprivate var texts: [String] { elements.compactMap(\.text) }
+}

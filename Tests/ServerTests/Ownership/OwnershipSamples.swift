@@ -1,0 +1,107 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Events
+import Gateway
+import Ownership
+import Privacy
+import Receipts
+import Redis
+import Testing
+
+@testable import RedisCustomers
+
+/// Purchases and accounts for tests.
+enum OwnershipSamples {
+    static let bundleID = NotificationSamples.bundleID
+
+    static func chain(_ id: String = "2000", _ environment: Environment = .production) -> PurchaseChain {
+        PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+    }
+
+    /// Returns chains of one partition.
+    static func neighbours(_ count: Int) -> [PurchaseChain] {
+        let chains = (0...).lazy.map { chain("\(5000 + $0)") }
+        return Array(chains.filter { $0.partition == chain().partition }.prefix(count))
+    }
+
+    static func account(_ id: String) throws -> Account { try #require(Account(id)) }
+
+    static func event(_ number: Int, about chain: PurchaseChain = chain()) -> Event {
+        Event(
+            id: Event.id("fraud", bundleID: bundleID, chain.environment, cause: ["\(number)"]), type: .fraudSuspected,
+            bundleID: bundleID, environment: chain.environment, originalTransactionID: chain.originalTransactionID,
+            occurredAt: StoreSamples.time(0), json: Array(#"{"number":\#(number)}"#.utf8))
+    }
+
+    static func subject(_ chains: Set<PurchaseChain>, _ account: Account? = nil) -> ErasureSubject {
+        ErasureSubject(bundleID: bundleID, chains: chains, account: account)
+    }
+}
+
+extension NotificationStage {
+    func ownership(
+        keys: String = StoreSamples.firstKey, rules: OwnershipRules = OwnershipRules(),
+        bulk: (any RedisCommands)? = nil, requests: (any RedisCommands)? = nil
+    ) -> RedisOwnershipStore {
+        RedisOwnershipStore(
+            bulk ?? redis, requests: requests ?? redis, keys: StoreSamples.keys(keys), rules: rules, retention: .test)
+    }
+
+    /// The number of keys in Redis.
+    var keyCount: Int {
+        get async throws {
+            guard case .integer(let count) = try await redis.send(RedisCommand("DBSIZE")) else { return -1 }
+            return Int(count)
+        }
+    }
+
+    func exists(_ key: RedisWord) async throws -> Bool {
+        try await redis.send(RedisCommand("EXISTS", key: key)) == .integer(1)
+    }
+
+    /// Moves the times of a chain's record back, as if so much time had passed.
+    func age(_ chain: PurchaseChain, by time: Duration, keys: String = StoreSamples.firstKey) async throws {
+        let owners = OwnershipKeys(chain.partition), name = OwnershipNames(StoreSamples.keys(keys)).names(of: chain)[0]
+        try await age(owners.owner(name), in: owners.owners, name, by: time)
+    }
+
+    /// Moves the times of an account's part of the index back.
+    func age(_ account: Account, by time: Duration, keys: String = StoreSamples.firstKey) async throws {
+        let bundleID = OwnershipSamples.bundleID
+        let names = OwnershipNames(StoreSamples.keys(keys)).names(of: account, in: bundleID)
+        let index = AccountKeys(bundleID, names[0].name)
+        try await age(index.chains, in: index.accounts, index.name, by: time)
+    }
+
+    private static let aging: RedisWord = """
+        local fields = redis.call('HGETALL', KEYS[2])
+        for i = 1, #fields, 2 do
+            local time, rest = string.match(fields[i + 1], '^(%d+)(.*)$')
+            if fields[i] ~= 'o' then
+                redis.call('HSET', KEYS[2], fields[i], string.format('%.0f', time - ARGV[1]) .. rest)
+            end
+        end
+        return redis.call('ZINCRBY', KEYS[1], -ARGV[1], ARGV[2])
+        """
+
+    private func age(_ record: RedisWord, in ages: RedisWord, _ name: String, by time: Duration) async throws {
+        let words: [RedisWord] = [
+            "EVAL", Self.aging, 2, ages, record, RedisWord(time.wholeMilliseconds), RedisWord(name),
+        ]
+        _ = try await redis.send(RedisCommand(words, key: ages))
+    }
+}
+
+extension RedisOwnershipStore {
+    /// Records the use of one chain.
+    func binding(of chain: PurchaseChain = OwnershipSamples.chain(), by account: String) async throws
+        -> RecordedUse.Binding
+    {
+        try await use(of: chain, by: account).binding
+    }
+
+    func use(of chain: PurchaseChain = OwnershipSamples.chain(), by account: String) async throws -> RecordedUse {
+        try #require(await record(try OwnershipSamples.account(account), using: [chain])?.first)
+    }
+}
