@@ -8,18 +8,23 @@ package import Receipts
 internal import Synchronization
 
 /// Counts deferred verifications, and logs those that were given up.
-package final class JobMetrics: JobObserver {
+package final class JobMetrics: Sendable {
     private let jobs: [JobCountLabel: PrometheusCounter]
-    private let attempts: [JobAttemptLabel: PrometheusCounter]
+    private let attempts: [JobAttemptEnd: PrometheusCounter]
     private let seconds: PrometheusHistogram
+    private let surveys: JobSurveys
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
     private let reported = Mutex(ReportedSubjects())
 
-    package init(_ registry: PrometheusRegistry, logger: Logger, clock: @escaping @Sendable () -> Timestamp) {
+    /// - Parameter surveys: the source of the gauges in the registry.
+    package init(
+        _ registry: PrometheusRegistry, surveys: JobSurveys, logger: Logger, clock: @escaping @Sendable () -> Timestamp
+    ) {
         jobs = registry.counters(MetricCatalogue.jobs)
         attempts = registry.counters(MetricCatalogue.jobAttempts)
         seconds = registry.histogram(MetricCatalogue.jobSeconds)
+        self.surveys = surveys
         self.logger = logger
         self.clock = clock
     }
@@ -29,25 +34,23 @@ package final class JobMetrics: JobObserver {
         case .created: jobs[.created]?.increment()
         case .joined: jobs[.joined]?.increment()
         case .refused(let refusal): JobCountLabel(refusal).map { jobs[$0]?.increment() }
-        case .attempted(let outcome): attempts[JobAttemptLabel(outcome)]?.increment()
-        case .ended(let status, let age): countEnd(status, after: age)
+        case .attempted(let end): attempts[end]?.increment()
+        case .ended(let status, let age):
+            JobCountLabel(status).map { jobs[$0]?.increment() }
+            if status == .done { seconds.record(age / .seconds(1)) }
+        case .deadLettered: reportDeadLetter()
+        case .surveyed(let survey): surveys.record(survey)
         }
     }
 
-    private func countEnd(_ status: JobStatus, after age: Duration) {
-        JobCountLabel(status).map { jobs[$0]?.increment() }
-        if status == .done { seconds.record(age / .seconds(1)) }
-        if status == .failed { reportFailure() }
-    }
-
     /// Logs a warning, once an hour.
-    private func reportFailure() {
+    private func reportDeadLetter() {
         let now = clock()
-        guard reported.withLock({ $0.insert("failed", at: now) }) else { return }
+        guard reported.withLock({ $0.insert("dead letter", at: now) }) else { return }
         logger.warning(
             """
-            A deferred verification was given up: it ended the process of its worker three times, or its client may no \
-            longer have it. receipt-gateway verifications list --status failed shows it
+            A deferred verification ended the process of its worker too often and was given up. \
+            receipt-gateway verifications list --status failed shows it
             """)
     }
 }
@@ -69,17 +72,6 @@ extension JobCountLabel {
         case .done: self = .done
         case .expired: self = .expired
         case .failed: self = .failed
-        }
-    }
-}
-
-extension JobAttemptLabel {
-    fileprivate init(_ outcome: JobOutcome) {
-        switch outcome {
-        case .decided: self = .decided
-        case .waiting(_, .request): self = .request
-        case .waiting(_, .upstream): self = .upstream
-        case .impossible: self = .impossible
         }
     }
 }

@@ -12,8 +12,7 @@ package final class JobSurveys: Sendable {
     package init() {}
 
     /// Records a survey. While the store is unreachable, the last one counts.
-    package func record(_ new: JobSurvey?) {
-        guard let new else { return }
+    package func record(_ new: JobSurvey) {
         survey.withLock { $0 = new }
     }
 

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Jobs
 package import PrometheusExport
 
 extension MetricCatalogue {
@@ -9,7 +10,7 @@ extension MetricCatalogue {
         by: JobCountLabel.self)
     package static let jobAttempts = MetricFamily(
         "receipt_gateway_job_attempts_total", .counter, "Attempts of deferred verifications, by their end.",
-        by: JobAttemptLabel.self)
+        by: JobAttemptEnd.self)
     package static let jobSeconds = MetricFamily(
         "receipt_gateway_job_seconds",
         .histogram(
@@ -50,16 +51,6 @@ package enum JobCountLabel: String, SeriesLabels {
     package static let labelNames = ["outcome"]
 }
 
-/// The end of an attempt.
-package enum JobAttemptLabel: String, SeriesLabels {
-    /// There is a final verdict.
-    case decided
-    /// Apple answered this request in a way that may change, or not at all.
-    case request
-    /// Apple cannot be called at all now, or not so often.
-    case upstream
-    /// There will be no verdict.
-    case impossible
-
-    package static let labelNames = ["outcome"]
+extension JobAttemptEnd: SeriesLabels {
+    package static var labelNames: [String] { ["outcome"] }
 }
