@@ -34,7 +34,7 @@ struct ListVerificationsCommand: AsyncParsableCommand {
         static let count = 1...10_000
     }
 
-    @Option(help: "The status: waiting, failed, done or expired.")
+    @Option(help: "The status of the verifications.")
     var status = JobStatus.waiting
 
     @Option(help: ArgumentHelp("The maximum number of verifications.", valueName: "count"))
