@@ -5,7 +5,7 @@ package import Privacy
 package import PrometheusExport
 
 /// Counts the erasures of customers' data.
-package final class ErasureMetrics: Sendable {
+package final class ErasureMetrics: ErasureObserver {
     private let erasures: [ErasureLabel: PrometheusCounter]
     private let entries: [CustomerData: PrometheusCounter]
 
@@ -14,12 +14,12 @@ package final class ErasureMetrics: Sendable {
         entries = registry.counters(MetricCatalogue.erasedEntries)
     }
 
-    /// Counts an erasure with the entries that were deleted.
-    package func countDone(_ erased: ErasureCount) {
-        erasures[.done]?.increment()
-        for (kind, count) in erased { entries[kind]?.increment(by: Int64(count)) }
+    package func observe(_ event: ErasureEvent) {
+        switch event {
+        case .done(let erased):
+            erasures[.done]?.increment()
+            for (kind, count) in erased { entries[kind]?.increment(by: Int64(count)) }
+        case .failed: erasures[.failed]?.increment()
+        }
     }
-
-    /// Counts an erasure that a store did not answer.
-    package func countFailed() { erasures[.failed]?.increment() }
 }

@@ -32,9 +32,9 @@ struct CustomerMetricsTests {
 
     @Test func `erasures are counted with what they deleted`() {
         let metrics = ErasureMetrics(registry)
-        metrics.countDone([.ownership: 2, .events: 7])
-        metrics.countDone([:])
-        metrics.countFailed()
+        metrics.observe(.done([.ownership: 2, .events: 7]))
+        metrics.observe(.done([:]))
+        metrics.observe(.failed)
         for line in [
             #"erasures_total{outcome="done"} 2"#, #"erasures_total{outcome="failed"} 1"#,
             #"erased_entries_total{kind="ownership"} 2"#, #"erased_entries_total{kind="events"} 7"#,
