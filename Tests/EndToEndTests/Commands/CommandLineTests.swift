@@ -22,7 +22,7 @@ import Testing
         #expect(
             subcommands == [
                 ["serve"], ["check-config"], ["doctor"], ["health"], ["notifications"], ["events"],
-                ["webhook"], ["hash-key"], ["seal-key"],
+                ["webhook"], ["verifications"], ["hash-key"], ["seal-key"],
             ])
         let inner = try await Self.subcommands(of: ["notifications"])
         #expect(inner == [["notifications", "backfill"], ["notifications", "test"]])
@@ -30,7 +30,9 @@ import Testing
         #expect(ofEvents == ["list", "show", "endpoints", "replay", "redeliver"].map { ["events", $0] })
         let ofWebhooks = try await Self.subcommands(of: ["webhook"])
         #expect(ofWebhooks == [["webhook", "test"]])
-        for subcommand in subcommands + inner + ofEvents + ofWebhooks {
+        let ofVerifications = try await Self.subcommands(of: ["verifications"])
+        #expect(ofVerifications == ["list", "show"].map { ["verifications", $0] })
+        for subcommand in subcommands + inner + ofEvents + ofWebhooks + ofVerifications {
             let text = try await Program.gateway.run(subcommand + ["--help"]).output
             #expect(text.contains("Exit status: 0"), "\(text)")
             #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")

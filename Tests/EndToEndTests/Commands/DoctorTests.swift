@@ -27,8 +27,8 @@ import Testing
                 ]) { $1 })
             #expect(checkup.complaints == [] && checkup.exitStatus == 0)
             let areas = [
-                "configuration", "clients", "redis", "apple", "notifications", "webhooks", "certificates", "limits",
-                "ports",
+                "configuration", "clients", "redis", "apple", "notifications", "webhooks", "verifications",
+                "certificates", "limits", "ports",
             ]
             #expect(Set(checkup.checks.map(\.area)) == Set(areas))
             #expect(try checkup["apple", "production"].seen.contains("21002"))

@@ -25,6 +25,7 @@ struct StatusSample {
     let notifications = NotificationSurveys(isServed: { _ in true }, clock: { Self.now })
     let webhooks: WebhookSurveys
     let webhookMetrics: WebhookMetrics
+    let jobMetrics: JobMetrics
     let sources: StatusSources
 
     /// 2026-11-21T12:00:00Z
@@ -39,9 +40,14 @@ struct StatusSample {
         change(&configuration)
         let counts = WebhookCounts(endpoints: { names })
         webhooks = WebhookSurveys(endpoints: { names })
-        registry = try PrometheusRegistry(MetricCatalogue.all, readings: [], series: counts.series + webhooks.series)
+        let jobs = JobSurveys()
+        registry = try PrometheusRegistry(
+            MetricCatalogue.all, readings: jobs.readings, series: counts.series + webhooks.series)
         webhookMetrics = WebhookMetrics(
             registry, counts: counts, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            clock: { Self.now })
+        jobMetrics = JobMetrics(
+            registry, surveys: jobs, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             clock: { Self.now })
         store = StoreHealth(isEmbedded: isEmbedded)
         upstreams = UpstreamState(configuration.apple)
@@ -49,7 +55,7 @@ struct StatusSample {
         sources = StatusSources(
             configuration, health: NodeHealth(lifecycle: lifecycle, store: store), upstreams: upstreams,
             reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), notifications: notifications, webhooks: webhooks,
-            lastAttempts: { [webhookMetrics] in webhookMetrics.lastAttempts }, registry: registry,
+            lastAttempts: { [webhookMetrics] in webhookMetrics.lastAttempts }, jobs: jobs, registry: registry,
             hasServerAPIKey: { hasServerAPIKey }, appsWithoutKey: { appsWithoutKey }, clock: { Self.now })
     }
 

@@ -345,6 +345,11 @@ def webhook(series: str, value: Callable[[int], int]) -> Callable:
     return fake_target(lambda scrapes: f"receipt_gateway_webhook_{name}{{{labels}}} {value(scrapes)}\n")
 
 
+def jobs(outcome: str) -> Callable:
+    """Adds a target whose deferred verifications end so."""
+    return fake_target(lambda scrapes: f'receipt_gateway_jobs_total{{outcome="{outcome}"}} {scrapes}\n')
+
+
 def server_api_calls(outcome: str) -> Callable:
     """Adds a target whose calls of the App Store Server API end so. No key of Apple's is needed."""
     series = f'operation="transaction_history",environment="production",outcome="{outcome}"'
@@ -538,6 +543,22 @@ SCENES = [
                 "an endpoint missed events (made up)",
                 ["EventsMissed"],
                 webhook("missed_events_total", lambda scrapes: scrapes),
+            ),
+        ],
+    ),
+    Scene(
+        "deferred verifications",
+        [
+            Fault(
+                "half of the time is over (made up)",
+                ["DeferredVerificationsStalled"],
+                fake_target(
+                    lambda _: "receipt_gateway_job_oldest_seconds 1801\nreceipt_gateway_job_max_age_seconds 3600\n"
+                ),
+            ),
+            Fault("one is given up (made up)", ["DeferredVerificationsFailed"], jobs("failed")),
+            Fault(
+                "a client has too many (made up)", ["DeferredVerificationsRefused"], jobs("refused_client_limit")
             ),
         ],
     ),

@@ -1,0 +1,81 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Jobs
+import Secrets
+import Testing
+
+@testable import Operations
+@testable import RedisCustomers
+@testable import Settings
+
+/// The doctor's checks of deferred verifications and ownership.
+@Suite("Deferred verifications in the doctor's report")
+struct VerificationsCheckTests {
+    private static func checks(
+        ofClient settings: String, _ change: (inout GatewayConfiguration) -> Void = { _ in }
+    ) throws -> [CheckResult] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n".utf8).write(to: file)
+        var configuration = GatewayConfiguration()
+        configuration.clientsFile = file.path
+        change(&configuration)
+        let report = CheckReport(.verifications)
+        AreaCheck(configuration: configuration, report: report).checkVerifications()
+        return report.close()
+    }
+
+    @Test func `the limits are shown`() throws {
+        let checks = try Self.checks(ofClient: "")
+        #expect(checks.map(\.subject) == ["deferred", "ownership"] && checks.allSatisfy { $0.level == .ok })
+        #expect(
+            checks[0].seen == "each waits up to 3d; a client has 1000 at most, of 64MiB; all together 1GiB",
+            "\(checks)")
+        #expect(checks[1].seen.contains("beyond 3 accounts within 30d"), "\(checks)")
+    }
+
+    @Test(arguments: ["undecided", "degraded"])
+    func `a client that defers without Redis is a warning`(policy: String) throws {
+        let lost = try #require(Self.checks(ofClient: ", defer: \(policy)").first { $0.subject == "durability" })
+        #expect(
+            lost.level == .warning && lost.seen.contains("shop") && lost.advice?.contains("gateway.redis.url") == true)
+        let kept = try Self.checks(ofClient: ", defer: \(policy)") { $0.redis.url = Secret("redis://127.0.0.1") }
+        #expect(kept.allSatisfy { $0.level == .ok })
+    }
+
+    @Test func `a client that rejects without Redis is a warning, one that reports is none`() throws {
+        let lost = try #require(Self.checks(ofClient: ", ownership: reject").first { $0.subject == "bindings" })
+        #expect(lost.level == .warning && lost.seen.contains("shop"))
+        #expect(try Self.checks(ofClient: ", ownership: report").allSatisfy { $0.level == .ok })
+    }
+
+    // MARK: - In Redis
+
+    private static func checks(of counts: JobCounts?) -> [CheckResult] {
+        let report = CheckReport(.redis)
+        report.record(counts, JobRules())
+        return report.close()
+    }
+
+    @Test func `a Redis without deferred verifications has no line`() {
+        #expect(Self.checks(of: nil) == [])
+        #expect(Self.checks(of: JobCounts(waiting: 0, bytes: 0, failed: 0)) == [])
+    }
+
+    @Test func `those that wait are shown, and those that were given up are a warning`() {
+        let waiting = Self.checks(of: JobCounts(waiting: 12, bytes: 3 << 20, failed: 0))
+        #expect(waiting.map(\.level) == [.ok] && waiting[0].seen.hasPrefix("deferred: 12 wait, of 3.0 MiB; "))
+        let failed = Self.checks(of: JobCounts(waiting: 0, bytes: 0, failed: 2))
+        #expect(failed.map(\.level) == [.warning] && failed[0].advice?.contains("--status failed") == true)
+    }
+
+    @Test func `a store that is nearly full is a warning`() {
+        let limit = (1 << 30) / 5 * 4
+        let below = Self.checks(of: JobCounts(waiting: 1, bytes: limit, failed: 0))
+        let beyond = Self.checks(of: JobCounts(waiting: 1, bytes: limit + 1, failed: 0))
+        #expect(below.map(\.level) == [.ok] && beyond.map(\.level) == [.warning])
+        #expect(beyond[0].seen.contains("gateway.jobs.max_total_bytes"))
+    }
+}

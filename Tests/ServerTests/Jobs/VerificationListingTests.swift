@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Jobs
+import Receipts
+import Testing
+
+@testable import Server
+
+/// `verifications list` and `verifications show`.
+struct VerificationListingTests {
+    private static let created = Timestamp(millisecondsSince1970: 1_795_262_400_000)
+
+    private static func job(_ id: String, _ status: JobStatus = .waiting) -> VerificationJob {
+        VerificationJob(
+            id: id, client: "shop", createdAt: created, deadline: created.advanced(by: .seconds(3600)),
+            lane: .production, request: nil, status: status, attempts: 2,
+            nextAttempt: status == .waiting ? created.advanced(by: .seconds(60)) : nil,
+            result: JobResult(
+                json: Array(#"{"verdict":"undecided"}"#.utf8), verdict: "undecided",
+                reason: "upstream_did_not_answer"))
+    }
+
+    @Test func `each verification is a row, with its client and its answer so far`() {
+        let listing = VerificationListing([Self.job("ver_a"), Self.job("ver_b")], .waiting, maximum: 2)
+        let lines = listing.text.split(separator: "\n")
+        #expect(lines.count == 3 && lines[0].hasPrefix("CREATED"))
+        #expect(lines[1].contains("shop") && lines[1].contains("undecided upstream_did_not_answer"))
+        #expect(lines[1].hasSuffix("ver_a") && lines[2].hasSuffix("ver_b"))
+        #expect(listing.remark.isEmpty)
+    }
+
+    @Test func `more than the maximum are remarked, and none too`() {
+        let listing = VerificationListing([Self.job("ver_a"), Self.job("ver_b")], .failed, maximum: 1)
+        #expect(!listing.text.contains("ver_b") && listing.remark == "There are more. Raise --limit.\n")
+        let empty = VerificationListing([], .failed, maximum: 1)
+        #expect(empty.text.isEmpty && empty.remark.contains("failed"))
+    }
+
+    @Test func `a line of JSON has the answer and the client`() throws {
+        let listing = VerificationListing([Self.job("ver_a"), Self.job("ver_b", .done)], .waiting, maximum: 9)
+        let lines = listing.json.split(separator: "\n")
+        let objects = try lines.map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(objects.count == 2)
+        #expect(objects[0]["client"] as? String == "shop" && objects[0]["attempts"] as? Int == 2)
+        #expect((objects[0]["answer"] as? [String: Any])?["verdict"] as? String == "undecided")
+        #expect(objects[1]["next_attempt_at"] is NSNull && objects[1]["status"] as? String == "done")
+    }
+
+    @Test func `a verification is found with any client of the file, and with no other`() async throws {
+        let store = EmbeddedJobStore(JobRules(), clock: { Self.created })
+        var job = Self.job("ver_a")
+        job.request = JobRequest(
+            .transactionID("1"), JobOptions(),
+            chains: [])
+        _ = try await store.create(job, key: nil)
+        let found = try await store.job("ver_a", ofOneOf: ["other", "shop"])
+        #expect(found?.id == "ver_a")
+        let hidden = try await store.job("ver_a", ofOneOf: ["other"])
+        #expect(hidden == nil)
+    }
+}
