@@ -65,7 +65,8 @@ struct ClientsFileTests {
         {
             #expect(try read(client + field + "}").first?.ownership == policy)
         }
-        #expect(Set(try ["report", "reject"].flatMap { try read(client + ", ownership: \($0)}") }).count == 2)
+        let clients = try ["report", "reject"].flatMap { try read(client + ", ownership: \($0)}") }
+        #expect(Set(clients).count == 2)
         for fault in ["Reject", "[reject]", "block", "''"] {
             let problems = #expect(throws: ConfigurationProblems.self) { try read(client + ", ownership: \(fault)}") }
             #expect(problems?.description.contains("ownership takes report, reject") == true)
