@@ -37,6 +37,13 @@ package enum ASCII {
         return bytes
     }
 
+    /// Decodes `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` (RFC 9562 §4), in upper or lower case; nil for anything else.
+    package static func bytes(uuid text: Span<UInt8>) -> [UInt8]? {
+        let hyphens = [8, 13, 18, 23]
+        guard text.count == 36, hyphens.allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
+        return bytes(hexadecimal: text.indices.filter { !hyphens.contains($0) }.map { text[$0] })
+    }
+
     package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.underestimatedCount)

@@ -94,14 +94,7 @@ extension Answer {
 /// `identifierForVendor` as text (RFC 9562 §4); macOS apps send the MAC address as base64.
 enum DeviceIdentifier {
     static func bytes(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
-        if let uuid = uuidBytes(text) { return uuid }
+        if let uuid = ASCII.bytes(uuid: text) { return uuid }
         return try Base64.decode(text)
-    }
-
-    /// Decodes `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`; nil for anything else.
-    private static func uuidBytes(_ text: Span<UInt8>) -> [UInt8]? {
-        let hyphens = [8, 13, 18, 23]
-        guard text.count == 36, hyphens.allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
-        return ASCII.bytes(hexadecimal: text.indices.filter { !hyphens.contains($0) }.map { text[$0] })
     }
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Entitlements
-internal import Gateway
-internal import JSON
-internal import Receipts
+package import Gateway
+package import JSON
+package import Receipts
 internal import SignedPayloads
 
 /// One change to announce, before its JSON is written.
@@ -40,17 +40,17 @@ struct EventContents: Sendable {
 }
 
 /// The app and purchase chain that events are about.
-struct EventScope: Sendable {
+package struct EventScope: Sendable {
     var bundleID: String
     var environment: Environment
     var originalTransactionID: String?
 
-    init(_ chain: PurchaseChain) {
+    package init(_ chain: PurchaseChain) {
         self.init(bundleID: chain.bundleID, environment: chain.environment)
         originalTransactionID = chain.originalTransactionID
     }
 
-    init(bundleID: String, environment: Environment) {
+    package init(bundleID: String, environment: Environment) {
         (self.bundleID, self.environment) = (bundleID, environment)
     }
 
@@ -61,13 +61,38 @@ struct EventScope: Sendable {
 
 extension Event {
     init(_ contents: EventContents, of scope: EventScope, _ cause: EventCause, keepsSignedData: Bool) {
-        let id = scope.id(contents.change, of: contents.key)
-        var json = JSONWriter(reservingCapacity: 1536)
-        json.event(id, contents, of: scope, cause)
         self.init(
-            id: id, type: contents.type, bundleID: scope.bundleID, environment: scope.environment,
-            originalTransactionID: scope.originalTransactionID, occurredAt: contents.occurredAt, json: json.bytes,
-            signedData: keepsSignedData ? cause.signedData : [])
+            contents.type, id: scope.id(contents.change, of: contents.key), of: scope, at: contents.occurredAt, cause
+        ) { json in json.data(contents) }
+        if keepsSignedData { signedData = cause.signedData }
+    }
+
+    /// Creates an event and its JSON. Members have the names of `POST /v1/verify` if it has them.
+    /// - Parameter data: writes the members of `data` that not every event has.
+    package init(
+        _ type: EventType, id: String, of scope: EventScope, at date: Timestamp, _ cause: EventCause,
+        data: (inout JSONWriter) -> Void
+    ) {
+        var json = JSONWriter(reservingCapacity: 1536)
+        json.object { json in
+            json.member("id", id)
+            json.member("type", type.rawValue)
+            json.member("timestamp", date.description)
+            json.key("data")
+            json.object { json in
+                json.member("schema_version", Event.schemaVersion)
+                json.member("bundle_id", scope.bundleID)
+                json.member("environment", scope.environment.rawValue)
+                json.member("original_transaction_id", scope.originalTransactionID)
+                data(&json)
+                json.member("occurred_at", date)
+                json.key("cause")
+                json.cause(cause)
+            }
+        }
+        self.init(
+            id: id, type: type, bundleID: scope.bundleID, environment: scope.environment,
+            originalTransactionID: scope.originalTransactionID, occurredAt: date, json: json.bytes)
     }
 
     /// The version of the JSON's schema (docs/events.yaml). New members and types do not change it.
@@ -90,33 +115,12 @@ extension EventCause {
 // MARK: - JSON
 
 extension JSONWriter {
-    /// Writes an event. Members have the names of `POST /v1/verify` if it has them; absent ones are left out.
-    fileprivate mutating func event(
-        _ id: String, _ contents: EventContents, of scope: EventScope, _ cause: EventCause
-    ) {
-        object { json in
-            json.member("id", id)
-            json.member("type", contents.type.rawValue)
-            json.member("timestamp", contents.occurredAt.description)
-            json.key("data")
-            json.object { json in
-                json.member("schema_version", Event.schemaVersion)
-                json.member("bundle_id", scope.bundleID)
-                json.member("environment", scope.environment.rawValue)
-                json.member("original_transaction_id", scope.originalTransactionID)
-                json.data(contents)
-                json.key("cause")
-                json.cause(cause)
-            }
-        }
-    }
-
-    private mutating func data(_ contents: EventContents) {
+    /// Absent members are left out.
+    fileprivate mutating func data(_ contents: EventContents) {
         if let transaction = contents.transaction { purchase(transaction) }
         member("previous_product_id", contents.previousProductID)
         if let renewal = contents.renewal { plan(renewal) }
         member("effective_date", contents.effectiveDate)
-        member("occurred_at", contents.occurredAt)
         member("deadline", contents.deadline)
     }
 
@@ -158,7 +162,7 @@ extension JSONWriter {
         member("renewal_price", renewal.signedFields?.value.renewalPrice)
     }
 
-    private mutating func cause(_ cause: EventCause) {
+    fileprivate mutating func cause(_ cause: EventCause) {
         object { json in
             json.member("source", cause.source.rawValue)
             json.member("notification_uuid", cause.notificationUUID)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+package import Ownership
 package import Receipts
 
 /// A client of the gateway, such as an app's backend, identified by its API keys.
@@ -18,10 +19,12 @@ package final class Client: Sendable {
     package let may: Set<Permission>
     /// The rights to call the App Store Server API through the gateway.
     private let apple: AppleRights
+    /// The use of another account's purchase.
+    package let ownership: OwnershipPolicy
 
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
-        may: Set<Permission> = [], apple: AppleRights = .none
+        may: Set<Permission> = [], apple: AppleRights = .none, ownership: OwnershipPolicy = .report
     ) {
         self.name = name
         self.apps = apps
@@ -29,12 +32,17 @@ package final class Client: Sendable {
         self.limits = limits
         self.may = may
         self.apple = apple
+        self.ownership = ownership
     }
 
     /// A permission beyond verification. The raw values are those of the clients file.
     package enum Permission: String, CaseIterable, Sendable {
         /// Purging the cached results of a transaction.
         case purge
+        /// Binding a purchase to another account, or to none.
+        case ownership
+        /// Deleting the data of a customer.
+        case erase
     }
 
     /// The client of every request where no clients are configured.
@@ -52,8 +60,9 @@ package final class Client: Sendable {
 extension Client: Hashable {
     package static func == (one: Client, other: Client) -> Bool {
         one === other
-            || (one.name, one.apps, one.keys, one.limits, one.may, one.apple)
-                == (other.name, other.apps, other.keys, other.limits, other.may, other.apple)
+            || (one.name, one.apps, one.keys, one.limits, one.may)
+                == (other.name, other.apps, other.keys, other.limits, other.may)
+                && (one.apple, one.ownership) == (other.apple, other.ownership)
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
