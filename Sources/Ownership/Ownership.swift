@@ -30,6 +30,11 @@ package struct OwnershipClaim: Hashable, Sendable {
 
 /// The settings of bindings.
 package struct OwnershipRules: Hashable, Sendable {
+    package enum Limits {
+        /// The accounts that are remembered for one purchase, the latest.
+        package static let accounts = 64
+    }
+
     /// The time after its last use at which a binding is forgotten.
     package var retention: Duration = .seconds(730 * 86_400)
     /// The accounts that may use one purchase within the window; one more is suspicious.

@@ -35,14 +35,14 @@ package struct OwnershipDecision: Hashable, Sendable {
 
 extension OwnershipClaim {
     /// Returns the relation of an account to this purchase.
-    /// - Parameter binding: nil if it is unknown.
+    /// - Parameter binding: nil if the store is unreachable.
     package func ownership(of account: Account, _ binding: RecordedUse.Binding?) -> Ownership {
         if names(account) { return .same }
         return switch binding {
         case .new: .firstSeen
         case .same: .same
         case .other: .other
-        case nil: .unknown
+        case .unknown, nil: .unknown
         }
     }
 

@@ -12,6 +12,8 @@ package struct RecordedUse: Hashable, Sendable {
         case new
         case same
         case other
+        /// The store could not read this chain's binding.
+        case unknown
     }
 
     package var binding: Binding

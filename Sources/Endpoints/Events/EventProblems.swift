@@ -7,30 +7,18 @@ internal import HTTPTypes
 internal import Settings
 
 extension Problem {
-    static func invalidQuery(_ detail: String) -> Problem { Problem(.badRequest, .invalidQuery, detail) }
-
-    static func invalidQuery(_ parameter: EventsQuery.Parameter, _ fault: String) -> Problem {
-        var problem = invalidQuery("\"\(parameter.rawValue)\" \(fault).")
-        problem.field = parameter.rawValue
-        return problem
-    }
-
-    static let unknownParameter: Problem = {
-        let names = EventsQuery.Parameter.allCases.map(\.rawValue).joined(separator: ", ")
-        return invalidQuery("The query has a parameter that is none of \(names).")
-    }()
-
     static let signedDataNotKept = invalidQuery(
-        .signedData,
+        EventsQuery.Parameter.signedData,
         "is not available: this gateway does not keep what Apple signed. Set gateway.events.keep_signed_data")
 
     static let appsRequired = invalidQuery(
-        .bundleID,
+        EventsQuery.Parameter.bundleID,
         "is required: this client may use any app, or more than \(EventReader.Limits.apps). Name those to read")
 
-    static let tooManyApps = invalidQuery(.bundleID, "may name at most \(EventReader.Limits.apps) apps")
+    static let tooManyApps = invalidQuery(
+        EventsQuery.Parameter.bundleID, "may name at most \(EventReader.Limits.apps) apps")
 
-    static let notABundleID = invalidQuery(.bundleID, "is no bundle ID")
+    static let notABundleID = invalidQuery(EventsQuery.Parameter.bundleID, "is no bundle ID")
 
     static let invalidCursor = Problem(
         .badRequest, .invalidCursor,

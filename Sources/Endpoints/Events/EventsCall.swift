@@ -30,7 +30,7 @@ struct EventsCall: Sendable {
         let query = try EventsQuery(header.query)
         apps = try query.apps(of: client)
         isStream = header.acceptsEventStream
-        if isStream, let other = [.limit, .wait].first(where: query.has) {
+        if isStream, let other = [EventsQuery.Parameter.limit, .wait].first(where: query.has) {
             throw Problem.invalidQuery(other, "does not apply to a stream")
         }
         start = try Self.start(query, isStream ? header.values(of: "Last-Event-ID") : [], apps)

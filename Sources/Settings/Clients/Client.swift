@@ -114,3 +114,5 @@ extension Timestamp? {
     /// Returns true before this expiry, and always for nil, which stands for none.
     package func isAhead(of now: Timestamp) -> Bool { map { now < $0 } ?? true }
 }
+
+extension OwnershipPolicy: ConfigurationValue {}

@@ -4,6 +4,7 @@
 package import AppStore
 package import Gateway
 internal import JSON
+internal import Ownership
 package import Receipts
 package import Secrets
 package import Webhooks
@@ -18,6 +19,7 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///   - name: shop-backend
 ///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
 ///     may: [purge]                  # optional: further permissions
+///     ownership: reject             # optional: reject purchases that are bound to another account; default report
 ///     apple: [read]                 # optional: rights to call the App Store Server API, for its apps or by app
 ///     keys:
 ///       - id: rgk_5f0c9a3e71b2d846
@@ -135,7 +137,8 @@ package struct ClientsFile {
 
     private mutating func readClient(_ node: Node, readFile: FileReader) {
         let fields = fields(
-            of: node, named: ["name", "apps", "keys", "may", "apple", "form", "webhooks"] + Self.keyLimitFields)
+            of: node,
+            named: ["name", "apps", "keys", "may", "ownership", "apple", "form", "webhooks"] + Self.keyLimitFields)
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name, readFile: readFile)
@@ -155,7 +158,8 @@ package struct ClientsFile {
         clients.append(
             Client(
                 name: name, apps: apps, keys: keys, limits: limits, may: words(fields["may"], named: "may"),
-                apple: readAppleRights(fields["apple"], forApps: apps)))
+                apple: readAppleRights(fields["apple"], forApps: apps),
+                ownership: value("ownership", of: fields) ?? .report))
     }
 
     /// Reports what a client without API keys cannot use.
@@ -163,7 +167,7 @@ package struct ClientsFile {
         if let node = fields["webhooks"] {
             report("webhooks needs apps and keys of the client; a client without API keys has keys: []", at: node)
         }
-        for name in ["apps", "may", "apple"] + Self.keyLimitFields {
+        for name in ["apps", "may", "ownership", "apple"] + Self.keyLimitFields {
             guard let node = fields[name] else { continue }
             let advice = name == "apps" || Self.limitFields.contains(name) ? "move it below form" : "remove it"
             report("\(name) is for API keys, and this client has none: \(advice), or add keys", at: node)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Events
+internal import Ownership
 
 /// A setting: its name, its place in `GatewayConfiguration` and its description.
 package struct ConfigurationKey: Sendable {
@@ -67,8 +68,8 @@ package struct ConfigurationKey: Sendable {
 /// read this list.
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
-        http + admin + shutdown + access + verification + apple + notifications + events + webhooks + form + redis
-        + logs
+        http + admin + shutdown + access + verification + apple + notifications + events + webhooks + ownership + form
+        + redis + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -299,6 +300,18 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "webhooks.concurrency", \.webhooks.concurrency, in: 1...256,
             "Maximum attempts in flight to one endpoint, on each node."),
+    ]
+
+    private static let ownership = [
+        ConfigurationKey(
+            "ownership.retention", \.ownership.retention, in: .seconds(86_400) ... .seconds(3650 * 86_400),
+            "Time after its last use at which the account of a purchase is forgotten."),
+        ConfigurationKey(
+            "ownership.max_accounts", \.ownership.maximumAccounts, in: 1...OwnershipRules.Limits.accounts - 1,
+            "Maximum number of accounts that may use one purchase within the window; one more is suspicious."),
+        ConfigurationKey(
+            "ownership.window", \.ownership.window, in: .seconds(3600) ... .seconds(365 * 86_400),
+            "Time within which the accounts of a purchase are counted, and `fraud.suspected` is sent once."),
     ]
 
     private static let form = [

@@ -3,6 +3,7 @@
 
 package import Events
 package import Logging
+package import Ownership
 package import Secrets
 
 /// All settings, with their defaults.
@@ -31,6 +32,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var notifications = NotificationsConfiguration()
     package var events = EventsConfiguration()
     package var webhooks = WebhooksConfiguration()
+    package var ownership = OwnershipRules()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.
