@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Events
+package import Jobs
 package import Logging
 package import Ownership
 package import Secrets
@@ -33,6 +34,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var events = EventsConfiguration()
     package var webhooks = WebhooksConfiguration()
     package var ownership = OwnershipRules()
+    package var jobs = JobRules()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.
@@ -76,6 +78,20 @@ package struct WebhooksConfiguration: Hashable, Sendable {
     package var concurrency = 16
 
     package init() {}
+}
+
+extension JobRules {
+    /// `maximumBytes`.
+    var clientSize: ByteCount {
+        get { .bytes(maximumBytes) }
+        set { maximumBytes = newValue.bytes }
+    }
+
+    /// `maximumTotalBytes`.
+    var totalSize: ByteCount {
+        get { .bytes(maximumTotalBytes) }
+        set { maximumTotalBytes = newValue.bytes }
+    }
 }
 
 /// The form API: `POST /api` and `POST /apiencrypted`.
