@@ -30,7 +30,8 @@ struct ReceiptGateway: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             ServeCommand.self, CheckConfigurationCommand.self, DoctorCommand.self, HealthCommand.self,
-            NotificationsCommand.self, EventsCommand.self, WebhookCommand.self, HashKeyCommand.self,
+            NotificationsCommand.self, EventsCommand.self, WebhookCommand.self, VerificationsCommand.self,
+            HashKeyCommand.self,
             SealKeyCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)

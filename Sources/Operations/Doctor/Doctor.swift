@@ -59,6 +59,7 @@ package struct Doctor: Sendable {
         case .apple: await check.checkApple()
         case .notifications: check.checkNotifications()
         case .webhooks: await check.checkWebhooks()
+        case .verifications: check.checkVerifications()
         case .certificates: check.checkCertificates()
         case .limits: check.checkLimits()
         case .ports: await check.checkPorts()
@@ -138,7 +139,7 @@ package struct CheckResult: Hashable, Sendable {
 
     /// The areas, in the order of the report.
     enum Area: String, CaseIterable, Sendable {
-        case configuration, clients, redis, apple, notifications, webhooks, certificates, limits, ports
+        case configuration, clients, redis, apple, notifications, webhooks, verifications, certificates, limits, ports
     }
 
     let area: Area

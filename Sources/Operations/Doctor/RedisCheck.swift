@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import Jobs
 internal import NIOPosix
 internal import Receipts
 internal import Redis
@@ -14,6 +15,7 @@ internal import Synchronization
 /// Checks Redis with the gateway's client and login, but longer timeouts, so that slowness can be measured.
 struct RedisCheck {
     private let configuration: RedisConfiguration
+    private let jobs: JobRules
     private let client: RedisClientConfiguration
     private let report: CheckReport
     private let clock: @Sendable () -> Timestamp
@@ -41,6 +43,7 @@ struct RedisCheck {
         client.node.connectDeadline = max(Limits.timeout, configuration.redis.connectDeadline)
         client.node.clientName = "receipt-gateway-doctor"
         self.configuration = configuration.redis
+        jobs = configuration.jobs
         self.client = client
         self.report = report
         self.clock = clock
@@ -56,6 +59,7 @@ struct RedisCheck {
             await checkLatency()
             await checkClock()
             await checkServer()
+            report.record(await JobCounts(redis), jobs)
             // Last, because a replica's refusal to write makes the client disconnect.
             await checkCommands()
         }

@@ -24,12 +24,16 @@ enum StatusCount: Hashable, Sendable {
     case answers, serverErrors, refusedAtEdge, overloaded
     case storeDone, storeFailed, storeRejected, invalidations
     case notifications(IntakeOutcome), notificationsApplied, deadLetters, recoveries, recoveriesFailed
+    /// Deferred verifications: `jobsLost` are those that ended without a verdict.
+    case jobsCreated, jobsDone, jobsRefused, jobsLost
 }
 
 enum StatusTiming: Hashable, Sendable {
     case answers, apple(UpstreamEndpoint), store
     /// From the intake of notifications to their effect.
     case notifications
+    /// From the creation of deferred verifications to their verdict.
+    case jobs
 }
 
 // The positions in a reading.
@@ -42,7 +46,7 @@ extension StatusCount: CaseIterable {
             .cacheFaults, .cacheForgeries, .limitsAdmitted, .limitsAlone, .limitsInShadow, .refusedByRate,
             .refusedByConcurrency, .wrongCredentials, .answers, .serverErrors, .refusedAtEdge, .overloaded,
             .storeDone, .storeFailed, .storeRejected, .invalidations, .notificationsApplied, .deadLetters,
-            .recoveries, .recoveriesFailed,
+            .recoveries, .recoveriesFailed, .jobsCreated, .jobsDone, .jobsRefused, .jobsLost,
         ] + UpstreamEndpoint.allCases.flatMap { [.answered($0), .failed($0), .unsent($0)] } + .receiptAnswers
         + .receivedNotifications
 
@@ -56,7 +60,8 @@ extension StatusCount: CaseIterable {
 }
 
 extension StatusTiming: CaseIterable {
-    static let allCases: [StatusTiming] = [.answers, .store, .notifications] + UpstreamEndpoint.allCases.map(apple)
+    static let allCases: [StatusTiming] =
+        [.answers, .store, .notifications, .jobs] + UpstreamEndpoint.allCases.map(apple)
 
     private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
 
@@ -133,6 +138,8 @@ private struct CountedSeries {
         .init(MetricCatalogue.requests) { (labels: AnswerLabels) in labels.route.isVerification && isMeant(labels) }
     }
 
+    static func jobs(_ isMeant: (JobCountLabel) -> Bool) -> Self { .init(MetricCatalogue.jobs, where: isMeant) }
+
     static func commands(_ isMeant: (StoreCommandOutcome) -> Bool) -> Self {
         .init(MetricCatalogue.storeCommands, where: isMeant)
     }
@@ -196,6 +203,10 @@ extension StatusCount {
         case .deadLetters: .init(MetricCatalogue.notificationDeadLetters) { (_: DeadLetterReason) in true }
         case .recoveries: .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.succeeded.labelValues)
         case .recoveriesFailed: .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.failed.labelValues)
+        case .jobsCreated: .jobs { $0 == .created }
+        case .jobsDone: .jobs { $0 == .done }
+        case .jobsRefused: .jobs { $0 == .refusedClientLimit || $0 == .refusedTotalLimit }
+        case .jobsLost: .jobs { $0 == .expired || $0 == .failed }
         }
     }
 }
@@ -212,6 +223,7 @@ extension StatusTiming {
         case .apple: MetricCatalogue.upstreamDuration
         case .store: MetricCatalogue.storeRoundTrips
         case .notifications: MetricCatalogue.notificationApplySeconds
+        case .jobs: MetricCatalogue.jobSeconds
         }
     }
 
@@ -220,7 +232,7 @@ extension StatusTiming {
             switch self {
             case .answers: DurationLabels.allCases.filter(\.route.isVerification).map(\.labelValues)
             case .apple(let endpoint): [endpoint.labelValues]
-            case .store, .notifications: [[]]
+            case .store, .notifications, .jobs: [[]]
             }
         return labels.map { registry.histogram(family, $0) }
     }

@@ -65,6 +65,9 @@ struct StatusIssue: Hashable, Sendable {
         case webhookDisabled = "ReceiptGatewayWebhookDisabled"
         case webhookDeadEvents = "ReceiptGatewayWebhookDeadEvents"
         case eventsMissed = "ReceiptGatewayEventsMissed"
+        case deferredVerificationsStalled = "ReceiptGatewayDeferredVerificationsStalled"
+        case deferredVerificationsFailed = "ReceiptGatewayDeferredVerificationsFailed"
+        case deferredVerificationsRefused = "ReceiptGatewayDeferredVerificationsRefused"
 
         /// The URL, as in the alerts.
         var address: String {
@@ -94,7 +97,7 @@ enum StatusThresholds {
 extension StatusSources {
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
         let sunset = [sunsetIssue(at: now), keyIssue(at: now)]
-        let others = notificationIssues(windows) + webhookIssues(at: now) + sunset
+        let others = notificationIssues(windows) + webhookIssues(at: now) + jobIssues(windows) + sunset
         let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + others
         return [.critical, .warning, .info].flatMap { severity in
             all.compactMap { $0?.severity == severity ? $0 : nil }

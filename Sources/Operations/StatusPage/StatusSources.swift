@@ -3,6 +3,7 @@
 
 package import Gateway
 package import HTTPServer
+internal import Jobs
 package import PrometheusExport
 package import Receipts
 internal import Redis
@@ -26,6 +27,9 @@ package struct StatusSources: Sendable {
     let webhooks: WebhookSurveys
     /// Returns this node's last attempts to deliver events, by endpoint.
     let lastAttempts: @Sendable () -> [String: LastAttempts]
+    let jobs: JobSurveys
+    /// The time after which a deferred verification expires.
+    let maximumJobAge: Duration
     /// The maximum size of the notifications that are not applied yet.
     let notificationBacklog: Int
     let nearCacheBytes: Int
@@ -44,7 +48,7 @@ package struct StatusSources: Sendable {
         _ configuration: GatewayConfiguration, health: NodeHealth, upstreams: UpstreamState,
         reloads: ReloadHistory, bodyBudget: BodyBudget, notifications: NotificationSurveys,
         webhooks: WebhookSurveys, lastAttempts: @escaping @Sendable () -> [String: LastAttempts],
-        registry: PrometheusRegistry,
+        jobs: JobSurveys, registry: PrometheusRegistry,
         hasServerAPIKey: @escaping @Sendable () -> Bool, appsWithoutKey: @escaping @Sendable () -> [String],
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -55,10 +59,12 @@ package struct StatusSources: Sendable {
         self.notifications = notifications
         self.webhooks = webhooks
         self.lastAttempts = lastAttempts
+        self.jobs = jobs
         self.hasServerAPIKey = hasServerAPIKey
         self.appsWithoutKey = appsWithoutKey
         self.clock = clock
         isAppleEnabled = configuration.apple.isEnabled
+        maximumJobAge = configuration.jobs.maximumAge
         notificationBacklog = configuration.notifications.backlog.bytes
         nearCacheBytes = configuration.nearCacheSize.bytes
         configurationText = configuration.effectiveText
@@ -84,7 +90,9 @@ package struct StatusSources: Sendable {
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
         let apple = [apple(windows), serverAPI(windows), sunset(at: now), receipts(windows.all, at: now)]
         return [node(windows, at: now)] + apple.compactMap(\.self) + notificationTables(windows)
-            + [webhookTable(at: now)].compactMap(\.self) + [caches(windows), limits(windows), store(windows)]
+            + [webhookTable(at: now), jobTable(windows)].compactMap(\.self) + [
+                caches(windows), limits(windows), store(windows),
+            ]
     }
 
     private func node(_ windows: StatusWindows, at now: Timestamp) -> StatusTable {

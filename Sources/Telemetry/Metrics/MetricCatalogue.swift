@@ -13,8 +13,8 @@ internal import Settings
 /// A target declares the metrics about itself in an extension; the program joins all families.
 package enum MetricCatalogue {
     package static let telemetry =
-        limits + verification + upstream + serverAPI + lifecycleOfUpstream + notifications + webhooks + gateway
-        + configuration + process
+        limits + verification + upstream + serverAPI + lifecycleOfUpstream + notifications + webhooks
+        + deferredVerifications + customers + gateway + configuration + process
 
     // MARK: - Limits of clients
 
