@@ -104,7 +104,7 @@ let package = Package(
             swiftSettings: house + sanitized),
         .target(
             name: "Jobs",
-            dependencies: ["Cryptography", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Secrets"],
+            dependencies: ["Cryptography", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Waiting"],
             swiftSettings: house + sanitized),
         .target(
             name: "Webhooks",

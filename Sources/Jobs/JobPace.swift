@@ -1,0 +1,90 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+
+/// The number of jobs of a lane that this node may take now.
+///
+/// While Apple cannot be called, no job gets further than another, so the lane pauses as a whole. The guards before Apple
+/// keep the budget; the pace only avoids attempts that they would refuse.
+struct JobPace: Sendable {
+    enum Limits {
+        /// The attempts in flight.
+        static let concurrency = 16
+        /// The time to the next look into the store after one that found fewer jobs than permitted.
+        static let poll: Duration = .milliseconds(500)
+        /// The pause after the first obstacle of the lane, and the longest one. They bound the time to notice that
+        /// Apple is back.
+        static let pause: ClosedRange<Duration> = .seconds(1) ... .seconds(15)
+        /// The delay of a job after its first own obstacle, and the longest one.
+        static let delay: ClosedRange<Duration> = .seconds(2) ... .seconds(60)
+    }
+
+    private var inFlight = 0
+    /// The obstacles of the lane, one after the other, since an attempt got as far as Apple.
+    private var obstacles = 0
+    private var pausedUntil: ContinuousClock.Instant?
+    private var nextPoll: ContinuousClock.Instant?
+
+    func permitted(at now: ContinuousClock.Instant) -> Int {
+        if let pausedUntil, now < pausedUntil { return 0 }
+        if let nextPoll, now < nextPoll { return 0 }
+        return Limits.concurrency - inFlight
+    }
+
+    /// Records that jobs were taken.
+    mutating func took(_ count: Int, of permitted: Int, at now: ContinuousClock.Instant) {
+        inFlight += count
+        nextPoll = count < permitted ? now + Limits.poll : nil
+    }
+
+    /// Records that a job is due at once.
+    mutating func announce() { nextPoll = nil }
+
+    /// Records that the work on a job has ended.
+    mutating func finished() { inFlight -= 1 }
+
+    /// Records that Apple answered, or failed to answer a request of its own.
+    mutating func reachedApple() { obstacles = 0 }
+
+    /// Records an obstacle of all jobs.
+    /// - Returns: the time until the lane continues. Attempts that ran beside the first one make it no longer.
+    mutating func pause(
+        _ reason: DegradedReason, at now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator
+    ) -> Duration {
+        if let pausedUntil, now < pausedUntil { return now.duration(to: pausedUntil) }
+        let pause = reason.isShort ? Limits.pause.lowerBound : Limits.pause.doubled(obstacles)
+        if !reason.isShort { obstacles += 1 }
+        let jittered = pause.jittered(using: &generator)
+        pausedUntil = now + jittered
+        return jittered
+    }
+
+    /// Returns the time to the next attempt of a job that failed by itself.
+    /// - Parameter attempts: the attempts before this one.
+    static func delay(afterAttempts attempts: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+        Limits.delay.doubled(attempts).jittered(using: &generator)
+    }
+}
+
+extension DegradedReason {
+    /// True if the obstacle passes within a second: tokens and slots come back while Apple answers.
+    fileprivate var isShort: Bool { self == .upstreamBudget || self == .upstreamSaturated }
+}
+
+extension ClosedRange<Duration> {
+    /// Returns the lower bound, doubled `exponent` times, at most the upper bound.
+    fileprivate func doubled(_ exponent: Int) -> Duration {
+        var (span, remaining) = (lowerBound, exponent)
+        while remaining > 0, span < upperBound { (span, remaining) = (span * 2, remaining - 1) }
+        return Swift.min(span, upperBound)
+    }
+}
+
+extension Duration {
+    /// Returns a random duration from half of this one to all of it, so that what failed together does not return
+    /// together.
+    fileprivate func jittered(using generator: inout some RandomNumberGenerator) -> Duration {
+        self * Double.random(in: 0.5...1, using: &generator)
+    }
+}
