@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Gateway
+internal import Gateway
 package import Privacy
 package import Receipts
 internal import Synchronization
@@ -77,7 +77,7 @@ extension EmbeddedJobStore {
 
     package func postpone(_ taken: TakenJob, for delay: Duration, result: JobResult, isAttempt: Bool) {
         let next = clock().advanced(by: delay)
-        jobs.withLock { jobs in
+        _ = jobs.withLock { jobs in
             jobs.change(taken) { entry in
                 entry.job.result = result
                 entry.job.attempts += isAttempt ? 1 : 0
@@ -98,7 +98,7 @@ extension EmbeddedJobStore {
     }
 
     package func announced(_ taken: TakenJob) {
-        jobs.withLock { jobs in
+        _ = jobs.withLock { jobs in
             jobs.change(taken) { ($0.token, $0.dueAt) = (nil, nil) }
         }
     }

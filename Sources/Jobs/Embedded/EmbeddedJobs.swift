@@ -94,7 +94,6 @@ struct EmbeddedJobs: Sendable {
 
     /// Changes a job on behalf of its worker.
     /// - Returns: false if the job is another worker's by now, or gone.
-    @discardableResult
     mutating func change(_ taken: TakenJob, _ change: (inout Entry) -> Void) -> Bool {
         guard let old = entries[taken.job.id], old.token == taken.token else { return false }
         var entry = old
