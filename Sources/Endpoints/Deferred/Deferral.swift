@@ -1,37 +1,34 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 package import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 package import Jobs
+internal import NIOCore
 package import Receipts
 internal import Settings
-
-/// The end of an attempt to defer a verification, for metrics.
-package enum DeferralOutcome: Hashable, Sendable {
-    case created
-    case joined
-    case refused(JobRefusal)
-}
 
 /// Defers verifications: stores a job, and answers with 202.
 package struct Deferral: Sendable {
     private let store: any JobStore
     private let rules: JobRules
     private let verification: VerificationService
-    private let observe: @Sendable (DeferralOutcome) -> Void
+    private let observe: @Sendable (JobEvent) -> Void
+    private let onCreate: @Sendable (JobLane) -> Void
     private let clock: @Sendable () -> Timestamp
 
     /// - Parameters:
     ///   - verification: finds the purchases in evidence.
-    ///   - observe: receives each outcome; wakes the dispatcher after `.created`.
+    ///   - onCreate: called after a job was stored.
     package init(
         _ store: any JobStore, rules: JobRules, verification: VerificationService,
-        observe: @escaping @Sendable (DeferralOutcome) -> Void, clock: @escaping @Sendable () -> Timestamp
+        observe: @escaping @Sendable (JobEvent) -> Void, onCreate: @escaping @Sendable (JobLane) -> Void,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.rules, self.verification) = (store, rules, verification)
-        (self.observe, self.clock) = (observe, clock)
+        (self.observe, self.onCreate, self.clock) = (observe, onCreate, clock)
     }
 
     /// Returns the answer of the job that the client made with the same key; nil for none, and if the store is unreachable.
@@ -63,6 +60,7 @@ package struct Deferral: Sendable {
             switch try await store.create(job, key: terms.key?.text) {
             case .created:
                 observe(.created)
+                onCreate(job.lane)
                 return reply(job, under: terms)
             case .joined(let joined):
                 observe(.joined)

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -27,7 +28,9 @@ extension Reply {
 }
 
 extension VerificationJob {
-    private enum Limits {
+    enum Limits {
+        /// The longest ID that is looked up.
+        static let idBytes = 64
         /// The seconds after which a client may come again.
         static let retryAfter: ClosedRange<Int64> = 1...60
     }

@@ -71,6 +71,6 @@ extension Substring {
         let text = withoutWhiteSpace
         guard text.first == "\"" else { return String(text) }
         guard text.count >= 2, text.last == "\"" else { return nil }
-        return text.dropFirst().dropLast().replacing("\\", with: "")
+        return String(text.dropFirst().dropLast()).replacing("\\", with: "")
     }
 }

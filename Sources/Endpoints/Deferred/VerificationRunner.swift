@@ -4,6 +4,7 @@
 package import Gateway
 internal import HTTPServer
 package import Jobs
+internal import NIOCore
 package import Receipts
 package import Settings
 

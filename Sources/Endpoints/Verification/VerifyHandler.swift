@@ -4,6 +4,7 @@
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
+internal import Ownership
 package import Receipts
 package import Settings
 package import Telemetry

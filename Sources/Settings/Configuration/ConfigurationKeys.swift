@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Events
+internal import Jobs
 internal import Ownership
 
 /// A setting: its name, its place in `GatewayConfiguration` and its description.
