@@ -16,6 +16,10 @@ internal import Settings
 ///               └──▶ charge, problem       └──┘ wait
 /// ```
 package struct VerificationRoute: Sendable {
+    enum Parameter: String, CaseIterable {
+        case wait
+    }
+
     private let store: any JobStore
     private let watcher: JobWatcher
     private let admission: ClientAdmission
@@ -75,17 +79,10 @@ package struct VerificationRoute: Sendable {
         return job
     }
 
-    /// Returns the time to wait: `wait` is the only parameter.
     private static func wait(in header: RequestHeader) throws(Problem) -> Duration {
-        guard let query = header.query, !query.isEmpty else { return .zero }
-        let value = query.hasPrefix("wait=") ? query.dropFirst("wait=".count) : ""
-        let digits = value.hasSuffix("s") ? value.dropLast() : value
-        guard let seconds = Int(digits), EventsQuery.Limits.wait.contains(seconds) else {
-            throw .invalidQuery(
-                EventsQuery.Parameter.wait,
-                "is the only parameter: whole seconds, up to \(EventsQuery.Limits.wait.upperBound)s")
-        }
-        return header.isHead ? .zero : .seconds(seconds)
+        let parameters = try QueryParameters<Parameter>(header.query, maximumCount: 1)
+        let wait = try parameters.seconds(.wait, upTo: EventsQuery.Limits.wait.upperBound)
+        return header.isHead ? .zero : wait
     }
 }
 
