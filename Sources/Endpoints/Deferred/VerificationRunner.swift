@@ -11,8 +11,8 @@ package import Settings
 /// Carries out deferred verifications, with the apps and the policies that their clients have by then.
 package struct VerificationRunner: JobRunner {
     enum Limits {
-        /// The time to wait for Apple; the deadline of requests to Apple is shorter.
-        static let wait: Duration = .seconds(60)
+        /// The time to wait for Apple, less than `JobDispatcher` gives an attempt.
+        static let wait: Duration = .seconds(25)
     }
 
     private let verification: VerificationService
@@ -56,18 +56,19 @@ package struct VerificationRunner: JobRunner {
         result.environment = result.environment ?? job.result.environment
         result.bundleID = result.bundleID ?? job.result.bundleID
         result.originalTransactionID = result.originalTransactionID ?? job.result.originalTransactionID
-        return owned.answer.isFinal ? .decided(result) : .waiting(result, owned.answer.obstacle)
+        return owned.answer.isFinal
+            ? .decided(result) : .waiting(result, JobObstacle(owned.answer.provenance.degradedReasons))
     }
 }
 
-extension Answer {
-    /// The reason why the answer is not final.
-    fileprivate var obstacle: JobObstacle {
-        let reasons = provenance.degradedReasons
+extension JobObstacle {
+    /// Creates the obstacle for an answer that is not final.
+    init(_ reasons: [DegradedReason]) {
         // One interface that was called is an attempt, whatever holds back the other.
-        guard let first = reasons.first, reasons.allSatisfy(\.isOfUpstream) else {
-            return .request(reasons.first { !$0.isOfUpstream })
+        if let first = reasons.first, reasons.allSatisfy(\.isOfUpstream) {
+            self = .upstream(first)
+        } else {
+            self = .request(reasons.first { !$0.isOfUpstream })
         }
-        return .upstream(first)
     }
 }
