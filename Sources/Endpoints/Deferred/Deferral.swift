@@ -10,7 +10,7 @@ internal import NIOCore
 package import Receipts
 internal import Settings
 
-/// Defers verifications: stores a job, and answers with 202.
+/// The deferral of verifications: a job that is stored, and an answer with 202.
 package struct Deferral: Sendable {
     private let store: any JobStore
     private let rules: JobRules
@@ -68,13 +68,14 @@ package struct Deferral: Sendable {
             }
         } catch {
             observe(.refused(error))
-            let needsNoJob = !terms.isPreferred && answer.verdict == .genuine
             switch error {
             case .storeUnreachable: return plain
             case .keyReused: throw .idempotencyKeyReused
-            case .clientLimit, .totalLimit: if needsNoJob { return plain }
+            case .clientLimit, .totalLimit:
+                // A verdict without Apple's part is more than none, unless the request prefers the job.
+                guard terms.isPreferred || answer.verdict != .genuine else { return plain }
+                throw error == .clientLimit ? .tooManyJobsOfClient : .tooManyJobs
             }
-            throw error == .clientLimit ? .tooManyJobsOfClient : .tooManyJobs
         }
     }
 

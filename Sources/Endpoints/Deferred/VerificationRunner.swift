@@ -8,7 +8,7 @@ internal import NIOCore
 package import Receipts
 package import Settings
 
-/// Carries out deferred verifications, with the apps and the policies that their clients have by then.
+/// The attempts of deferred verifications, with the apps and the policies that their clients have by then.
 package struct VerificationRunner: JobRunner {
     enum Limits {
         /// The time to wait for Apple, less than `JobDispatcher` gives an attempt.

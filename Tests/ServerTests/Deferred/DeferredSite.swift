@@ -26,6 +26,8 @@ import Synchronization
 /// `POST /v1/verify` and `GET /v1/verifications/{id}` with a scripted App Store Server API, and jobs in this process.
 struct DeferredSite {
     static let app = "com.example.shop"
+    static let shop = Client.deferring("shop")
+    static let other = Client.deferring("other")
 
     let apple = ScriptedCustomers()
     let store: any JobStore
@@ -37,7 +39,7 @@ struct DeferredSite {
     private let routes: RouteTable
 
     init(
-        _ clients: [Client] = [.shop, .other], rules: JobRules = JobRules(), store: (any JobStore)? = nil,
+        _ clients: [Client] = [shop, other], rules: JobRules = JobRules(), store: (any JobStore)? = nil,
         ownership ownershipStore: (any OwnershipStore)? = nil
     ) throws {
         let registry = try PrometheusRegistry(MetricCatalogue.all)
@@ -77,7 +79,7 @@ struct DeferredSite {
 
     /// Sends a verification; by default of a transaction ID.
     func verify(
-        _ body: String = #"{"transaction_id":"2"}"#, as client: Client = .shop, _ fields: HTTPHeaders = [:]
+        _ body: String = #"{"transaction_id":"2"}"#, as client: Client = shop, _ fields: HTTPHeaders = [:]
     ) async throws -> DeferredAnswer {
         var fields = fields
         fields.add(name: "Content-Type", value: "application/json")
@@ -85,7 +87,7 @@ struct DeferredSite {
         return try await answer { try handler.route(at: VerdictEndpoint()).handler(context, body.reserved) }
     }
 
-    func get(_ target: String, as client: Client = .shop) async throws -> DeferredAnswer {
+    func get(_ target: String, as client: Client = shop) async throws -> DeferredAnswer {
         let context = try RequestContext.forTests([:], .GET, target, in: routes, client: client)
         guard let route = context.match.route else { throw Problem.notFound }
         return try await answer { try route.handler(context, "".reserved) }
@@ -161,9 +163,6 @@ extension Client {
     ) -> Client {
         Client(name: name, apps: .only([DeferredSite.app]), keys: [], ownership: ownership, deferral: deferral)
     }
-
-    static let shop = deferring("shop")
-    static let other = deferring("other")
 }
 
 private struct Unwatched: UpstreamObserver, OwnershipObserver {

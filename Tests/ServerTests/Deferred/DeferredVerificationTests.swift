@@ -65,7 +65,7 @@ struct DeferredVerificationTests {
     @Test func `only the client that made a job sees it`() async throws {
         let site = try DeferredSite()
         let location = try await site.verify(Self.async).location
-        let refused = try await site.get(location, as: .other)
+        let refused = try await site.get(location, as: DeferredSite.other)
         #expect(refused.status == 404 && refused.text("code") == "not_found")
         #expect(try await site.get("/v1/verifications/ver_unknown").status == 404)
         #expect(try await site.get(location + "?wait=61").text("field") == "wait")
@@ -192,12 +192,12 @@ struct DeferredVerificationTests {
     // MARK: - Attempts
 
     @Test func `a job of a client that is gone, or has lost the app, is impossible`() async throws {
-        let site = try DeferredSite([.shop])
+        let site = try DeferredSite([DeferredSite.shop])
         _ = try await site.verify(Self.async)
         let taken = try await site.store.take(1, in: .production, lease: .seconds(60))
         let job = try #require(taken.first?.job), request = try #require(job.request)
         #expect(request.chains.map(\.environment) == [.production, .sandbox])
-        let others = try DeferredSite([.other])
+        let others = try DeferredSite([DeferredSite.other])
         #expect(await others.runner.run(job, request) == .impossible)
         let elsewhere = Client(name: "shop", apps: .only(["com.example.news"]), keys: [])
         #expect(await (try DeferredSite([elsewhere])).runner.run(job, request) == .impossible)
@@ -235,6 +235,6 @@ extension DeferredSite {
     }
 
     fileprivate func verify(_ body: String, _ fields: HTTPHeaders) async throws -> DeferredAnswer {
-        try await verify(body, as: .shop, fields)
+        try await verify(body, as: Self.shop, fields)
     }
 }
