@@ -46,23 +46,23 @@ extension Answer {
     var isFinal: Bool {
         switch verdict {
         case .rejected: true
-        case .genuine: provenance.degradedReasons.allSatisfy { $0.duration != .passing }
+        case .genuine: provenance.degradedReasons.allSatisfy { $0.persistence != .passing }
         case .undecided:
-            provenance.isDegraded && provenance.degradedReasons.allSatisfy { $0.duration == .permanent }
+            provenance.isDegraded && provenance.degradedReasons.allSatisfy { $0.persistence == .permanent }
         }
     }
 }
 
 extension DegradedReason {
     /// The time for which a reason lasts.
-    enum Duration: Hashable {
+    enum Persistence: Hashable {
         case passing
         /// Until the operator changes a secret or a key, or Apple its mind.
         case untilRepaired
         case permanent
     }
 
-    var duration: Duration {
+    var persistence: Persistence {
         switch self {
         case .sharedSecretRejected, .serverAPIKeyRejected, .upstreamDisagrees: .untilRepaired
         // The evidence has too many customers, and always will.

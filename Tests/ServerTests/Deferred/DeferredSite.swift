@@ -142,7 +142,7 @@ final class Mutexed<Value: Sendable>: Sendable {
 /// An answer with its JSON.
 struct DeferredAnswer {
     let reply: Reply
-    let members: NSDictionary
+    private let members: NSDictionary
 
     init(_ reply: Reply) {
         self.reply = reply
@@ -154,6 +154,9 @@ struct DeferredAnswer {
     func text(_ name: String) -> String? { members[name] as? String }
     /// The verdict of the answer, or of the answer in a job.
     var verdict: String? { (members["answer"] as? NSDictionary ?? members)["verdict"] as? String }
+    var attempts: Int? { members["attempts"] as? Int }
+    var isDurable: Bool? { members["durable"] as? Bool }
+    var body: String { String(buffer: reply.body) }
     var location: String { field(.location) ?? "" }
 }
 
