@@ -341,7 +341,8 @@ let package = Package(
         .testTarget(
             name: "EventsTests",
             dependencies: [
-                "Entitlements", "Events", "Gateway", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "SignedPayloads",
+                "Entitlements", "Events", "Gateway", "JSON", "Ownership", "RealCorpus", "ReceiptForge", "Receipts",
+                "SignedPayloads",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),

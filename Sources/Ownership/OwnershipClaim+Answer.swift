@@ -19,9 +19,9 @@ extension Answer {
         guard verdict == .genuine, let bundleID = subject?.bundleID, let environment, environment.isApples else {
             return []
         }
-        let newestFirst = Dictionary(grouping: transactions, by: \.chainID)
+        let byChain = Dictionary(grouping: transactions, by: \.chainID)
         return transactions.chainsByAge.prefix(OwnershipClaim.Limits.claims).map { id in
-            let chain = newestFirst[id] ?? []
+            let chain = byChain[id] ?? []
             return OwnershipClaim(
                 PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id),
                 appAccountToken: chain.filter { $0.appAccountToken != nil }.newest?.appAccountToken,

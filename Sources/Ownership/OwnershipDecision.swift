@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import JSON
 package import Gateway
+internal import JSON
 
-/// The use of another account's purchase. The raw values are those of the clients file.
+/// The consequence of a purchase that is bound to another account. The raw values are those of the clients file.
 package enum OwnershipPolicy: String, CaseIterable, Hashable, Sendable {
     /// The answer says so.
     case report

@@ -3,6 +3,7 @@
 
 import Events
 import JSON
+import Ownership
 import ReceiptForge
 import Receipts
 import Testing
@@ -12,7 +13,7 @@ private typealias Samples = EventSamples
 /// docs/events.yaml and the code agree, in both directions.
 struct EventSchemaTests {
     /// Types that no code makes yet.
-    private static let reserved: Set<EventType> = [.fraudSuspected, .verificationCompleted]
+    private static let reserved: Set<EventType> = [.verificationCompleted]
 
     @Test func `every type and every source is in the schema, and nothing else is`() throws {
         let schema = try EventSchema()
@@ -65,8 +66,13 @@ struct EventSchemaTests {
         }
         var chronicle = Chronicle()
         chronicle.take(try SignedNotice(Samples.notice("SUBSCRIBED", "INITIAL_BUY", day: 0, rich, Samples.plan())))
-        return events + chronicle.events
+        return events + chronicle.events + [suspicion]
     }
+
+    /// A purchase that many accounts use.
+    private static let suspicion = Event(
+        suspecting: OwnershipClaim(Samples.chain, isFamilyShared: true), usedBy: 4, within: .seconds(30 * 86_400),
+        at: Samples.day(0))
 
     /// A purchase with the members that few have.
     private static let rich = Samples.period(1) { period in

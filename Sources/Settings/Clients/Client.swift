@@ -19,7 +19,7 @@ package final class Client: Sendable {
     package let may: Set<Permission>
     /// The rights to call the App Store Server API through the gateway.
     private let apple: AppleRights
-    /// The use of another account's purchase.
+    /// The consequence of a purchase that is bound to another account.
     package let ownership: OwnershipPolicy
     /// The answers that are deferred although the request does not prefer it.
     package let deferral: DeferralPolicy

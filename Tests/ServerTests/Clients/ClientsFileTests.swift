@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import Ownership
 import Receipts
 import Testing
 
@@ -49,6 +50,25 @@ struct ClientsFileTests {
         #expect(try read(client + "[]}").first?.may == [])
         for fault in ["[everything]", "purge", "[[purge]]", "[Purge]"] {
             #expect(throws: ConfigurationProblems.self) { try read(client + fault + "}") }
+        }
+    }
+
+    @Test func `each permission has its name`() throws {
+        let client = "clients:\n- {name: a, apps: '*', keys: [], may: [purge, ownership, erase]}"
+        #expect(try read(client).first?.may == [.purge, .ownership, .erase])
+    }
+
+    @Test func `purchases of other accounts are reported, or rejected if the client wants that`() throws {
+        let client = "clients:\n- {name: a, apps: '*', keys: []"
+        for (field, policy) in [("", .report), (", ownership: report", .report), (", ownership: reject", .reject)]
+            as [(String, OwnershipPolicy)]
+        {
+            #expect(try read(client + field + "}").first?.ownership == policy)
+        }
+        #expect(Set(try ["report", "reject"].flatMap { try read(client + ", ownership: \($0)}") }).count == 2)
+        for fault in ["Reject", "[reject]", "block", "''"] {
+            let problems = #expect(throws: ConfigurationProblems.self) { try read(client + ", ownership: \(fault)}") }
+            #expect(problems?.description.contains("ownership takes report, reject") == true)
         }
     }
 

@@ -1,0 +1,194 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Events
+import Gateway
+import Ownership
+import Privacy
+import Receipts
+import Synchronization
+import Testing
+
+@Suite struct EmbeddedOwnershipStoreTests {
+    private typealias Samples = OwnershipSamples
+
+    /// A store, and the time of its clock.
+    private final class Site: Sendable {
+        let store: EmbeddedOwnershipStore
+        let log: EmbeddedEventLog
+        private let clock = Clock()
+
+        init(_ edit: (inout OwnershipRules) -> Void = { _ in }, maximumCount: Int = 100) {
+            var rules = OwnershipRules()
+            edit(&rules)
+            let clock: @Sendable () -> Timestamp = { [clock] in clock.time.withLock { $0 } }
+            log = EmbeddedEventLog(EventRetention(maximumCount: 800, maximumAge: .seconds(86_400 * 3650)), clock: clock)
+            store = EmbeddedOwnershipStore(rules, log: log, maximumCount: maximumCount, clock: clock)
+        }
+
+        func wait(days: Int) { clock.time.withLock { $0 = $0.advanced(by: .seconds(days * 86_400)) } }
+
+        func use(_ number: Int, by id: String) throws -> RecordedUse {
+            let uses = store.record(try Samples.account(id), using: [Samples.chain(number)])
+            return try #require(uses?.first)
+        }
+
+        func binding(_ number: Int, by id: String) throws -> RecordedUse.Binding { try use(number, by: id).binding }
+
+        /// Reports a use, as a caller does that found it suspicious.
+        func report(_ number: Int) -> Bool {
+            let claim = Samples.claim(number), time = clock.time.withLock { $0 }
+            let event = Event(suspecting: claim, usedBy: 4, within: .seconds(30 * 86_400), at: time)
+            return store.report(event, about: claim.chain)
+        }
+
+        var events: Int {
+            let queries = AppPartition.all(of: Samples.app).map { EventQuery($0, after: .start, maximum: 100) }
+            return log.read(queries)?.map(\.events.count).reduce(0, +) ?? 0
+        }
+    }
+
+    private final class Clock: Sendable {
+        let time = Mutex(Timestamp(millisecondsSince1970: 1_790_000_000_000))
+    }
+
+    // MARK: - Bindings
+
+    @Test func `the first account is bound, the same one is recognised, and another is other`() throws {
+        let site = Site()
+        #expect(try site.binding(1, by: "a") == .new)
+        #expect(try site.binding(1, by: "a") == .same)
+        #expect(try site.binding(1, by: "b") == .other)
+        #expect(try site.binding(1, by: "a") == .same)
+        #expect(try site.binding(2, by: "b") == .new)
+    }
+
+    @Test func `each chain has its use, in order`() throws {
+        let site = Site()
+        _ = try site.use(2, by: "b")
+        let chains = [Samples.chain(3), Samples.chain(2), Samples.chain(3)]
+        let uses = site.store.record(try Samples.account("a"), using: chains)
+        #expect(uses?.map(\.binding) == [.new, .other, .same])
+        #expect(site.store.record(try Samples.account("a"), using: [])?.isEmpty == true)
+    }
+
+    @Test func `of many accounts at once one is bound`() async throws {
+        let store = Site().store
+        let bound = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<64 {
+                group.addTask {
+                    Account("user-\(number)").flatMap { store.record($0, using: [Samples.chain(1)]) }?.first?.binding
+                        == .new
+                }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(bound == 1)
+    }
+
+    @Test func `a binding is forgotten when its account has not used it for the time of retention`() throws {
+        let site = Site { $0.retention = .seconds(10 * 86_400) }
+        _ = try site.use(1, by: "a")
+        site.wait(days: 10)
+        #expect(try site.binding(1, by: "b") == .other)
+        site.wait(days: 1)
+        #expect(try site.binding(1, by: "b") == .new)
+        #expect(try site.binding(1, by: "a") == .other)
+    }
+
+    @Test func `the oldest records make room for new ones`() throws {
+        let site = Site(maximumCount: 8)
+        for number in 1...9 {
+            _ = try site.use(number, by: "a")
+            site.wait(days: 1)
+        }
+        #expect(try site.binding(9, by: "a") == .same)
+        #expect(try site.binding(4, by: "a") == .same)
+        #expect(try site.binding(3, by: "b") == .new)
+    }
+
+    @Test func `a purchase keeps its owner among more accounts than are remembered`() throws {
+        let site = Site()
+        _ = try site.use(1, by: "owner")
+        for number in 0...OwnershipRules.Limits.accounts { #expect(try site.binding(1, by: "\(number)") == .other) }
+        #expect(try site.binding(1, by: "owner") == .same)
+    }
+
+    // MARK: - Suspicion
+
+    @Test func `a use by one account too many is suspicious until it is reported, once per window`() throws {
+        let site = Site()
+        for id in ["a", "b", "c", "a"] { #expect(try site.use(1, by: id).suspiciousAccounts == nil) }
+        #expect(try site.use(1, by: "d").suspiciousAccounts == 4)
+        #expect(try site.use(1, by: "d").suspiciousAccounts == 4)
+        #expect(site.report(1) && !site.report(1))
+        #expect(site.events == 1)
+        #expect(try site.use(1, by: "e").suspiciousAccounts == nil)
+        site.wait(days: 29)
+        for id in ["a", "b", "c"] { #expect(try site.use(1, by: id).suspiciousAccounts == nil) }
+        #expect(!site.report(1))
+        site.wait(days: 1)
+        #expect(try site.use(1, by: "d").suspiciousAccounts == 5)
+        #expect(site.report(1))
+        #expect(site.events == 2)
+    }
+
+    @Test func `accounts count within the window only, and each purchase by itself`() throws {
+        let site = Site()
+        for id in ["a", "b", "c"] { _ = try site.use(1, by: id) }
+        #expect(try site.use(2, by: "d").suspiciousAccounts == nil)
+        site.wait(days: 31)
+        #expect(try site.use(1, by: "d").suspiciousAccounts == nil)
+        #expect(try site.use(1, by: "a").suspiciousAccounts == nil)
+    }
+
+    @Test func `no event is written about a purchase without a record`() {
+        let site = Site()
+        #expect(!site.report(1))
+        #expect(site.events == 0)
+    }
+
+    // MARK: - Transfers and erasure
+
+    @Test func `a transfer binds to another account, whatever was bound`() throws {
+        let site = Site()
+        _ = try site.use(1, by: "a")
+        for number in [1, 2] {
+            site.store.transfer(Samples.chain(number), to: try Samples.account("b"))
+            #expect(try site.binding(number, by: "a") == .other)
+            #expect(try site.binding(number, by: "b") == .same)
+        }
+    }
+
+    @Test func `a forgotten purchase belongs to the next account`() throws {
+        let site = Site()
+        _ = try site.use(1, by: "a")
+        #expect(site.store.forget(Samples.chain(1)) && !site.store.forget(Samples.chain(1)))
+        #expect(try site.binding(1, by: "b") == .new)
+    }
+
+    @Test func `the chains of an account are those that it used, of one app`() throws {
+        let site = Site(), account = try Samples.account("a")
+        let other = Samples.chain(3, bundleID: "com.example.other")
+        _ = site.store.record(account, using: [Samples.chain(1), other])
+        _ = try site.use(2, by: "b")
+        _ = try site.use(2, by: "a")
+        #expect(site.store.chains(of: account, in: Samples.app) == [Samples.chain(1), Samples.chain(2)])
+        #expect(site.store.chains(of: try Samples.account("c"), in: Samples.app) == [])
+    }
+
+    @Test func `an erasure deletes the records of purchases and the traces of an account, and can be repeated`() throws
+    {
+        let site = Site()
+        for (number, id) in [(1, "a"), (2, "b"), (2, "a"), (3, "a"), (4, "b")] { _ = try site.use(number, by: id) }
+        let subject = ErasureSubject(
+            bundleID: Samples.app, chains: [Samples.chain(1)], account: try Samples.account("a"))
+        #expect(site.store.erase(subject) == [.ownership: 3])
+        #expect(site.store.erase(subject) == [:])
+        #expect(site.store.chains(of: try Samples.account("a"), in: Samples.app) == [])
+        #expect(try site.binding(1, by: "c") == .new)
+        #expect(try site.binding(2, by: "b") == .same)
+        #expect(try site.binding(3, by: "c") == .new)
+        #expect(try site.binding(4, by: "b") == .same)
+    }
+}

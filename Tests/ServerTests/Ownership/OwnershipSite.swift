@@ -1,0 +1,141 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Events
+import Logging
+import NIOCore
+import NIOHTTP1
+import Ownership
+import Privacy
+import Receipts
+import Synchronization
+
+@testable import Endpoints
+@testable import Gateway
+@testable import HTTPServer
+@testable import Settings
+@testable import Telemetry
+
+/// The routes and the check of ownership, over a store that may be unreachable.
+final class OwnershipSite: Sendable {
+    static let app = "com.example.shop"
+
+    let store = UnreliableOwnershipStore()
+    let events = OwnershipEvents()
+    let log = LogLines()
+    let check: OwnershipCheck
+    private let client: Client
+    private let pipeline: RequestPipeline
+
+    init(client: Client = OwnershipSite.client()) {
+        self.client = client
+        let (log, store) = (log, store)
+        // Lines of changes are written whatever the level.
+        let settings = LogSettings(LogSettings.Values(level: .critical))
+        let logger = Logger(label: "test") {
+            JSONLogHandler(label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
+        }
+        check = OwnershipCheck(
+            store, rules: OwnershipRules(), observer: events, clock: { UnreliableOwnershipStore.now })
+        pipeline = RequestPipeline(
+            routes: RouteTable(OwnershipRoutes(store, logger: logger).routes),
+            log: RequestLog(
+                logger: logger, lines: LogBatcher(limits: .eachLine, handOn: log.append), settings: settings),
+            logger: logger)
+    }
+
+    static func client(
+        apps: PermittedApps = .only([app]), may: Set<Client.Permission> = [.ownership],
+        ownership: OwnershipPolicy = .report
+    ) -> Client {
+        Client(name: "shop", apps: apps, keys: [], may: may, ownership: ownership)
+    }
+
+    static func chain(_ id: String, _ environment: Environment = .production, bundleID: String = app) -> PurchaseChain {
+        PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+    }
+
+    /// Sends a request about a purchase; `target` is its ID, with the query.
+    func send(
+        _ method: HTTPMethod, _ target: String, _ body: String = "", contentType: String = "application/json"
+    ) async throws -> Reply {
+        let context = try RequestContext.forTests(
+            ["Content-Type": contentType, "X-Request-Id": "r-1"], method, "/v1/ownership/\(target)",
+            in: pipeline.routes, client: client)
+        return await pipeline.begin(context, ReservedBody(ByteBuffer(string: body), nil)).value()
+    }
+
+    /// Uses a purchase, and returns its binding.
+    func binding(_ chain: PurchaseChain, by id: String) async -> RecordedUse.Binding? {
+        guard let account = Account(id) else { return nil }
+        return await store.record(account, using: [chain])?.first?.binding
+    }
+
+    /// The lines of changes.
+    var audit: [String] { log.containing("Change of ownership") }
+}
+
+/// The events of checks, in order.
+final class OwnershipEvents: OwnershipObserver {
+    private let events = Mutex<[OwnershipEvent]>([])
+
+    var all: [OwnershipEvent] { events.withLock { $0 } }
+
+    func observe(_ event: OwnershipEvent) { events.withLock { $0.append(event) } }
+}
+
+/// A store in this process that can be unreachable, for everything or for reports alone.
+final class UnreliableOwnershipStore: OwnershipStore {
+    enum Fault { case all, reports }
+
+    static let now = Timestamp(millisecondsSince1970: 1_790_000_000_000)
+
+    let log = EmbeddedEventLog(
+        EventRetention(maximumCount: 800, maximumAge: .seconds(86_400)), clock: { UnreliableOwnershipStore.now })
+    private let store: EmbeddedOwnershipStore
+    private let fault = Mutex<Fault?>(nil)
+
+    init() { store = EmbeddedOwnershipStore(OwnershipRules(), log: log, clock: { Self.now }) }
+
+    func fail(_ fault: Fault?) { self.fault.withLock { $0 = fault } }
+
+    /// The events about a chain.
+    func events(about chain: PurchaseChain) -> [Event] {
+        let batches = log.read([EventQuery(chain.partition, after: .start, maximum: 100)])
+        return batches?.flatMap { $0.events.map(\.event) } ?? []
+    }
+
+    private func reach() throws(StoreUnreachable) {
+        if fault.withLock({ $0 == .all }) { throw StoreUnreachable() }
+    }
+
+    func record(_ account: Account, using chains: [PurchaseChain]) async -> [RecordedUse]? {
+        guard fault.withLock({ $0 != .all }) else { return nil }
+        return store.record(account, using: chains)
+    }
+
+    func report(_ event: Event, about chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
+        guard fault.withLock({ $0 == nil }) else { throw StoreUnreachable() }
+        return store.report(event, about: chain)
+    }
+
+    func transfer(_ chain: PurchaseChain, to account: Account) async throws(StoreUnreachable) {
+        try reach()
+        store.transfer(chain, to: account)
+    }
+
+    func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
+        try reach()
+        return store.forget(chain)
+    }
+
+    func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain> {
+        try reach()
+        return store.chains(of: account, in: bundleID)
+    }
+
+    func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
+        try reach()
+        return store.erase(subject)
+    }
+}
