@@ -341,7 +341,7 @@ let package = Package(
         .testTarget(
             name: "EventsTests",
             dependencies: [
-                "Entitlements", "Events", "Gateway", "JSON", "Ownership", "RealCorpus", "ReceiptForge", "Receipts",
+                "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Ownership", "RealCorpus", "ReceiptForge", "Receipts",
                 "SignedPayloads",
                 .product(name: "Yams", package: "Yams"),
             ],

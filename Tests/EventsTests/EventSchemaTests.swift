@@ -3,6 +3,7 @@
 
 import Events
 import JSON
+import Jobs
 import Ownership
 import ReceiptForge
 import Receipts
@@ -12,9 +13,6 @@ private typealias Samples = EventSamples
 
 /// docs/events.yaml and the code agree, in both directions.
 struct EventSchemaTests {
-    /// Types that no code makes yet.
-    private static let reserved: Set<EventType> = [.verificationCompleted]
-
     @Test func `every type and every source is in the schema, and nothing else is`() throws {
         let schema = try EventSchema()
         #expect(schema.words("properties", "type") == EventType.allCases.map(\.rawValue))
@@ -31,7 +29,7 @@ struct EventSchemaTests {
             written.formUnion(EventSchema.paths(in: try JSONValue(parsing: json)))
         }
         #expect(schema.members.subtracting(written) == [])
-        #expect(Set(events.map(\.type)) == Set(EventType.allCases).subtracting(Self.reserved))
+        #expect(Set(events.map(\.type)) == Set(EventType.allCases))
     }
 
     @Test func `an event that breaks the schema is noticed`() throws {
@@ -66,13 +64,23 @@ struct EventSchemaTests {
         }
         var chronicle = Chronicle()
         chronicle.take(try SignedNotice(Samples.notice("SUBSCRIBED", "INITIAL_BUY", day: 0, rich, Samples.plan())))
-        return events + chronicle.events + [suspicion]
+        return events + chronicle.events + [suspicion, try completion()]
     }
 
     /// A purchase that many accounts use.
     private static let suspicion = Event(
         suspecting: OwnershipClaim(Samples.chain, isFamilyShared: true), usedBy: 4, within: .seconds(30 * 86_400),
         at: Samples.day(0))
+
+    /// A deferred verification that has ended.
+    private static func completion() throws -> Event {
+        let result = JobResult(
+            json: [], verdict: "undecided", reason: "upstream_did_not_answer", bundleID: "com.example.shop")
+        let job = VerificationJob(
+            id: "ver_0123456789abcdefghijkl", client: "shop", createdAt: Samples.day(0), deadline: Samples.day(3),
+            lane: .sandbox, request: nil, status: .expired, result: result)
+        return try #require(Event(completed: job, at: Samples.day(3)))
+    }
 
     /// A purchase with the members that few have.
     private static let rich = Samples.period(1) { period in

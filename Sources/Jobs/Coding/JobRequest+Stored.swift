@@ -6,7 +6,7 @@ internal import Gateway
 internal import Receipts
 
 extension JobRequest {
-    /// Changes with the order or the form of fields, never with their meaning.
+    /// The version of the stored form.
     private static let version: UInt8 = 1
 
     /// The stored form, to be encrypted: it has the evidence and the account.

@@ -6,12 +6,17 @@ internal import Receipts
 
 /// The jobs of one process, and the names and times by which they are found.
 struct EmbeddedJobs: Sendable {
+    enum Limits {
+        /// The `Idempotency-Key`s of one job, the latest.
+        static let keys = 16
+    }
+
     struct Entry: Sendable {
         var job: VerificationJob
         /// The digest of the request, also after the evidence is deleted.
         let identity: [UInt8]
         let chains: [PurchaseChain]
-        let key: String?
+        var keys: [String]
         /// The token of the worker that has it.
         var token: String?
         var losses = 0
@@ -47,14 +52,17 @@ struct EmbeddedJobs: Sendable {
 
     // MARK: - Creation
 
-    /// Returns the job that this request has already.
+    /// Returns the job that this request has already, and gives it the key.
     mutating func known(
         _ request: JobRequest, of client: String, key: String?
     ) throws(JobRefusal) -> VerificationJob? {
         let identity = request.identity
         if let key, let job = try job(withKey: key, identity, of: client) { return job }
-        guard let id = byIdentity[Name(client: client, text: identity)] else { return nil }
-        return entries[id]?.job
+        guard let id = byIdentity[Name(client: client, text: identity)], let old = entries[id] else { return nil }
+        var entry = old
+        if let key { entry.keys = (old.keys + [key]).suffix(Limits.keys) }
+        set(entry, replacing: old)
+        return entry.job
     }
 
     func job(withKey key: String, _ identity: [UInt8], of client: String) throws(JobRefusal) -> VerificationJob? {
@@ -71,7 +79,8 @@ struct EmbeddedJobs: Sendable {
         guard own.count < rules.maximumCount, own.bytes + bytes <= rules.maximumBytes else { throw .clientLimit }
         guard total.bytes + bytes <= rules.maximumTotalBytes else { throw .totalLimit }
         var entry = Entry(
-            job: job, identity: request.identity, chains: request.chains, key: key, dueAt: now, bytes: bytes)
+            job: job, identity: request.identity, chains: request.chains, keys: key.map { [$0] } ?? [], dueAt: now,
+            bytes: bytes)
         entry.job.nextAttempt = now
         set(entry, replacing: nil)
     }
@@ -145,7 +154,7 @@ struct EmbeddedJobs: Sendable {
     private mutating func link(_ entry: Entry) {
         let job = entry.job
         if let dueAt = entry.dueAt { due[job.lane, default: DueJobs()].insert(job.id, at: dueAt) }
-        if let key = entry.key { byKey[Name(client: job.client, text: Array(key.utf8))] = job.id }
+        for key in entry.keys { byKey[Name(client: job.client, text: Array(key.utf8))] = job.id }
         guard job.status == .waiting else { return }
         byIdentity[Name(client: job.client, text: entry.identity)] = job.id
         count(entry, 1)
@@ -154,7 +163,7 @@ struct EmbeddedJobs: Sendable {
     private mutating func unlink(_ entry: Entry) {
         let job = entry.job
         if let dueAt = entry.dueAt { due[job.lane]?.remove(job.id, at: dueAt) }
-        if let key = entry.key { byKey[Name(client: job.client, text: Array(key.utf8))] = nil }
+        for key in entry.keys { byKey[Name(client: job.client, text: Array(key.utf8))] = nil }
         guard job.status == .waiting else { return }
         byIdentity[Name(client: job.client, text: entry.identity)] = nil
         count(entry, -1)

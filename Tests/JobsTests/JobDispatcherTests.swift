@@ -1,0 +1,169 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Events
+import Gateway
+import Receipts
+import Testing
+
+@testable import Jobs
+
+struct JobDispatcherTests {
+    /// Ten clients, an hour without Apple, then 20 requests a second.
+    @Test func `after an hour without Apple ten thousand jobs end within the budget and two minutes`() async throws {
+        let budget = 20, count = 10_000
+        // Every hundredth attempt gets as far as Apple, and fails there.
+        let bench = JobBench(budget: budget) { run in
+            run.isMultiple(of: 100) ? .request(.upstreamUnreachable) : .upstream(.circuitOpen)
+        }
+        bench.apple.setDown([.production])
+        for number in 0..<count { try bench.create(number, client: "client \(number % 10)") }
+        let nodes = [bench.node(), bench.node()]
+        await bench.run(nodes, for: .seconds(3600), step: .seconds(1))
+        #expect(bench.store.survey()?.waiting == count)
+        let callsInOutage = bench.apple.calls
+
+        bench.apple.setDown([])
+        let returned = bench.clock.elapsed
+        await bench.run(nodes, for: .seconds(3600), step: .milliseconds(250))
+        let drain = bench.clock.elapsed - returned
+        #expect(drain <= .seconds(120 + count / budget), "took \(drain)")
+        #expect(bench.store.survey()?.waiting == 0)
+        #expect(bench.apple.calls - callsInOutage == count)
+        #expect(Double(count) <= Double(budget) * (1 + drain / .seconds(1)))
+        // Attempts that did not get as far as Apple do not count.
+        #expect(bench.apple.refused > 0)
+        #expect(bench.store.list(.done, maximum: count).reduce(0) { $0 + $1.attempts } == bench.apple.calls)
+        #expect(Set(bench.events.events.map(\.id)).count == count)
+    }
+
+    @Test func `while Apple is away a node tries at most sixteen jobs each time`() async throws {
+        let bench = JobBench()
+        bench.apple.setDown([.production])
+        for number in 0..<100 { try bench.create(number) }
+        await bench.run([bench.node()], for: .seconds(600), step: .milliseconds(250))
+        // Pauses of 7.5 to 15 seconds, after a few shorter ones.
+        #expect(bench.apple.runs <= 16 * (600 * 2 / 15 + 5))
+        #expect(bench.store.list(.waiting, maximum: 100).allSatisfy { $0.attempts == 0 })
+    }
+
+    @Test func `an exhausted budget postpones a job, and does not count as an attempt`() async throws {
+        let bench = JobBench(budget: 1), node = bench.node()
+        try bench.create(1)
+        try bench.create(2)
+        await bench.turn(node)
+        #expect(bench.store.list(.done, maximum: 9).map(\.attempts) == [1])
+        let waiting = try #require(bench.store.list(.waiting, maximum: 9).first)
+        #expect(waiting.attempts == 0)
+        #expect(waiting.nextAttempt.map { $0 > bench.clock.time } == true)
+    }
+
+    @Test func `a lane without Apple does not hold back the other`() async throws {
+        let bench = JobBench(), node = bench.node()
+        bench.apple.setDown([.sandbox])
+        for number in 0..<100 {
+            try bench.create(number, lane: .sandbox)
+            try bench.create(number, lane: .production)
+        }
+        await bench.run([node], for: .seconds(5), step: .milliseconds(250))
+        #expect(bench.store.list(.done, maximum: 200).map(\.lane) == Array(repeating: .production, count: 100))
+        #expect(bench.store.list(.waiting, maximum: 200).count == 100)
+    }
+
+    @Test func `a job whose worker disappeared goes on elsewhere when the lease ends`() async throws {
+        let bench = JobBench(), node = bench.node()
+        let job = try bench.create()
+        #expect(bench.store.take(1, in: .production, lease: JobDispatcher.Limits.lease).count == 1)
+        bench.clock.advance(by: JobDispatcher.Limits.lease - .seconds(1))
+        await bench.turn(node)
+        #expect(bench.store.statuses(of: [job.id]) == [.waiting])
+        bench.clock.advance(by: .seconds(1))
+        await bench.turn(node)
+        #expect(bench.store.statuses(of: [job.id]) == [.done])
+    }
+
+    @Test func `a worker that lost its lease changes nothing`() async throws {
+        let bench = JobBench()
+        try bench.create()
+        let late = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
+        bench.clock.advance(by: .seconds(1))
+        let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
+        #expect(!bench.store.end(late, .done, result: .genuine))
+        bench.store.postpone(late, for: .seconds(9), result: .genuine, isAttempt: true)
+        #expect(bench.store.job(late.job.id, of: "shop")?.result == .undecided)
+        #expect(bench.store.end(taken, .done, result: .genuine))
+    }
+
+    @Test func `a job that ended three workers fails without a fourth`() async throws {
+        let bench = JobBench(), node = bench.node()
+        let job = try bench.create()
+        for losses in 0..<JobDispatcher.Limits.losses {
+            let taken = bench.store.take(1, in: .production, lease: .seconds(1))
+            #expect(taken.map(\.losses) == [losses])
+            bench.clock.advance(by: .seconds(1))
+        }
+        await bench.turn(node)
+        #expect(bench.store.statuses(of: [job.id]) == [.failed])
+        #expect(bench.apple.runs == 0)
+        #expect(bench.seen == [.deadLettered, .ended(.failed, after: .seconds(3))])
+        #expect(bench.store.survey()?.failed == 1)
+    }
+
+    @Test func `an attempt that ends resets the losses`() async throws {
+        let bench = JobBench(), node = bench.node()
+        try bench.create()
+        for _ in 1...2 {
+            _ = bench.store.take(1, in: .production, lease: .seconds(1))
+            bench.clock.advance(by: .seconds(1))
+        }
+        bench.apple.setDown([.production])
+        await bench.turn(node)
+        bench.clock.advance(by: .seconds(15))
+        #expect(bench.store.take(1, in: .production, lease: .seconds(1)).map(\.losses) == [0])
+    }
+
+    @Test func `after 72 hours a job expires with its last answer`() async throws {
+        let bench = JobBench { _ in .request(.upstreamUnreachable) }, node = bench.node()
+        bench.apple.setDown([.production])
+        let job = try bench.create()
+        await bench.run([node], for: .seconds(3 * 86_400 + 90), step: .seconds(30))
+        let ended = try #require(bench.store.job(job.id, of: "shop"))
+        #expect(ended.status == .expired && ended.result == .undecided && ended.request == nil)
+        #expect(ended.attempts == bench.apple.runs)
+        let after = bench.seen.compactMap { event in
+            if case .ended(.expired, let after) = event { after } else { nil }
+        }
+        #expect(after.count == 1 && after.allSatisfy { $0 >= .seconds(3 * 86_400) && $0 < .seconds(3 * 86_400 + 61) })
+    }
+
+    @Test func `a job that ended unannounced is announced, and not run again`() async throws {
+        let bench = JobBench(), node = bench.node()
+        let job = try bench.create()
+        let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
+        #expect(bench.store.end(taken, .done, result: .genuine))
+        bench.clock.advance(by: .seconds(1))
+        await bench.turn(node)
+        #expect(bench.apple.runs == 0)
+        #expect(bench.events.events.map(\.type) == [.verificationCompleted])
+        let expected = Event.id(
+            "verification.completed", bundleID: "com.example.shop", .production, cause: [job.id])
+        #expect(bench.events.events.first?.id == expected)
+        bench.clock.advance(by: .seconds(100))
+        await bench.turn(node)
+        #expect(bench.events.events.count == 1)
+    }
+
+    @Test func `a verdict about an unknown app has no event`() {
+        let bench = JobBench()
+        #expect(Event(completed: bench.job(), at: bench.clock.time) == nil)
+    }
+
+    @Test func `a cancelled dispatcher ends, and takes nothing more`() async throws {
+        let bench = JobBench(), node = bench.node()
+        let work = Task { await node.run() }
+        work.cancel()
+        await work.value
+        try bench.create()
+        #expect(bench.store.list(.waiting, maximum: 1).count == 1)
+    }
+}

@@ -1,0 +1,73 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import Testing
+
+@testable import Jobs
+
+struct JobPaceTests {
+    private var generator = SystemRandomNumberGenerator()
+    private let start = ContinuousClock.now
+
+    @Test func `sixteen jobs are in flight at most`() {
+        var pace = JobPace()
+        #expect(pace.permitted(at: start) == 16)
+        pace.took(16, of: 16, at: start)
+        #expect(pace.permitted(at: start) == 0)
+        pace.finished()
+        #expect(pace.permitted(at: start) == 1)
+    }
+
+    @Test func `an empty store is looked at twice a second, or when a job is announced`() {
+        var pace = JobPace()
+        pace.took(0, of: 16, at: start)
+        #expect(pace.permitted(at: start + .milliseconds(499)) == 0)
+        #expect(pace.permitted(at: start + .milliseconds(500)) == 16)
+        pace.announce()
+        #expect(pace.permitted(at: start) == 16)
+    }
+
+    @Test mutating func `pauses double up to fifteen seconds, and begin anew once Apple was reached`() {
+        var pace = JobPace(), now = start
+        for longest in [1, 2, 4, 8, 15, 15] {
+            let pause = pace.pause(.circuitOpen, at: now, using: &generator)
+            #expect(pause >= .seconds(longest) / 2 && pause <= .seconds(longest))
+            #expect(pace.permitted(at: now) == 0)
+            now += pause
+            #expect(pace.permitted(at: now) == 16)
+        }
+        pace.reachedApple()
+        let pause = pace.pause(.circuitOpen, at: now, using: &generator)
+        #expect(pause <= .seconds(1))
+    }
+
+    @Test mutating func `attempts beside the first obstacle do not lengthen its pause`() {
+        var pace = JobPace()
+        let first = pace.pause(.circuitOpen, at: start, using: &generator)
+        for _ in 1...15 {
+            let next = pace.pause(.circuitOpen, at: start, using: &generator)
+            #expect(next == first)
+        }
+        let second = pace.pause(.circuitOpen, at: start + first, using: &generator)
+        #expect(second <= .seconds(2))
+    }
+
+    @Test mutating func `a spent budget pauses for a second at most, however often`() {
+        var pace = JobPace(), now = start
+        for _ in 1...9 {
+            let pause = pace.pause(.upstreamBudget, at: now, using: &generator)
+            #expect(pause <= .seconds(1))
+            now += pause
+        }
+    }
+
+    @Test(arguments: [(0, 2), (1, 4), (4, 32), (5, 60), (1000, 60)])
+    func `the delay of a job doubles from two seconds to a minute`(attempts: Int, seconds: Int) {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 1...100 {
+            let delay = JobPace.delay(afterAttempts: attempts, using: &generator)
+            #expect(delay >= .seconds(seconds) / 2 && delay <= .seconds(seconds))
+        }
+    }
+}
