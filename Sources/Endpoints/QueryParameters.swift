@@ -35,6 +35,16 @@ struct QueryParameters<Name: RawRepresentable<String> & CaseIterable & Hashable>
         return values[0]
     }
 
+    /// Returns a number of seconds, with or without the unit; zero for none.
+    func seconds(_ name: Name, upTo maximum: Int) throws(Problem) -> Duration {
+        guard let text = try only(name) else { return .zero }
+        let digits = text.hasSuffix("s") ? text.dropLast() : text[...]
+        guard let seconds = Int(digits), (0...maximum).contains(seconds) else {
+            throw .invalidQuery(name, "is whole seconds, up to \(maximum)s")
+        }
+        return .seconds(seconds)
+    }
+
     private static var unknownName: Problem {
         let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
         return .invalidQuery("The query has a parameter that is none of \(names).")

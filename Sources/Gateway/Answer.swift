@@ -37,9 +37,11 @@ package enum Rejection: Hashable, CaseIterable, Sendable {
     /// Apple reports that the customer's account does not exist, or no longer does (21010).
     case accountNotFound
     case unknownTransaction(UnknownTransaction)
+    /// The purchase is bound to another account of the client's.
+    case otherAccount
 
     package static let allCases =
-        Rule.allCases.map(Rejection.rule) + [.accountNotFound]
+        Rule.allCases.map(Rejection.rule) + [.accountNotFound, .otherAccount]
         + UnknownTransaction.allCases.map(Rejection.unknownTransaction)
 
     package var name: String {
@@ -47,6 +49,7 @@ package enum Rejection: Hashable, CaseIterable, Sendable {
         case .rule(let rule): rule.rawValue
         case .accountNotFound: "account_not_found"
         case .unknownTransaction(let reason): reason.rawValue
+        case .otherAccount: "other_account"
         }
     }
 
@@ -57,6 +60,7 @@ package enum Rejection: Hashable, CaseIterable, Sendable {
         case .unknownTransaction(.notFound):
             "Apple knows no such transaction of this app. A new one may take some seconds to appear."
         case .unknownTransaction(.idInvalid): "Apple says that no transaction has such an ID."
+        case .otherAccount: "The purchase is bound to another account."
         }
     }
 }
@@ -111,6 +115,9 @@ extension Answer {
 
     /// The signed environment, or else the one that Apple answered from.
     package var environment: Environment? { subject?.environment ?? upstreamEnvironment }
+
+    /// The answer to a client that rejects purchases of other accounts.
+    package var rejectedForAccount: Answer { Answer(.rejected(.otherAccount), provenance, freshUntil: freshUntil) }
 
     /// Returns the answer, which is out of date once this version is, too.
     func joining(_ version: InvalidationVersion) -> Answer {

@@ -308,8 +308,9 @@ extension UpstreamVerification {
 
     private func waitLimit(for assessment: Assessment) -> Duration {
         // Slightly longer than the deadline, so that the reason for a failure arrives.
-        assessment.request.options.mode == .apple
-            ? connection.timeouts.deadline + .seconds(1) : connection.timeouts.softTimeout
+        let longest = connection.timeouts.deadline + .seconds(1), options = assessment.request.options
+        return options.waitLimit.map { min($0, longest) }
+            ?? (options.mode == .apple ? longest : connection.timeouts.softTimeout)
     }
 }
 

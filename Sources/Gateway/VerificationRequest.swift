@@ -204,6 +204,8 @@ package struct VerificationOptions: Sendable {
     package var isLookup = false
     /// The client's customer, for whom the purchase is checked or bound; nil if the client names none.
     package var account: Account?
+    /// The time to wait for Apple; nil for that of the mode.
+    package var waitLimit: Duration?
     /// The app's shared secret for the request to Apple, if the client sent one. Never logged.
     package var sentSecret: Secret?
 

@@ -42,14 +42,7 @@ struct EventsQuery {
         return count
     }
 
-    func wait() throws(Problem) -> Duration {
-        guard let text = try parameters.only(.wait) else { return .zero }
-        let digits = text.hasSuffix("s") ? text.dropLast() : text[...]
-        guard let seconds = Int(digits), Limits.wait.contains(seconds) else {
-            throw .invalidQuery(Parameter.wait, "is whole seconds, up to \(Limits.wait.upperBound)s")
-        }
-        return .seconds(seconds)
-    }
+    func wait() throws(Problem) -> Duration { try parameters.seconds(.wait, upTo: Limits.wait.upperBound) }
 
     func wantsSignedData() throws(Problem) -> Bool {
         guard let text = try parameters.only(.signedData) else { return false }

@@ -48,8 +48,9 @@ struct FormEndpoint: VerifyEndpoint {
             .form(.foreignApp, "The receipt belongs to another app.", statuses)
         case .rejected(.rule(let rule)): .form(rule.appleStatus, rule.explanation)
         case .rejected(.accountNotFound): .form(.accountNotFound, VerifyReceiptStatus.accountNotFound.explanation)
-        // Only `POST /v1/verify` takes transaction IDs.
-        case .rejected(.unknownTransaction): .form(.failed, "The answer has no receipt.", statuses)
+        // Only `POST /v1/verify` takes transaction IDs and accounts.
+        case .rejected(.unknownTransaction), .rejected(.otherAccount):
+            .form(.failed, "The answer has no receipt.", statuses)
         case .undecided(let reason):
             .form(.failed, "There is no answer now (\(reason.rawValue)). Try again later.", statuses)
         case .genuine: genuine(options, answer, at: now)

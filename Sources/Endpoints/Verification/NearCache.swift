@@ -133,16 +133,19 @@ final class CachedReply: Sendable {
     let reply: Reply
     /// True for a genuine verdict, which junk must not evict.
     let isGenuine: Bool
+    /// The purchases to check each time; nil for a request without an account.
+    let claims: CachedClaims?
 
     /// - Parameter answer: the answer as sent the second time.
     init(
         _ answer: Answer, to options: VerificationOptions, validity: AnswerValidity, counters: VerdictCounters,
-        reply: Reply
+        reply: Reply, claims: CachedClaims? = nil
     ) {
         self.validity = validity
         self.options = options
         self.counters = counters
         self.reply = reply.repeatable
+        self.claims = claims
         provenance = CacheProvenance(answer)
         details = AnswerDetails(answer)
         isGenuine = answer.verdict == .genuine
@@ -155,6 +158,7 @@ final class CachedReply: Sendable {
         let expected = options.expectations
         let texts = (expected.bundleID?.utf8.count ?? 0) + (expected.applicationVersion?.utf8.count ?? 0)
         return Self.fixedByteCount + reply.body.storageCapacity + texts + (expected.deviceIdentifier?.count ?? 0)
+            + (claims?.byteCount ?? 0)
     }
 
     private static let fixedByteCount = 1024

@@ -18,6 +18,9 @@ package protocol VerifyEndpoint: Sendable {
     /// True if answers may be kept in the near cache.
     var keepsAnswers: Bool { get }
 
+    /// True if answers may be deferred.
+    var defersAnswers: Bool { get }
+
     /// Reads a body.
     /// - Throws: an error that becomes a problem.
     func read(_ body: ByteBuffer) throws -> VerifyInput
@@ -31,6 +34,7 @@ package protocol VerifyEndpoint: Sendable {
 
 extension VerifyEndpoint {
     package var keepsAnswers: Bool { true }
+    package var defersAnswers: Bool { false }
 }
 
 package enum VerifyInput {

@@ -4,6 +4,7 @@
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
+internal import Ownership
 package import Receipts
 package import Settings
 package import Telemetry
@@ -13,8 +14,8 @@ internal import Waiting
 ///
 /// ```
 /// request ──▶ in near cache? ──▶ limited? ──▶ read ──▶ admit ──▶ VerificationService ──▶ reply ──▶ near cache
-///               │ yes: admit        │ known     │ malformed
-///               └──▶ reply          └──▶ problem └──▶ charge, problem
+///               │ yes: admit        │ known     │ malformed                              │ account, or to be deferred
+///               └──▶ reply          └──▶ problem └──▶ charge, problem                    └──▶ OwnershipCheck, Deferral
 /// ```
 ///
 /// A body lives until it is read. A request that waits for Apple holds the receipt, and the body only if it is kept for
@@ -27,12 +28,14 @@ package final class VerifyHandler: Sendable {
     private let metrics: VerificationMetrics
     private let nearCache: NearCache
     private let lifecycle: UpstreamLifecycle
+    private let ownership: OwnershipCheck?
+    private let deferral: Deferral?
     private let clock: @Sendable () -> Timestamp
 
     package init(
         admission: ClientAdmission, verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
         metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle,
-        clock: @escaping @Sendable () -> Timestamp
+        ownership: OwnershipCheck? = nil, deferral: Deferral? = nil, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.admission = admission
         self.verification = verification
@@ -41,6 +44,8 @@ package final class VerifyHandler: Sendable {
         self.metrics = metrics
         self.nearCache = nearCache
         self.lifecycle = lifecycle
+        self.ownership = ownership
+        self.deferral = deferral
         self.clock = clock
     }
 
@@ -57,6 +62,8 @@ package final class VerifyHandler: Sendable {
         let client: Client
         let endpoint: any VerifyEndpoint
         let now: Timestamp
+        /// Nil for an answer that is never deferred.
+        let terms: DeferralTerms?
     }
 
     /// Answers a request of a client.
@@ -67,13 +74,16 @@ package final class VerifyHandler: Sendable {
         at endpoint: any VerifyEndpoint
     ) throws -> Progress {
         try endpoint.check(contentType: context.header.contentType)
-        let call = Call(context: context, client: client, endpoint: endpoint, now: clock())
+        let terms = deferral != nil && endpoint.defersAnswers ? try DeferralTerms(context.header, of: client) : nil
+        let call = Call(context: context, client: client, endpoint: endpoint, now: clock(), terms: terms)
         let key =
             endpoint.keepsAnswers
             ? NearCache.Key(
                 endpoint: endpoint.path, body: body.bytes, secretsVersion: access.secretsVersion, client: client.name)
             : nil
-        guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) else {
+        // A job that the key names goes before a cached answer.
+        guard terms?.key == nil, let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now)
+        else {
             return .compute { try self.verify(body, key, call) }
         }
         let client = charging.requestClient(of: client, asking: known.options, in: context)
@@ -83,7 +93,7 @@ package final class VerifyHandler: Sendable {
             guard known.isValid(at: call.now) else {
                 return .compute { try self.verifyExpired(client, body, key, call) }
             }
-            return .done(try self.answerCached(known, to: client, call))
+            return try self.answerCached(known, to: client, call)
         }
     }
 
@@ -131,43 +141,107 @@ package final class VerifyHandler: Sendable {
         }
     }
 
-    /// Decides on an admitted request, unless one with the same body was decided on while this one waited.
+    /// Decides on an admitted request, unless its `Idempotency-Key` names a job.
     /// - Parameter key: the key of the near cache; nil if the answer is not to be kept.
     private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
-        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) {
-            return .done(try answerCached(known, to: request.client, call))
-        }
-        let (options, kind) = (request.options, request.subject.kind)
-        return try verification.answer(request, at: call.now).map {
-            self.answerNew($0, to: options, about: kind, key, call)
+        guard let deferral, let terms = call.terms, terms.key != nil else { return try decideAnew(request, key, call) }
+        return .wait {
+            if let reply = try await deferral.reply(to: request, under: terms, of: call.client) { return .done(reply) }
+            return .compute { try self.decideAnew(request, key, call) }
         }
     }
 
-    /// Returns a newly computed answer, and stores it.
-    private func answerNew(
+    /// Decides on a request, unless one with the same body was decided on while this one waited.
+    private func decideAnew(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
+        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) {
+            return try answerCached(known, to: request.client, call)
+        }
+        let (options, kind) = (request.options, request.subject.kind)
+        guard options.account == nil, call.terms == nil else { return try decideInSteps(request, key, call) }
+        return try verification.answer(request, at: call.now).map {
+            self.send(self.written($0, to: options, about: kind, key, call).now, $0, about: kind, call)
+        }
+    }
+
+    // MARK: - Ownership and deferral
+
+    /// Decides on a request with an account, and on one whose answer may be deferred.
+    private func decideInSteps(
+        _ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
+    ) throws -> Progress {
+        var limited = request
+        limited.options.waitLimit = call.terms?.waitLimit
+        return try verification.answer(limited, at: call.now).then { answer in
+            .wait { .done(try await self.complete(answer, to: request, key, call)) }
+        }
+    }
+
+    private func complete(
+        _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
+    ) async throws -> Reply {
+        let (options, kind) = (request.options, request.subject.kind)
+        let replies = written(answer, to: options, about: kind, key, call)
+        let checked = await ownership.checked(answer, for: options.account, of: call.client)
+        let isChanged = checked.answer.verdict != answer.verdict
+        var reply = isChanged ? call.endpoint.replies(to: options, with: checked.answer, at: call.now).now : replies.now
+        reply.addOwnership(checked.ownership)
+        let plain = send(reply, checked.answer, about: kind, call)
+        guard let deferral, let terms = call.terms, terms.defers(checked.answer, to: options) else { return plain }
+        return try await deferral.reply(deferring: checked.answer, plain, to: request, under: terms, of: call.client)
+    }
+
+    /// Returns a cached answer after a check of the account.
+    private func answerCached(_ known: CachedReply, with claims: CachedClaims, _ call: Call) async -> Reply {
+        let decision = await ownership?.ownership(of: claims.claims, account: claims.account, client: call.client)
+        guard decision?.isRejected == true else {
+            var reply = known.reply
+            reply.addOwnership(decision?.ownership)
+            return send(reply, known, call)
+        }
+        let rejected = claims.rejected
+        var reply = call.endpoint.replies(to: known.options, with: rejected, at: call.now).now
+        reply.addOwnership(decision?.ownership)
+        return send(reply, rejected, about: claims.kind, call)
+    }
+
+    // MARK: - Replies
+
+    /// Writes a newly computed answer, and stores it.
+    private func written(
         _ answer: Answer, to options: VerificationOptions, about kind: RequestSubject.Kind, _ key: NearCache.Key?,
         _ call: Call
-    ) -> Reply {
+    ) -> Replies {
         let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
-        metrics.counters(for: answer, to: kind).increment()
-        call.context.record { $0.answer = AnswerDetails(answer) }
         if let key, let validity = AnswerValidity(answer, at: call.now) {
             let repeated = answer.repeated
             let known = CachedReply(
                 repeated, to: options, validity: validity,
                 counters: metrics.counters(for: repeated, to: kind),
-                reply: replies.repeated)
+                reply: replies.repeated, claims: CachedClaims(repeated, to: options, about: kind))
             nearCache.insert(known, for: key)
         }
-        return finish(replies.now, CacheProvenance(answer), call)
+        return replies
     }
 
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.
-    private func answerCached(_ known: CachedReply, to client: RequestClient, _ call: Call) throws -> Reply {
+    private func answerCached(_ known: CachedReply, to client: RequestClient, _ call: Call) throws -> Progress {
         try known.validity.checkApp(for: client)
+        guard let claims = known.claims else { return .done(send(known.reply, known, call)) }
+        return .wait { .done(await self.answerCached(known, with: claims, call)) }
+    }
+
+    private func send(
+        _ reply: Reply, _ answer: Answer, about kind: RequestSubject.Kind, _ call: Call
+    ) -> Reply {
+        metrics.counters(for: answer, to: kind).increment()
+        call.context.record { $0.answer = AnswerDetails(answer) }
+        return finish(reply, CacheProvenance(answer), call)
+    }
+
+    private func send(_ reply: Reply, _ known: CachedReply, _ call: Call) -> Reply {
         known.counters.increment()
         call.context.record { $0.answer = known.details }
-        return finish(known.reply, known.provenance, call)
+        return finish(reply, known.provenance, call)
     }
 
     private func finish(_ reply: Reply, _ provenance: CacheProvenance, _ call: Call) -> Reply {

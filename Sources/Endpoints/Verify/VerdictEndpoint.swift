@@ -14,6 +14,8 @@ package struct VerdictEndpoint: VerifyEndpoint {
 
     package var path: String { "/v1/verify" }
 
+    package var defersAnswers: Bool { true }
+
     package func check(contentType: String?) throws {
         guard RequestMediaType.json.accepts(contentType) else { throw Problem.unsupportedMediaType }
     }

@@ -49,6 +49,7 @@ struct VerifyRequestBody: Sendable {
         case latestReceipt = "latest_receipt"
         case appVersion = "app_version"
         case deviceIdentifier = "device_identifier"
+        case account
     }
 
     enum Limits {
@@ -173,6 +174,7 @@ extension VerifyRequestBody {
         case .latestReceipt: options.wantsLatestReceipt = try reader.boolean()
         case .appVersion: options.expectations.applicationVersion = try reader.shortText()
         case .deviceIdentifier: deviceIdentifier = try reader.shortString()
+        case .account: options.account = try reader.account()
         }
     }
 }
@@ -200,6 +202,15 @@ extension JSONReader {
             throw JSONFault(.notAccepted("at most \(VerifyRequestBody.Limits.textBytes) bytes long"), at: start)
         }
         return text
+    }
+
+    fileprivate mutating func account() throws(JSONFault) -> Account {
+        let start = position
+        let text = try value(of: try string(), maximumBytes: Account.Limits.bytes)
+        guard let account = Account(text) else {
+            throw JSONFault(.notAccepted("1 to \(Account.Limits.bytes) bytes long"), at: start)
+        }
+        return account
     }
 
     fileprivate mutating func mode() throws(JSONFault) -> Mode {

@@ -66,8 +66,8 @@ extension DropInEndpoint {
         switch answer.verdict {
         case .rejected(.rule(let rule)): Reply(status: rule.appleStatus, because: rule.rawValue)
         case .rejected(.accountNotFound): Reply(status: .accountNotFound, because: nil, from: .apple)
-        // Only `POST /v1/verify` takes transaction IDs.
-        case .rejected(.unknownTransaction), .undecided: Self.undecided
+        // Only `POST /v1/verify` takes transaction IDs and accounts.
+        case .rejected(.unknownTransaction), .rejected(.otherAccount), .undecided: Self.undecided
         case .genuine: genuine(options, answer, at: now)
         }
     }

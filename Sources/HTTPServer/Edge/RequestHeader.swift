@@ -31,6 +31,8 @@ package final class RequestHeader: Sendable {
     package let origin: SingleValue
     /// True if the client waits for `100 Continue` before it sends the body; nil for an unknown expectation.
     let expectsContinue: Bool?
+    /// True for a request with `Prefer` or `Idempotency-Key`, which may be answered later.
+    package let hasDeferralFields: Bool
     /// True for HTTP/1.0, in which answers are not chunked (RFC 9112 §6.1).
     let isHTTP10: Bool
     /// True for the last request of its connection: HTTP/1.0 without keep-alive, and all spellings of close (RFC 9112
@@ -47,6 +49,7 @@ package final class RequestHeader: Sendable {
         self.method = method
         (path, query) = target.parts
         origin = fields.origin
+        hasDeferralFields = fields.hasDeferralFields
         // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
         authority = target.authority ?? sentAuthority
         requestID = RequestID(sent: fields.requestID)
@@ -110,6 +113,7 @@ private struct EdgeFields {
     private(set) var expectsContinue: Bool? = false
     private(set) var announcesBody = false
     private(set) var origin = SingleValue.none
+    private(set) var hasDeferralFields = false
     private var wantsUpgrade = false
     private var isClosing = false
     private var isKeptAlive = false
@@ -140,6 +144,7 @@ private struct EdgeFields {
         case "connection": addConnectionOptions(value)
         case "origin": origin.add(value.trimmed)
         case "upgrade": wantsUpgrade = true
+        case "prefer", "idempotency-key": hasDeferralFields = true
         default: break
         }
     }

@@ -65,6 +65,8 @@ package struct Problem: Error, Hashable, Sendable {
         case invalidQuery = "invalid_query"
         case invalidCursor = "invalid_cursor"
         case eventsNotStored = "events_not_stored"
+        case invalidIdempotencyKey = "invalid_idempotency_key"
+        case idempotencyKeyReused = "idempotency_key_reused"
     }
 
     static let contentType = "application/problem+json"

@@ -25,6 +25,9 @@ extension HTTPField.Name {
     /// `Sunset` (RFC 8594).
     static let sunset = known("Sunset")
 
+    /// `Preference-Applied` (RFC 7240 §3).
+    package static let preferenceApplied = known("Preference-Applied")
+
     /// `X-Accel-Buffering: no` keeps nginx from collecting a stream.
     package static let accelBuffering = known("X-Accel-Buffering")
 

@@ -13,6 +13,7 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case encryptedForm = "/apiencrypted"
     case purge = "/v1/cache/transactions/{id}"
     case events = "/v1/events"
+    case verifications = "/v1/verifications/{id}"
     case notifications = "/apple/notifications"
     case notificationsWithToken = "/apple/notifications/{token}"
     case appleProxy = "/v1/apple/{bundle_id}/{environment}/inApps/{call}"

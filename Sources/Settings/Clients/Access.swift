@@ -87,6 +87,11 @@ package final class Access: Sendable {
         }
     }
 
+    /// Returns a client by its name; nil if there is none.
+    package func client(named name: String) -> Client? {
+        (rules.clients ?? [.loopback]).first { $0.name == name }
+    }
+
     /// Returns true for an app whose notifications are accepted. An app that only a client for any app uses is not named,
     /// so it is not one.
     package func servesApp(_ bundleID: String) -> Bool { servedApps?.contains(bundleID) ?? true }

@@ -21,10 +21,13 @@ package final class Client: Sendable {
     private let apple: AppleRights
     /// The consequence of a purchase that is bound to another account.
     package let ownership: OwnershipPolicy
+    /// The answers that are deferred although the request does not prefer it.
+    package let deferral: DeferralPolicy
 
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
-        may: Set<Permission> = [], apple: AppleRights = .none, ownership: OwnershipPolicy = .report
+        may: Set<Permission> = [], apple: AppleRights = .none, ownership: OwnershipPolicy = .report,
+        deferral: DeferralPolicy = .onRequest
     ) {
         self.name = name
         self.apps = apps
@@ -33,6 +36,7 @@ package final class Client: Sendable {
         self.may = may
         self.apple = apple
         self.ownership = ownership
+        self.deferral = deferral
     }
 
     /// A permission beyond verification. The raw values are those of the clients file.
@@ -62,7 +66,7 @@ extension Client: Hashable {
         one === other
             || (one.name, one.apps, one.keys, one.limits, one.may)
                 == (other.name, other.apps, other.keys, other.limits, other.may)
-                && (one.apple, one.ownership) == (other.apple, other.ownership)
+                && (one.apple, one.ownership, one.deferral) == (other.apple, other.ownership, other.deferral)
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
@@ -95,6 +99,16 @@ extension Client {
         case .byApp(let rights): rights[bundleID] ?? []
         }
     }
+}
+
+/// The answers that are deferred for a client. The raw values are those of the clients file.
+package enum DeferralPolicy: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
+    /// Only those to requests that prefer it.
+    case onRequest = "on_request"
+    /// Also those without a verdict, because Apple did not answer.
+    case undecided
+    /// Also those with a verdict, if Apple's part in it is missing for a time.
+    case degraded
 }
 
 /// The stored half of an API key: enough to recognise the key, not to use it.

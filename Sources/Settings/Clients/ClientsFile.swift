@@ -19,6 +19,7 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///   - name: shop-backend
 ///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
 ///     may: [purge]                  # optional: further permissions
+///     defer: undecided              # optional: answers to defer without Prefer: undecided, or degraded too
 ///     ownership: reject             # optional: reject purchases that are bound to another account; default report
 ///     apple: [read]                 # optional: rights to call the App Store Server API, for its apps or by app
 ///     keys:
@@ -138,7 +139,8 @@ package struct ClientsFile {
     private mutating func readClient(_ node: Node, readFile: FileReader) {
         let fields = fields(
             of: node,
-            named: ["name", "apps", "keys", "may", "ownership", "apple", "form", "webhooks"] + Self.keyLimitFields)
+            named: ["name", "apps", "keys", "may", "ownership", "defer", "apple", "form", "webhooks"]
+                + Self.keyLimitFields)
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name, readFile: readFile)
@@ -159,7 +161,8 @@ package struct ClientsFile {
             Client(
                 name: name, apps: apps, keys: keys, limits: limits, may: words(fields["may"], named: "may"),
                 apple: readAppleRights(fields["apple"], forApps: apps),
-                ownership: value("ownership", of: fields) ?? .report))
+                ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest
+            ))
     }
 
     /// Reports what a client without API keys cannot use.
@@ -167,7 +170,7 @@ package struct ClientsFile {
         if let node = fields["webhooks"] {
             report("webhooks needs apps and keys of the client; a client without API keys has keys: []", at: node)
         }
-        for name in ["apps", "may", "ownership", "apple"] + Self.keyLimitFields {
+        for name in ["apps", "may", "ownership", "defer", "apple"] + Self.keyLimitFields {
             guard let node = fields[name] else { continue }
             let advice = name == "apps" || Self.limitFields.contains(name) ? "move it below form" : "remove it"
             report("\(name) is for API keys, and this client has none: \(advice), or add keys", at: node)

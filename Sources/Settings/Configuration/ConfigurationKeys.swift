@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Events
+internal import Jobs
 internal import Ownership
 
 /// A setting: its name, its place in `GatewayConfiguration` and its description.
@@ -68,8 +69,8 @@ package struct ConfigurationKey: Sendable {
 /// read this list.
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
-        http + admin + shutdown + access + verification + apple + notifications + events + webhooks + ownership + form
-        + redis + logs
+        http + admin + shutdown + access + verification + apple + notifications + events + webhooks + ownership + jobs
+        + form + redis + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -312,6 +313,24 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "ownership.window", \.ownership.window, in: .seconds(3600) ... .seconds(365 * 86_400),
             "Time within which the accounts of a purchase are counted, and `fraud.suspected` is sent once."),
+    ]
+
+    private static let jobs = [
+        ConfigurationKey(
+            "jobs.max_age", \.jobs.maximumAge, in: .seconds(60) ... .seconds(30 * 86_400),
+            "Time for which a deferred verification waits for Apple."),
+        ConfigurationKey(
+            "jobs.retention", \.jobs.retention, in: .seconds(60) ... .seconds(400 * 86_400),
+            "Time for which the result of a deferred verification is kept."),
+        ConfigurationKey(
+            "jobs.max_count", \.jobs.maximumCount, in: 1...1_000_000,
+            "Maximum number of waiting verifications of one client; beyond it requests get 429."),
+        ConfigurationKey(
+            "jobs.max_bytes", \.jobs.clientSize, in: .kibibytes(64)...(.mebibytes(65_536)),
+            "Maximum size of the waiting verifications of one client; beyond it requests get 429."),
+        ConfigurationKey(
+            "jobs.max_total_bytes", \.jobs.totalSize, in: .kibibytes(64)...(.mebibytes(1_048_576)),
+            "Maximum size of the waiting verifications of all clients; beyond it requests get 503."),
     ]
 
     private static let form = [

@@ -35,6 +35,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var webhooks = WebhooksConfiguration()
     package var jobs = JobRules()
     package var ownership = OwnershipRules()
+    package var jobs = JobRules()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.
@@ -78,6 +79,20 @@ package struct WebhooksConfiguration: Hashable, Sendable {
     package var concurrency = 16
 
     package init() {}
+}
+
+extension JobRules {
+    /// `maximumBytes`.
+    var clientSize: ByteCount {
+        get { .bytes(maximumBytes) }
+        set { maximumBytes = newValue.bytes }
+    }
+
+    /// `maximumTotalBytes`.
+    var totalSize: ByteCount {
+        get { .bytes(maximumTotalBytes) }
+        set { maximumTotalBytes = newValue.bytes }
+    }
 }
 
 /// The form API: `POST /api` and `POST /apiencrypted`.

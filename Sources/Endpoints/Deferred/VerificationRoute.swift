@@ -1,0 +1,96 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import HTTPServer
+internal import HTTPTypes
+package import Jobs
+package import Receipts
+internal import Settings
+
+/// `GET /v1/verifications/{id}`: a deferred verification, at once or after a wait for its end.
+///
+/// ```
+/// request ──▶ query ──▶ slot ──▶ admit ──▶ job ──▶ 200, 202
+///               │ fault                    │  ▲ └──▶ 404: not the client's, or forgotten
+///               └──▶ charge, problem       └──┘ wait
+/// ```
+package struct VerificationRoute: Sendable {
+    enum Parameter: String, CaseIterable {
+        case wait
+    }
+
+    private let store: any JobStore
+    private let watcher: JobWatcher
+    private let admission: ClientAdmission
+    private let charging: RequestCharging
+    private let clock: @Sendable () -> Timestamp
+    private let waiting = WaitingReaders()
+
+    package init(
+        _ store: any JobStore, watcher: JobWatcher, admission: ClientAdmission, charging: RequestCharging,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.store, self.watcher, self.admission) = (store, watcher, admission)
+        (self.charging, self.clock) = (charging, clock)
+    }
+
+    package var route: Route {
+        Route(
+            .get, RouteLabel.verifications.rawValue, waitLimit: .seconds(EventsQuery.Limits.wait.upperBound)
+        ) { context, _ in try answer(context) }
+    }
+
+    private func answer(_ context: RequestContext) throws -> Step<Reply, any Error> {
+        let wait: Duration
+        do {
+            wait = try Self.wait(in: context.header)
+        } catch {
+            return try admission.charge(charging.requestClient(of: context.client, in: context)) { throw error }
+        }
+        var client = charging.requestClient(of: context.client, asking: .withoutApple, in: context)
+        let slot = wait > .zero ? try waiting.acquire(context.client.name) : nil
+        // A request that waits for minutes would keep verifications out.
+        if slot != nil { client.inFlight = nil }
+        return try admission.admit(client) {
+            .wait {
+                defer { withExtendedLifetime(slot) {} }
+                return .done(try await reply(to: context, within: wait))
+            }
+        }
+    }
+
+    private func reply(to context: RequestContext, within wait: Duration) async throws -> Reply {
+        var job = try await job(context)
+        if job.status == .waiting, wait > .zero {
+            let start = ContinuousClock.now
+            let hasEnded = await watcher.wait(for: job.id, upTo: wait)
+            context.record { $0.waited += .now - start }
+            if hasEnded { job = try await self.job(context) }
+        }
+        return Reply(job, isDurable: store.isDurable, at: clock())
+    }
+
+    private func job(_ context: RequestContext) async throws -> VerificationJob {
+        let id = context.match.parameter
+        guard id.utf8.count <= VerificationJob.Limits.idBytes,
+            let job = try await store.job(id, of: context.client.name)
+        else { throw Problem.verificationNotFound }
+        return job
+    }
+
+    private static func wait(in header: RequestHeader) throws(Problem) -> Duration {
+        let parameters = try QueryParameters<Parameter>(header.query, maximumCount: 1)
+        let wait = try parameters.seconds(.wait, upTo: EventsQuery.Limits.wait.upperBound)
+        return header.isHead ? .zero : wait
+    }
+}
+
+extension VerificationOptions {
+    /// A request for a result costs what a verification without Apple costs.
+    fileprivate static var withoutApple: VerificationOptions {
+        var options = VerificationOptions()
+        options.mode = .local
+        return options
+    }
+}

@@ -1,0 +1,74 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+internal import HTTPServer
+package import Jobs
+internal import NIOCore
+package import Receipts
+package import Settings
+
+/// The attempts of deferred verifications, with the apps and the policies that their clients have by then.
+package struct VerificationRunner: JobRunner {
+    enum Limits {
+        /// The time to wait for Apple, less than `JobDispatcher` gives an attempt.
+        static let wait: Duration = .seconds(25)
+    }
+
+    private let verification: VerificationService
+    private let access: CurrentAccess
+    private let ownership: OwnershipCheck?
+    private let clock: @Sendable () -> Timestamp
+
+    package init(
+        _ verification: VerificationService, access: CurrentAccess, ownership: OwnershipCheck?,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.verification, self.access, self.ownership, self.clock) = (verification, access, ownership, clock)
+    }
+
+    package func run(_ job: VerificationJob, _ request: JobRequest) async -> JobOutcome {
+        guard let client = access.now.client(named: job.client) else { return .impossible }
+        var options = request.options.verificationOptions
+        options.waitLimit = Limits.wait
+        var repetition = VerificationRequest(request.subject, options: options)
+        repetition.client = RequestClient(permittedApps: client.apps)
+        let now = clock()
+        do {
+            let answer = try await verification.answer(repetition, at: now).value()
+            return await outcome(of: job, answer, to: repetition.options, of: client, at: now)
+        } catch GatewayError.appNotPermitted, GatewayError.appMissing {
+            return .impossible
+        } catch {
+            return .waiting(job.result, .request(nil))
+        }
+    }
+
+    private func outcome(
+        of job: VerificationJob, _ answer: Answer, to options: VerificationOptions, of client: Client,
+        at now: Timestamp
+    ) async -> JobOutcome {
+        let owned = await ownership.checked(answer, for: options.account, of: client)
+        var reply = VerdictEndpoint().replies(to: options, with: owned.answer, at: now).now
+        reply.addOwnership(owned.ownership)
+        var result = JobResult(owned.answer, json: Array(reply.body.readableBytesView))
+        // An answer without a verdict, and a rejected one, say nothing about the purchase.
+        result.environment = result.environment ?? job.result.environment
+        result.bundleID = result.bundleID ?? job.result.bundleID
+        result.originalTransactionID = result.originalTransactionID ?? job.result.originalTransactionID
+        return owned.answer.isFinal
+            ? .decided(result) : .waiting(result, JobObstacle(owned.answer.provenance.degradedReasons))
+    }
+}
+
+extension JobObstacle {
+    /// Creates the obstacle for an answer that is not final.
+    init(_ reasons: [DegradedReason]) {
+        // One interface that was called is an attempt, whatever holds back the other.
+        if let first = reasons.first, reasons.allSatisfy(\.isOfUpstream) {
+            self = .upstream(first)
+        } else {
+            self = .request(reasons.first { !$0.isOfUpstream })
+        }
+    }
+}
