@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
+import ArgumentParser
 import Testing
 
 @testable import LoadTest

@@ -228,12 +228,8 @@ extension RunningFleet {
     /// The jobs that wait in Redis, also those being worked on.
     fileprivate var waitingJobs: Int {
         get async throws {
-            var count = 0
-            for lane in ["production", "sandbox"] {
-                let reply = try await redis?.send(["ZCARD", "gw:{v}:due:\(lane)"]) ?? ""
-                guard let number = Int(reply.prefix { $0.isNumber }) else { throw FleetError.redis(said: reply) }
-                count += number
-            }
+            let reply = try await redis?.send(["ZCARD", "gw:{v}:waiting"]) ?? ""
+            guard let count = Int(reply.prefix { $0.isNumber }) else { throw FleetError.redis(said: reply) }
             return count
         }
     }
