@@ -13,7 +13,9 @@ struct DeferredPlan: Hashable, Sendable {
         /// The share of the bound after which a run gives up.
         static let patience = 1.5
         /// Far more than the evidence of a job and its answer.
-        static let bytesPerJob = 64 << 10
+        static let kibibytesPerJob = 64
+        /// The gateway's own maximum of `gateway.jobs.max_count`.
+        static let count = 1_000_000
         /// The jobs whose results are read at the end.
         static let checkedJobs = 500
     }
@@ -41,10 +43,10 @@ struct DeferredPlan: Hashable, Sendable {
 
     /// The settings of the gateways. All jobs are of one client, so its limits are those of the run.
     var settings: [String: String] {
-        let bytes = "\(max(1 << 30, jobs * Limits.bytesPerJob))"
+        let size = "\(max(1024, jobs * Limits.kibibytesPerJob / 1024))MiB"
         return [
-            "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "\(budget)", "GATEWAY_JOBS_MAX_COUNT": "\(2 * jobs)",
-            "GATEWAY_JOBS_MAX_BYTES": bytes, "GATEWAY_JOBS_MAX_TOTAL_BYTES": bytes,
+            "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "\(budget)", "GATEWAY_JOBS_MAX_COUNT": "\(Limits.count)",
+            "GATEWAY_JOBS_MAX_BYTES": size, "GATEWAY_JOBS_MAX_TOTAL_BYTES": size,
         ]
     }
 
