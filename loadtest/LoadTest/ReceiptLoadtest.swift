@@ -42,6 +42,10 @@ struct ReceiptLoadtest: AsyncParsableCommand {
               receipt-loadtest receiver --endpoint orders
               receipt-loadtest webhooks --events 100000 --fault down
 
+            Verifications that are deferred while Apple is away, and done after its return:
+
+              receipt-loadtest deferred --outage 5m
+
             A page of what a load run found, and in what two runs differ:
 
               receipt-loadtest report result.json
@@ -51,6 +55,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         subcommands: [
             HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self, ScenarioCommand.self,
             BenchCommand.self, VerifyCommand.self, CorpusCommand.self, AppleCommand.self,
-            ReceiverCommand.self, WebhooksCommand.self,
+            ReceiverCommand.self, WebhooksCommand.self, DeferredCommand.self,
         ])
 }

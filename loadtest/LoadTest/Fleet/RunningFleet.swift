@@ -153,15 +153,20 @@ actor RunningFleet: RunningProgram {
         case .startRedis:
             await redis?.kill()
             if let port = redis?.port { redis = try await RunningRedis.start(port: port, appendOnlyFile) }
-        case .restartGateway(let number):
-            let old = gateways[number - 1]
-            await old.stop()
-            let ports = ["GATEWAY_HTTP_PORT": "\(old.dataPort)", "GATEWAY_ADMIN_PORT": "\(old.adminPort)"]
-            gateways[number - 1] = try await RunningGateway.start(gatewayPath, settings + ports)
+        case .restartGateway(let number): try await restartGateway(number)
         case .apple(let scenario): apple?.play(scenario)
         case .refuseVerifyReceipt: await apple?.refuseVerifyReceipt()
         case .acceptVerifyReceipt: try await apple?.acceptVerifyReceipt()
         }
+    }
+
+    /// Ends a gateway and starts it again at the same ports.
+    /// - Parameter isCrash: true to end it at once, as a crash would.
+    func restartGateway(_ number: Int, isCrash: Bool = false) async throws {
+        let old = gateways[number - 1]
+        if isCrash { await old.program.kill() } else { await old.stop() }
+        let ports = ["GATEWAY_HTTP_PORT": "\(old.dataPort)", "GATEWAY_ADMIN_PORT": "\(old.adminPort)"]
+        gateways[number - 1] = try await RunningGateway.start(gatewayPath, settings + ports)
     }
 
     /// Longer than the balancer takes to notice: two checks, 300 ms each.

@@ -1,0 +1,130 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import ArgumentParser
+import Testing
+
+@testable import LoadTest
+
+/// The parts of `deferred` without processes.
+struct DeferredTests {
+    @Test func `options reach the plan`() throws {
+        let plan = try DeferredCommand.parse(["--jobs", "100000", "--outage", "5m", "--budget", "200", "--kill"]).plan
+        #expect(plan.jobs == 100_000 && plan.outageSeconds == 300 && plan.budget == 200 && plan.gateways == 2)
+        let usual = try DeferredCommand.parse([]).plan
+        #expect(usual.jobs == 2000 && usual.outageSeconds == 30 && usual.gateways == 1)
+    }
+
+    @Test(arguments: [
+        ["--jobs", "0"], ["--jobs", "1000001"], ["--outage", "0s"], ["--outage", "2h"], ["--budget", "0"],
+    ])
+    func `a run without jobs, an outage or a budget is refused`(options: [String]) {
+        #expect(throws: (any Error).self) { try DeferredCommand.parse(options) }
+    }
+
+    @Test func `the bound is two minutes and the time that the budget needs, and a minute more with kills`() {
+        var plan = Self.plan
+        #expect(plan.boundSeconds(waiting: 0) == 120 && plan.boundSeconds(waiting: 500) == 130)
+        #expect(plan.limitSeconds(waiting: 500) > 130)
+        plan.kills = true
+        #expect(plan.boundSeconds(waiting: 500) == 190)
+    }
+
+    @Test func `the limits of jobs are far above what a run creates`() throws {
+        var plan = Self.plan
+        plan.jobs = 100_000
+        let settings = plan.settings
+        #expect(settings["GATEWAY_JOBS_MAX_COUNT"] == "1000000")
+        for name in ["GATEWAY_JOBS_MAX_BYTES", "GATEWAY_JOBS_MAX_TOTAL_BYTES"] {
+            #expect(settings[name] == "6250MiB", "\(name)")
+        }
+        #expect(settings["GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND"] == "50")
+        #expect(try DeferredPlan.outage() != .healthy)
+        #expect((400...1000).contains(plan.jobs / plan.sampleStride))
+    }
+
+    @Test func `a second's worth at once and the budget from then on are permitted`() {
+        var meter = CallMeter(budget: 50)
+        meter.record(0, at: 0)
+        meter.record(50, at: 0.01)
+        for number in 1...200 { meter.record(50 + number * 5, at: 0.01 + Double(number) / 10) }
+        #expect(!meter.isExceeded && (50...101).contains(meter.maximumPerSecond), "\(meter)")
+    }
+
+    @Test func `more than a second's worth at once exceeds the budget`() {
+        var meter = CallMeter(budget: 50)
+        meter.record(0, at: 0)
+        meter.record(60, at: 0.01)
+        #expect(meter.isExceeded && meter.maximumPerSecond == 60)
+    }
+
+    @Test func `a rate a little above the budget exceeds it in time`() {
+        var meter = CallMeter(budget: 50)
+        for number in 0...600 { meter.record(number * 6, at: Double(number) / 10) }
+        #expect(meter.isExceeded && (60...66).contains(meter.maximumPerSecond), "\(meter)")
+    }
+
+    @Test func `a late sample of permitted requests is no excess`() {
+        var meter = CallMeter(budget: 50)
+        meter.record(0, at: 0)
+        // Three seconds without a sample: 150 requests of the budget, and a second's worth.
+        meter.record(200, at: 3)
+        #expect(!meter.isExceeded)
+        meter.record(400, at: 6)
+        #expect(meter.isExceeded)
+    }
+
+    @Test func `the ID of a job is the first member of its JSON`() {
+        #expect(JobAnswer.id(in: Array(#"{"id":"ver_abc","status":"waiting"}"#.utf8)) == "ver_abc")
+        for other in [#"{"verdict":"genuine","environment":"Production"}"#, "", #"{"id":7}"#, "<html>"] {
+            #expect(JobAnswer.id(in: Array(other.utf8)) == nil, "\(other)")
+        }
+    }
+
+    @Test func `a run in which every promise was kept passes`() throws {
+        let report = DeferredReport(Self.outcome, Self.plan)
+        #expect(report.passed, "\(report.problems)")
+        #expect(report.jobsPerSecond == 40 && report.redisBytesPerJob == 5000 && report.cpuPerJob == 4)
+        #expect(
+            report.text.hasPrefix("PASSED  1,000 jobs done 25.0 s after Apple's return, bound 140 s"), "\(report.text)")
+        #expect(try JSONText.compact(report).contains(#""answers":{"200":5,"202":1000}"#))
+    }
+
+    @Test(arguments: [
+        ([202: 1000, 429: 5], "5 requests were answered neither 200 nor 202"),
+        ([200: 1005], "no request was deferred"),
+        ([202: 1005], "1,005 requests were answered 202, and 1,000 jobs waited"),
+    ])
+    func `answers that break a promise fail the run`(statuses: [Int: Int], problem: String) {
+        var outcome = Self.outcome
+        outcome.statuses = statuses
+        #expect(DeferredReport(outcome, Self.plan).problems.contains(problem))
+    }
+
+    @Test func `jobs that are late, left, wrong or too many at once fail the run`() {
+        let faults: [(inout DeferredOutcome) -> Void] = [
+            { $0.drainSeconds = 141 }, { $0.drainSeconds = nil }, { $0.left = 1 }, { $0.wrong = 1 }, { $0.checked = 0 },
+            { $0.unanswered = 1 }, { $0.meter.record(1000, at: 1) },
+        ]
+        for (number, fault) in faults.enumerated() {
+            var outcome = Self.outcome
+            fault(&outcome)
+            let report = DeferredReport(outcome, Self.plan)
+            #expect(report.problems.count == 1 && report.text.hasPrefix("FAILED"), "\(number): \(report.problems)")
+        }
+    }
+
+    private static let plan = DeferredPlan(gatewayPath: "gateway", jobs: 1005, outageSeconds: 30, budget: 50)
+
+    private static var outcome: DeferredOutcome {
+        var outcome = DeferredOutcome()
+        outcome.statuses = [200: 5, 202: 1000]
+        (outcome.waiting, outcome.drainSeconds) = (1000, 25)
+        outcome.meter = CallMeter(budget: 50)
+        outcome.meter.record(0, at: 0)
+        (outcome.redisBytes, outcome.cpuSeconds) = (5_000_000, 4)
+        (outcome.checked, outcome.residentBytes, outcome.postingSeconds) = (500, 100 << 20, 10)
+        return outcome
+    }
+}

@@ -1,0 +1,67 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+struct DeferredCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deferred",
+        abstract: "Measure deferred verifications while Apple is away, and after its return.",
+        discussion: """
+            Starts a gateway with Redis and a simulated Apple that fails, sends distinct receipts with 'Prefer: \
+            respond-async', lets Apple return, and waits until no job waits. Then it compares the run with what the \
+            gateway promises: every request is answered 200 or 202, all jobs are done within two minutes plus the \
+            number of jobs divided by the budget, and Apple never gets more requests than the budget allows. It reads \
+            the results of 500 jobs.
+
+            All jobs are of one client, so gateway.jobs.max_count and the limits in bytes are raised for the run.
+
+            Examples:
+
+              receipt-loadtest deferred
+              receipt-loadtest deferred --jobs 100000 --budget 200 --format json
+              receipt-loadtest deferred --outage 5m --kill
+
+            redis-server and, with --kill, haproxy must be installed (.ci/deps bench). Load, gateways and the \
+            simulated Apple share this machine.
+
+            Exit status: 0 if all promises were kept, 99 if not, 64 for wrong usage, 130 after ^C.
+            """)
+
+    @OptionGroup var gateway: GatewayProgram
+
+    @Option(help: .value("count", "Requests, each with a receipt of its own."))
+    var jobs = 2000
+
+    @Option(help: .value("time", "The time until Apple returns, or longer until all requests are sent."))
+    var outage = TimeSpan(seconds: 30)
+
+    @Option(help: .value("rate", "The budget: requests to Apple per second (gateway.apple.max_requests_per_second)."))
+    var budget = 50
+
+    @Flag(help: "Run two gateways behind HAProxy, and kill one of them every 15 seconds while jobs wait.")
+    var kill = false
+
+    @Option(help: "How to print the results.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        try check((1...1_000_000).contains(jobs), "--jobs takes from 1 to 1,000,000.")
+        try check((1...3600).contains(outage.seconds), "--outage takes from 1s to 1h.")
+        try check((1...10_000).contains(budget), "--budget takes from 1 to 10,000.")
+    }
+
+    func run() async throws {
+        StandardError.warnOfDebugging()
+        let report = try await Interruptible.run { [plan] in
+            DeferredReport(try await DeferredRun(plan: plan).run(), plan)
+        }
+        StandardOutput.write((format == .json ? try JSONText.of(report) : report.text) + "\n")
+        if !report.passed { throw ExitCode(99) }
+    }
+
+    var plan: DeferredPlan {
+        DeferredPlan(
+            gatewayPath: gateway.path, jobs: jobs, outageSeconds: outage.seconds, budget: budget, kills: kill)
+    }
+}

@@ -1,0 +1,248 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppleSimulator
+internal import ReceiptForge
+internal import Synchronization
+
+/// An outage of the simulated Apple: requests that are deferred meanwhile, and their end after its return.
+struct DeferredRun: Sendable {
+    private enum Limits {
+        static let connections = 32
+        /// The receipts that are made and sent together, so that they need little memory.
+        static let batch = 5000
+        /// The end of one batch, in seconds.
+        static let posting = 600.0
+        static let poll = Duration.milliseconds(500)
+        /// The interval at which the requests to Apple are counted.
+        static let sample = Duration.milliseconds(50)
+        /// Reading the memory takes longer than counting.
+        static let samplesPerMemory = 20
+        /// The time between two kills: a gateway has started again, and has taken jobs.
+        static let kill = Duration.seconds(15)
+        static let bodyBytes = 6000
+    }
+
+    let plan: DeferredPlan
+
+    /// Runs with gateways, Redis and a simulated Apple of its own.
+    func run() async throws -> DeferredOutcome {
+        var shape = FleetShape(gateways: plan.gateways, hasRedis: true, appendFsync: .everysec)
+        shape.hasBalancer = plan.gateways > 1
+        shape.apple = try DeferredPlan.outage()
+        shape.settings = plan.settings
+        // One client, which may do everything that clients may.
+        shape.limits = ""
+        return try await RunningFleet.start(shape, gatewayPath: plan.gatewayPath).whileRunning { fleet in
+            let samples = DeferredSamples(plan)
+            let sampling = Task { try await sample(fleet, samples) }
+            defer { sampling.cancel() }
+            return try await measure(fleet, samples)
+        }
+    }
+
+    private func measure(_ fleet: RunningFleet, _ samples: DeferredSamples) async throws -> DeferredOutcome {
+        let emptyBytes = try await fleet.redisMemory, idleCPU = await fleet.cpuSeconds
+        var outcome = DeferredOutcome()
+        let began = ContinuousClock.now
+        try await post(to: fleet, samples, &outcome)
+        outcome.redisBytes = try await fleet.redisMemory - emptyBytes
+        outcome.kills = try await withThrowingTaskGroup { group in
+            if plan.kills { group.addTask { try await kill(fleet) } }
+            try await ContinuousClock().sleep(until: began + .seconds(plan.outageSeconds))
+            outcome.waiting = try await fleet.waitingJobs
+            outcome.outageSeconds = (ContinuousClock.now - began).seconds
+            try await fleet.carryOut(.apple(.healthy))
+            try await drain(fleet, &outcome)
+            group.cancelAll()
+            return try await group.reduce(0, +)
+        }
+        outcome.cpuSeconds = plan.kills ? nil : await fleet.cpuSeconds - idleCPU
+        try await check(samples.ids, by: fleet, &outcome)
+        (outcome.meter, outcome.residentBytes) = (samples.meter, samples.residentBytes)
+        return outcome
+    }
+
+    /// Waits until no job waits.
+    private func drain(_ fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws {
+        let start = ContinuousClock.now, end = start + .seconds(plan.limitSeconds(waiting: outcome.waiting))
+        let progress = ProgressLine(unit: "jobs", total: max(1, outcome.waiting))
+        defer { progress.finish() }
+        repeat {
+            outcome.left = try await fleet.waitingJobs
+            progress.update(done: max(0, outcome.waiting - outcome.left))
+            if outcome.left == 0 {
+                outcome.drainSeconds = (ContinuousClock.now - start).seconds
+                return
+            }
+            try await Task.sleep(for: Limits.poll)
+        } while ContinuousClock.now < end
+    }
+
+    /// Kills the gateways in turn, and starts each again, until it is cancelled.
+    /// - Returns: the number of kills.
+    private func kill(_ fleet: RunningFleet) async throws -> Int {
+        var count = 0
+        while (try? await Task.sleep(for: Limits.kill)) != nil {
+            // Carried through, so that no gateway is missing afterwards.
+            let number = count % plan.gateways + 1
+            try await Task { try await fleet.restartGateway(number, isCrash: true) }.value
+            count += 1
+        }
+        return count
+    }
+
+    /// Counts the requests to Apple and the memory of the gateways, until it is cancelled.
+    private func sample(_ fleet: RunningFleet, _ samples: DeferredSamples) async throws {
+        let start = ContinuousClock.now
+        for number in 0... {
+            samples.record(await fleet.questions, at: (ContinuousClock.now - start).seconds)
+            if number % Limits.samplesPerMemory == 0 {
+                samples.record(residentBytes: await fleet.servers.map(\.processes.residentBytes).max() ?? 0)
+            }
+            try await Task.sleep(for: Limits.sample)
+        }
+    }
+}
+
+// MARK: - Requests
+
+extension DeferredRun {
+    /// Posts every receipt once, in batches.
+    private func post(
+        to fleet: RunningFleet, _ samples: DeferredSamples, _ outcome: inout DeferredOutcome
+    ) async throws {
+        let target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verify")
+        let fields = [HeaderField(name: "Prefer", value: "respond-async")] + (await fleet.authorization)
+        let form = RequestForm(target: target, mode: .apple, fields: fields)
+        let factory = ReceiptFactory(
+            ForgedPKI(seed: CorpusCommand.defaultSeed), seed: 1, form: form, bodyBytes: Limits.bodyBytes,
+            receiptType: "Production")
+        let progress = ProgressLine(unit: "requests", total: plan.jobs)
+        defer { progress.finish() }
+        for first in stride(from: 0, to: plan.jobs, by: Limits.batch) {
+            let count = min(Limits.batch, plan.jobs - first)
+            var pools = ReceiptPools(repeated: [])
+            pools.fresh = await factory.fresh(count, from: first) { progress.update(done: first + $0) }
+            let source = TrafficSource.receipts(pools, .only(.fresh), KeyPopularity(keys: 0, exponent: 0))
+            let measurements = try await send(source, count, to: target, samples)
+            outcome.statuses.merge(measurements.statuses, uniquingKeysWith: +)
+            outcome.unanswered += count - measurements.statuses.values.reduce(0, +)
+            outcome.postingSeconds += measurements.seconds
+        }
+    }
+
+    private func send(
+        _ source: TrafficSource, _ count: Int, to target: LoadTarget, _ samples: DeferredSamples
+    ) async throws -> LoadMeasurements {
+        var load = LoadPlan(target: target)
+        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, Limits.posting, count)
+        load.connections = Limits.connections
+        // The soft timeout of the gateway, and more on a busy machine.
+        load.timeout = .seconds(30)
+        load.completion = { samples.add($0) }
+        let measurements = try await LoadRun(plan: load) { [load] in source.traffic(worker: $0, load) }.run()
+        try Task.checkCancellation()
+        return measurements
+    }
+
+    /// Reads results, and counts those without Apple's verdict.
+    private func check(_ ids: [String], by fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws {
+        for id in ids {
+            let target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verifications/\(id)")
+            let request = RequestForm.request("GET", target, await fleet.authorization, body: nil)
+            let reply = try await Exchange(target: target).send(request)
+            outcome.checked += 1
+            if !reply.isApplesVerdict { outcome.wrong += 1 }
+        }
+    }
+}
+
+extension Exchange.Reply {
+    /// True for a job that is done with an answer of Apple's, cached or not.
+    fileprivate var isApplesVerdict: Bool {
+        let text = String(decoding: body, as: UTF8.self)
+        return answer?.status == 200
+            && [#""status":"done""#, #""verdict":"genuine""#, #""source":"apple""#].allSatisfy(text.contains)
+    }
+}
+
+// MARK: - Observations
+
+/// The observations that are made beside the run.
+private final class DeferredSamples: Sendable {
+    private struct State {
+        var meter: CallMeter
+        var residentBytes = 0
+        var deferred = 0
+        var ids: [String] = []
+    }
+
+    private let state: Mutex<State>
+    private let stride: Int
+
+    init(_ plan: DeferredPlan) {
+        state = Mutex(State(meter: CallMeter(budget: Double(plan.budget))))
+        stride = plan.sampleStride
+    }
+
+    var meter: CallMeter { state.withLock { $0.meter } }
+    var residentBytes: Int { state.withLock { $0.residentBytes } }
+    /// The IDs of some jobs, evenly spread.
+    var ids: [String] { state.withLock { $0.ids } }
+
+    func record(_ calls: Int, at seconds: Double) {
+        state.withLock { $0.meter.record(calls, at: seconds) }
+    }
+
+    func record(residentBytes: Int) {
+        state.withLock { $0.residentBytes = max($0.residentBytes, residentBytes) }
+    }
+
+    /// Adds a job by its answer, if it is one of those whose results are read.
+    func add(_ completion: Completion) {
+        guard completion.status == 202 else { return }
+        state.withLock { state in
+            if state.deferred % stride == 0, let id = JobAnswer.id(in: completion.opening) { state.ids.append(id) }
+            state.deferred += 1
+        }
+    }
+}
+
+enum JobAnswer {
+    /// Returns the ID in the beginning of a job's JSON, whose first member it is.
+    static func id(in opening: [UInt8]) -> String? {
+        let words = String(decoding: opening, as: UTF8.self).split(separator: "\"", maxSplits: 4)
+        guard words.count > 3, words[0] == "{", words[1] == "id" else { return nil }
+        return String(words[3])
+    }
+}
+
+extension RunningFleet {
+    fileprivate var authorization: [HeaderField] {
+        key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
+    }
+
+    fileprivate var cpuSeconds: Double { servers.map(\.processes.cpuSeconds).reduce(0, +) }
+
+    /// The jobs that wait in Redis, also those being worked on.
+    fileprivate var waitingJobs: Int {
+        get async throws {
+            let reply = try await redis?.send(["ZCARD", "gw:{v}:waiting"]) ?? ""
+            guard let count = Int(reply.prefix { $0.isNumber }) else { throw FleetError.redis(said: reply) }
+            return count
+        }
+    }
+
+    /// The bytes that Redis uses for its data.
+    fileprivate var redisMemory: Int {
+        get async throws {
+            let reply = try await redis?.send(["INFO", "memory"]) ?? ""
+            let line = reply.split(whereSeparator: \.isNewline).first { $0.hasPrefix("used_memory:") }
+            guard let number = line.flatMap({ Int($0.drop { !$0.isNumber }) }) else {
+                throw FleetError.redis(said: reply)
+            }
+            return number
+        }
+    }
+}
