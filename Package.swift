@@ -334,8 +334,8 @@ let package = Package(
         .testTarget(
             name: "EventsTests",
             dependencies: [
-                "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Ownership", "RealCorpus", "ReceiptForge", "Receipts",
-                "SignedPayloads",
+                "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Ownership", "RealCorpus", "ReceiptForge",
+                "Receipts", "SignedPayloads",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),
