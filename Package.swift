@@ -94,7 +94,7 @@ let package = Package(
         .target(
             name: "Events",
             dependencies: [
-                "Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "SignedPayloads", "Waiting",
+                "Cryptography", "Entitlements", "Gateway", "JSON", "Privacy", "Receipts", "SignedPayloads", "Waiting",
             ],
             swiftSettings: house + sanitized),
         .target(name: "Privacy", dependencies: ["Gateway", "Receipts"], swiftSettings: house + sanitized),
@@ -108,12 +108,15 @@ let package = Package(
             swiftSettings: house + sanitized),
         .target(
             name: "Webhooks",
-            dependencies: ["Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Receipts", "Secrets"],
+            dependencies: [
+                "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Privacy", "Receipts", "Secrets",
+            ],
             swiftSettings: house + sanitized),
         .target(
             name: "Notifications",
             dependencies: [
-                "Caching", "Entitlements", "Events", "Gateway", "JSON", "Receipts", "Secrets", "SignedPayloads",
+                "Caching", "Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Secrets",
+                "SignedPayloads",
             ],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),

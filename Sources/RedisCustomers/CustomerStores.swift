@@ -3,6 +3,7 @@
 
 package import Events
 package import Notifications
+package import Privacy
 package import Receipts
 package import Redis
 package import Settings
@@ -14,13 +15,18 @@ package struct CustomerStores: Sendable {
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
+    /// The stores above in the order of their erasure.
+    package let erasable: [any CustomerDataStore]
+    /// The customer states, which are erased last: by them other names of chains are found.
+    package let states: any CustomerDataStore & ChainNames
 
     /// The time that a command of these stores may take: they are large, and may wait for replicas.
     package static let commandDeadline = RedisNotifications.Limits.commandDeadline
 
     /// The scripts that the connections load.
     package static let scripts =
-        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + [LeaseScripts.release]
+        NotificationScripts.all + EventScripts.all + DeliveryScripts.all + ErasureScripts.all
+        + [LeaseScripts.release]
 
     /// - Parameters:
     ///   - redis: connections of their own, so that requests of clients do not wait behind large commands.
@@ -31,12 +37,14 @@ package struct CustomerStores: Sendable {
         relays: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp,
         observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
-        notifications = RedisNotifications(
+        let notifications = RedisNotifications(
             redis, requests: requests, keys: keys, maximumBytes: configuration.notifications.backlog.bytes,
             replicas: configuration.notifications.replicas, rules: configuration.events.rules,
             retention: configuration.events.retention, relays: relays, clock: clock, observe: observe)
-        events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
-        deliveries = RedisDeliveryStore(redis, keys: keys)
+        let events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
+        let deliveries = RedisDeliveryStore(redis, keys: keys)
+        (self.notifications, self.events, self.deliveries) = (notifications, events, deliveries)
+        (erasable, states) = ([notifications, events, deliveries], RedisStateErasure(store: notifications))
     }
 }
 
