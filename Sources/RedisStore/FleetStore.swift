@@ -7,6 +7,7 @@ package import Gateway
 package import Logging
 internal import NIOPosix
 package import Notifications
+package import Privacy
 internal import RateLimits
 package import Receipts
 internal import Redis
@@ -25,6 +26,12 @@ package struct FleetStore: Sendable {
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
+    /// The stores with data about customers, in the order of their erasure.
+    package let erasable: [any CustomerDataStore]
+    /// The cached results of requests to Apple, which are erased after everything that leads to such requests.
+    package let erasableResults: [any CustomerDataStore]
+    /// The customer states, which are erased last: by them other names of chains are found.
+    package let erasableStates: any CustomerDataStore & ChainNames
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
@@ -49,13 +56,16 @@ extension FleetStore {
                 isPermitted: configuration.notifications.allowsVolatile,
                 maximumBytes: configuration.notifications.backlog.bytes, log: events, rules: configuration.events.rules,
                 relays: relays, clock: clock)
+            let cache = EmbeddedUpstreamCache(maximumBytes: cacheBytes)
+            let deliveries = EmbeddedDeliveryStore(log: events, clock: clock)
             let ports = FleetPorts(
-                cache: EmbeddedUpstreamCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
+                cache: cache, limiter: EmbeddedRateLimiter(),
                 leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState(),
                 states: configuration.notifications.allowsVolatile ? notifications : nil)
             self.init(
-                ports: ports, notifications: notifications, events: events,
-                deliveries: EmbeddedDeliveryStore(log: events, clock: clock), service: nil)
+                ports: ports, notifications: notifications, events: events, deliveries: deliveries,
+                erasable: [events, deliveries], erasableResults: [CachedResultPurge(cache)],
+                erasableStates: notifications, service: nil)
             return
         }
         guard AES256GCM.isOffered else {
@@ -103,6 +113,9 @@ extension FleetStore {
                 cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
                 states: customers.notifications),
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
+            erasable: customers.erasable,
+            erasableResults: [CachedResultPurge(results), RedisResultErasure(bulk, keys: keys)],
+            erasableStates: customers.states,
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,

@@ -16,6 +16,7 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case notifications = "/apple/notifications"
     case notificationsWithToken = "/apple/notifications/{token}"
     case appleProxy = "/v1/apple/{bundle_id}/{environment}/inApps/{call}"
+    case erasures = "/v1/erasures"
     case other
 }
 

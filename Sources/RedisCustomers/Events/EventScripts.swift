@@ -53,11 +53,13 @@ enum EventScripts {
             entries[#entries + 1] = entry
             after = entry[1]
         end
-        local first = entries[1] and '(' .. (tonumber(entries[1][2][2]) or 0) or '+inf'
-        return {
-            redis.call('HGET', KEYS[1], ARGV[1] .. ':last') or '', entries,
-            redis.call('ZCOUNT', KEYS[3], '(' .. ARGV[5], first),
-        }
+        local first = entries[1] and (tonumber(entries[1][2][2]) or 0)
+        local erased = 0
+        if not first or first > ARGV[5] + 1 then
+            local before = first and string.format('(%.0f', first) or '+inf'
+            erased = #redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[5], before)
+        end
+        return { redis.call('HGET', KEYS[1], ARGV[1] .. ':last') or '', entries, erased }
         """)
 }
 

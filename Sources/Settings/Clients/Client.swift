@@ -35,6 +35,10 @@ package final class Client: Sendable {
     package enum Permission: String, CaseIterable, Sendable {
         /// Purging the cached results of a transaction.
         case purge
+        /// Binding a purchase to another account, or to none.
+        case ownership
+        /// Deleting the data of a customer.
+        case erase
     }
 
     /// The client of every request where no clients are configured.
