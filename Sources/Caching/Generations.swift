@@ -69,9 +69,6 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
 
     @inlinable var byteCount: Int { young.byteCount + old.byteCount }
-
-    /// All values, in no order.
-    @inlinable package var values: [Value] { (Array(young.entries.values) + Array(old.entries.values)).map(\.value) }
 }
 
 /// A least recently used cache for several owners, bounded in bytes for all of them together.

@@ -98,16 +98,6 @@ package struct ChainRecord: Hashable, Sendable {
         return MergeOutcome(changed: self != before, events: events)
     }
 
-    /// The chain, and its other names in its states: those that Apple gave it before or after.
-    package var linkedChains: Set<PurchaseChain> {
-        let ids = state.transactions.map(\.chainID) + state.renewals.map(\.originalTransactionID)
-        return Set(
-            ids.map {
-                PurchaseChain(bundleID: chain.bundleID, environment: chain.environment, originalTransactionID: $0)
-            }
-        ).union([chain])
-    }
-
     /// The name of the chain in its newest state. Apple may rename it, and later rename it back.
     private var newestChainID: String? {
         transactions.values.max { $0.order < $1.order }?.item.transaction?.chainID

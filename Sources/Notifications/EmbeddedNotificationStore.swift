@@ -241,7 +241,7 @@ extension EmbeddedNotificationStore {
 
 // MARK: - Erasure
 
-extension EmbeddedNotificationStore: CustomerDataStore, ChainNames {
+extension EmbeddedNotificationStore: CustomerDataStore {
     package func erase(_ subject: ErasureSubject) -> ErasureCount {
         let ids = ErasedIDs(of: subject)
         var count = log.erase(from: .relay, of: subject.bundleID) { event in
@@ -251,13 +251,6 @@ extension EmbeddedNotificationStore: CustomerDataStore, ChainNames {
         count[.customerStates] = states.withLock { states in subject.chains.count { states.remove($0) } }
         due.withLock { due in for chain in subject.chains { due[chain] = nil } }
         return count.filter { $0.value > 0 }
-    }
-
-    package func chains(linkedTo subject: ErasureSubject) -> Set<PurchaseChain> {
-        let ids = ErasedIDs(of: subject)
-        let records = states.withLock { $0.values }.filter { $0.chain.bundleID == subject.bundleID }
-        return Set(
-            records.map(\.linkedChains).filter { $0.contains { ids.contains($0.originalTransactionID) } }.joined())
     }
 }
 

@@ -50,9 +50,3 @@ package protocol CustomerDataStore: Sendable {
     /// - Throws: if the store is unreachable; a part may be deleted then.
     func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount
 }
-
-/// Finds the other names of renamed chains in what is stored.
-package protocol ChainNames: Sendable {
-    /// Returns the chains whose record names one of the subject's, and the chains that these records name.
-    func chains(linkedTo subject: ErasureSubject) async throws(StoreUnreachable) -> Set<PurchaseChain>
-}

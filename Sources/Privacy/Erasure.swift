@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 package import Gateway
 internal import Receipts
 
@@ -15,23 +16,25 @@ package struct Erasure: Sendable {
     package enum Limits {
         /// The rounds in which further names of a renamed chain are found.
         static let renamings = 8
+        /// The states that are read at once.
+        static let states = 64
     }
 
     private let stores: [any CustomerDataStore]
     private let indexes: [any CustomerDataStore]
-    private let names: (any ChainNames)?
+    private let states: (any CustomerStates)?
     private let chains: @Sendable (Account, _ bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
 
     /// - Parameters:
     ///   - stores: in the order in which data passes through them, so that none is written from one that is still full.
     ///   - indexes: the stores by which chains are found: customer states and ownership.
-    ///   - names: finds the other names of renamed chains; nil if no states are kept.
+    ///   - states: the states that have other names of a renamed chain; nil if none are kept.
     ///   - chains: returns the chains that an account was seen with.
     package init(
-        _ stores: [any CustomerDataStore], indexes: [any CustomerDataStore], names: (any ChainNames)?,
+        _ stores: [any CustomerDataStore], indexes: [any CustomerDataStore], states: (any CustomerStates)?,
         chains: @escaping @Sendable (Account, _ bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
     ) {
-        (self.stores, self.indexes, self.names, self.chains) = (stores, indexes, names, chains)
+        (self.stores, self.indexes, self.states, self.chains) = (stores, indexes, states, chains)
     }
 
     /// Deletes everything about purchases and an account. It may be repeated.
@@ -85,18 +88,33 @@ extension Erasure {
     }
 
     /// Adds the names that Apple gave a chain before or after.
-    private func addingOtherNames(of named: Set<PurchaseChain>, _ bundleID: String) async throws(StoreUnreachable)
-        -> Set<PurchaseChain>
-    {
-        guard let names, !named.isEmpty else { return named }
-        var all = named
-        for _ in 0..<Limits.renamings {
-            let found = try await names.chains(linkedTo: ErasureSubject(bundleID: bundleID, chains: all))
-            let known = all.count
-            all.formUnion(Self.chains(Set(found.map(\.originalTransactionID)), of: bundleID))
-            if all.count == known { break }
+    private func addingOtherNames(
+        of named: Set<PurchaseChain>, _ bundleID: String
+    ) async throws(StoreUnreachable) -> Set<PurchaseChain> {
+        guard let states else { return named }
+        var all = named, new = named
+        for _ in 0..<Limits.renamings where !new.isEmpty {
+            var known: [CustomerState] = [], waiting = Array(new)[...]
+            while !waiting.isEmpty {
+                guard let part = await states.states(of: Array(waiting.prefix(Limits.states))) else {
+                    throw StoreUnreachable()
+                }
+                known += part
+                waiting = waiting.dropFirst(Limits.states)
+            }
+            new = Self.chains(Set(known.flatMap(\.chainIDs)), of: bundleID).subtracting(all)
+            all.formUnion(new)
         }
         return all
+    }
+}
+
+extension CustomerState {
+    /// The present and the previous names of the chain in its signed states.
+    fileprivate var chainIDs: [String] {
+        transactions.flatMap { [$0.chainID, $0.signedFields?.value.previousOriginalTransactionID] }.compactMap(\.self)
+            + renewals.flatMap { [$0.originalTransactionID, $0.signedFields?.value.previousOriginalTransactionID] }
+            .compactMap(\.self)
     }
 }
 

@@ -17,8 +17,8 @@ package struct CustomerStores: Sendable {
     package let deliveries: any DeliveryStore
     /// The stores above in the order of their erasure.
     package let erasable: [any CustomerDataStore]
-    /// The customer states, which are erased last: by them other names of chains are found.
-    package let states: any CustomerDataStore & ChainNames
+    /// The customer states, which are erased last: they have the other names of renamed chains.
+    package let states: any CustomerDataStore
 
     /// The time that a command of these stores may take: they are large, and may wait for replicas.
     package static let commandDeadline = RedisNotifications.Limits.commandDeadline

@@ -30,8 +30,8 @@ package struct FleetStore: Sendable {
     package let erasable: [any CustomerDataStore]
     /// The cached results of requests to Apple, which are erased after everything that leads to such requests.
     package let erasableResults: [any CustomerDataStore]
-    /// The customer states, which are erased last: by them other names of chains are found.
-    package let erasableStates: any CustomerDataStore & ChainNames
+    /// The customer states, which are erased last: they have the other names of renamed chains.
+    package let erasableStates: any CustomerDataStore
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }

@@ -196,7 +196,7 @@ import Testing
         let known = [
             "/api", "/apiencrypted", "/apple/notifications", "/apple/notifications/{token}",
             "/v1/apple/{bundle_id}/{environment}/inApps/{call}",
-            "/v1/cache/transactions/{id}", "/v1/events", "/v1/status", "/v1/verify", "/verifyReceipt",
+            "/v1/cache/transactions/{id}", "/v1/erasures", "/v1/events", "/v1/status", "/v1/verify", "/verifyReceipt",
         ]
         let ofOperators = ["/", "/livez", "/log-level", "/metrics", "/readyz", "/status.events", "/status.json"]
         #expect(paths == (ofOperators + known).sorted())

@@ -75,7 +75,8 @@ extension Reply {
     fileprivate init(_ count: ErasureCount) {
         var json = JSONWriter()
         json.object { json in
-            json.object("erased") { json in
+            json.key("erased")
+            json.object { json in
                 for kind in CustomerData.allCases { json.member(kind.rawValue, Int64(count[kind] ?? 0)) }
             }
         }

@@ -70,14 +70,6 @@ extension RedisNotifications {
         return hashes.compactMap { $0.details(self)?.chain }
     }
 
-    /// Returns the names of the chain of each record that can be read; nil if Redis is unreachable.
-    func linkedChains(under keys: [String]) async -> [Set<PurchaseChain>]? {
-        guard let stored = await stored(keys.map { [$0] }, from: redis) else { return nil }
-        return stored.compactMap { hashes in
-            hashes.first?.details(self).map { record(of: $0.chain, hashes).linkedChains }
-        }
-    }
-
     /// The keys of a chain's record, under every cache key; the first one writes.
     private func keys(of chain: PurchaseChain) -> [String] {
         let keys = NotificationKeys(chain.partition)
