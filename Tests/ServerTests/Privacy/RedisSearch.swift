@@ -12,7 +12,7 @@ import Testing
 /// Everything in a Redis, decrypted: a search that knows where values are, not how they are deleted.
 struct RedisSearch {
     /// One value, with all that its place says about the name it is sealed for.
-    private struct Leaf {
+    fileprivate struct Leaf {
         var bytes: [UInt8]
         var field = ""
     }
@@ -45,12 +45,17 @@ struct RedisSearch {
     }
 
     private static func traces(of text: String) -> [[UInt8]] {
-        // Base64 depends on the offset within the text: all three are searched.
-        let encoded = (0..<3).map { shift -> [UInt8] in
-            let base64 = Base64.encodeURL([UInt8](repeating: 0, count: shift) + Array(text.utf8))
+        let plain = Array(text.utf8), encoded = encoded(plain)
+        // A notification has signed payloads within a signed payload.
+        return [plain] + encoded + encoded.flatMap(Self.encoded)
+    }
+
+    /// Returns the middle of a text in base64. It depends on the offset within the text: all three are returned.
+    private static func encoded(_ text: [UInt8]) -> [[UInt8]] {
+        (0..<3).map { shift in
+            let base64 = Base64.encodeURL([UInt8](repeating: 0, count: shift) + text)
             return Array(base64.utf8.dropFirst(4).dropLast(4))
         }
-        return [Array(text.utf8)] + encoded
     }
 
     private static func leaves(of key: String, _ redis: any RedisClient) async throws -> [Leaf] {

@@ -26,13 +26,13 @@ struct StoredCustomer: Sendable {
 
     /// Two customers whose events are in the same logs.
     static let two: [StoredCustomer] = {
-        let first = "200000000000001"
+        let first = "573918264037159"
         let partition = AppPartition(bundleID: bundleID, of: first)
-        let others = (2...999).lazy.map { "200000000000\(1000 + $0)" }
+        let others = (2...999).lazy.map { "84602739518\(1000 + $0)" }
         let second = others.first { AppPartition(bundleID: bundleID, of: $0) == partition } ?? ""
         return [
-            StoredCustomer(originalTransactionID: first, previousID: "110000000000001", number: 1),
-            StoredCustomer(originalTransactionID: second, previousID: "110000000000002", number: 2),
+            StoredCustomer(originalTransactionID: first, previousID: "319475860212345", number: 1),
+            StoredCustomer(originalTransactionID: second, previousID: "967082415398761", number: 2),
         ]
     }()
 
@@ -64,7 +64,8 @@ struct StoredCustomer: Sendable {
     private func writeNotifications(to stage: NotificationStage) async throws {
         let store = stage.store(relays: true)
         _ = try await store.store(notification("dead"), NotificationSamples.identity(10 * number), in: partition)
-        for taken in await store.take(from: partition, includingStalled: false) {
+        let taken = await store.take(from: partition, includingStalled: false)
+        for taken in taken where try taken.record.get() == notification("dead") {
             await store.discard(taken, .notGenuine, in: partition)
         }
         _ = try await store.store(notification("new"), NotificationSamples.identity(10 * number + 1), in: partition)
