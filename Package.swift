@@ -97,7 +97,8 @@ let package = Package(
                 "Cryptography", "Entitlements", "Gateway", "JSON", "Privacy", "Receipts", "SignedPayloads", "Waiting",
             ],
             swiftSettings: house + sanitized),
-        .target(name: "Privacy", dependencies: ["Entitlements", "Gateway", "Receipts"], swiftSettings: house + sanitized),
+        .target(
+            name: "Privacy", dependencies: ["Entitlements", "Gateway", "Receipts"], swiftSettings: house + sanitized),
         .target(
             name: "Ownership",
             dependencies: ["Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts"],
