@@ -93,9 +93,12 @@ let package = Package(
             swiftSettings: house + sanitized),
         .target(
             name: "Events",
-            dependencies: ["Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "SignedPayloads", "Waiting"],
+            dependencies: [
+                "Cryptography", "Entitlements", "Gateway", "JSON", "Privacy", "Receipts", "SignedPayloads", "Waiting",
+            ],
             swiftSettings: house + sanitized),
-        .target(name: "Privacy", dependencies: ["Gateway", "Receipts"], swiftSettings: house + sanitized),
+        .target(
+            name: "Privacy", dependencies: ["Entitlements", "Gateway", "Receipts"], swiftSettings: house + sanitized),
         .target(
             name: "Ownership",
             dependencies: ["Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts"],
@@ -106,13 +109,15 @@ let package = Package(
             swiftSettings: house + sanitized),
         .target(
             name: "Webhooks",
-            dependencies: ["Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Receipts", "Secrets"],
+            dependencies: [
+                "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Privacy", "Receipts", "Secrets",
+            ],
             swiftSettings: house + sanitized),
         .target(
             name: "Notifications",
             dependencies: [
-                "Caching", "Entitlements", "Events", "Gateway", "JSON", "Receipts", "Secrets", "SignedPayloads",
-                "Waiting",
+                "Caching", "Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Secrets",
+                "SignedPayloads", "Waiting",
             ],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),

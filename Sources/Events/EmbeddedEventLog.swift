@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+package import Privacy
 package import Receipts
 internal import Synchronization
 
@@ -12,10 +13,18 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
         let stream: EventStream
     }
 
-    private struct Entries {
+    fileprivate struct Entries {
         var events: [LoggedEvent] = []
         var lastNumber: UInt64 = 0
         var last = EventPosition.start
+        /// The numbers of deleted events, which no reader missed.
+        var erased: Set<UInt64> = []
+
+        /// Returns the events between two numbers that no reader gets, deleted ones not counted.
+        func missed(after number: UInt64, before next: UInt64) -> UInt64 {
+            guard number > 0, next > number + 1 else { return 0 }
+            return next - number - 1 - UInt64(erased.count { number < $0 && $0 < next })
+        }
     }
 
     private let retention: EventRetention
@@ -57,10 +66,10 @@ extension EmbeddedEventLog {
                 let later = log.events.drop { $0.position <= query.after }
                 let batch = later.prefix(query.maximum)
                 let first = batch.first?.position.number ?? log.lastNumber + 1
-                let known = query.after.number
+                let missed = log.missed(after: query.after.number, before: first)
                 return EventBatch(
                     events: Array(batch), last: batch.last?.position ?? max(query.after, log.last),
-                    missed: known > 0 && first > known + 1 ? MissedEvents(count: first - known - 1) : nil,
+                    missed: missed == 0 ? nil : MissedEvents(count: missed),
                     hasMore: later.count > batch.count)
             }
         }
@@ -85,5 +94,37 @@ extension EmbeddedEventLog {
             let events = entries[Key(partition: partition, stream: stream)]?.events ?? []
             return events.prefix { $0.position.milliseconds < milliseconds }.last?.position ?? .start
         }
+    }
+}
+
+// MARK: - Erasure
+
+extension EmbeddedEventLog: CustomerDataStore {
+    package func erase(_ subject: ErasureSubject) -> ErasureCount {
+        erase(from: .events, of: subject.bundleID) { [ids = ErasedIDs(of: subject)] in $0.names(ids) }
+    }
+
+    /// Deletes the events of an app's log that are about a customer.
+    package func erase(
+        from stream: EventStream, of bundleID: String, where isErased: (Event) -> Bool
+    ) -> ErasureCount {
+        entries.withLock { entries in
+            var number = 0
+            for key in entries.keys where key.partition.bundleID == bundleID && key.stream == stream {
+                let erased = entries[key]?.events.filter { isErased($0.event) }.map(\.position.number) ?? []
+                number += erased.count
+                entries[key]?.erase(Set(erased), keeping: retention.maximumCountOfPartition)
+            }
+            return [stream == .events ? .events : .relayedNotifications: number].filter { $0.value > 0 }
+        }
+    }
+}
+
+extension EmbeddedEventLog.Entries {
+    fileprivate mutating func erase(_ numbers: Set<UInt64>, keeping maximum: Int) {
+        events.removeAll { numbers.contains($0.position.number) }
+        // Without deletions, the log would have no earlier number.
+        let first = lastNumber - min(lastNumber, UInt64(maximum))
+        erased = erased.union(numbers).filter { $0 > first }
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
+package import Privacy
 package import Receipts
 
 /// One change of a customer's state, as clients receive it.
@@ -43,6 +44,11 @@ package struct Event: Hashable, Sendable {
         var added = followsGap ? Array(#","gap":true"#.utf8) : []
         if includesSignedData, !signedData.isEmpty { added += Array(#","signed_data":"#.utf8) + signedData }
         return added.isEmpty ? json : json.dropLast() + added + [UInt8(ascii: "}")]
+    }
+
+    /// Returns true if the event is about one of these purchases, or names one.
+    package func names(_ ids: ErasedIDs) -> Bool {
+        originalTransactionID.map(ids.contains) ?? false || ids.areNamed(in: json)
     }
 
     /// The partition whose log has the event.

@@ -4,6 +4,7 @@
 internal import Caching
 package import Events
 package import Gateway
+package import Privacy
 package import Receipts
 internal import Synchronization
 
@@ -235,5 +236,35 @@ extension EmbeddedNotificationStore {
 
     private static func key(_ bundleID: String, _ environment: Environment) -> String {
         "\(environment.rawValue) \(bundleID)"
+    }
+}
+
+// MARK: - Erasure
+
+extension EmbeddedNotificationStore: CustomerDataStore {
+    package func erase(_ subject: ErasureSubject) -> ErasureCount {
+        let ids = ErasedIDs(of: subject)
+        var count = log.erase(from: .relay, of: subject.bundleID) { event in
+            NotificationRecord(.v2, event.json, receivedAt: event.occurredAt).names(ids)
+        }
+        count[.pendingNotifications] = state.withLock { $0.erase(ids, of: subject.bundleID) }
+        count[.customerStates] = states.withLock { states in subject.chains.count { states.remove($0) } }
+        due.withLock { due in for chain in subject.chains { due[chain] = nil } }
+        return count.filter { $0.value > 0 }
+    }
+}
+
+extension EmbeddedNotificationStore.State {
+    /// - Returns: the number of deleted notifications.
+    fileprivate mutating func erase(_ ids: ErasedIDs, of bundleID: String) -> Int {
+        var number = 0
+        for partition in queues.keys where partition.bundleID == bundleID {
+            for (id, entry) in queues[partition]?.entries ?? [:] where entry.record.names(ids) {
+                queues[partition]?.entries[id] = nil
+                bytes -= entry.record.bytes.count
+                number += 1
+            }
+        }
+        return number
     }
 }

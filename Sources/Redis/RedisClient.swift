@@ -17,10 +17,13 @@ package protocol RedisClient: RedisCommands {
     var health: RedisHealth { get }
     /// The known masters and their states: one, unless Redis is a cluster.
     var masters: [RedisAddress: RedisHealth] { get }
+    /// The masters that together have all keys, for commands about no key, such as `SCAN`. Empty while one is unknown.
+    var masterNodes: [any RedisCommands] { get }
 }
 
 extension RedisNode: RedisClient {
     package var masters: [RedisAddress: RedisHealth] { [configuration.address: health] }
+    package var masterNodes: [any RedisCommands] { [self] }
 }
 
 extension RedisClientConfiguration {

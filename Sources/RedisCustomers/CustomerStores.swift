@@ -5,6 +5,7 @@ package import Events
 package import Jobs
 package import Notifications
 package import Ownership
+package import Privacy
 package import Receipts
 package import Redis
 package import Settings
@@ -18,6 +19,10 @@ package struct CustomerStores: Sendable {
     package let deliveries: any DeliveryStore
     package let jobs: any JobStore
     package let ownership: any OwnershipStore
+    /// The stores above in the order of their erasure.
+    package let erasable: [any CustomerDataStore]
+    /// The customer states, which are erased last: they have the other names of renamed chains.
+    package let states: any CustomerDataStore
 
     /// The time that a command of these stores may take: they are large, and may wait for replicas.
     package static let commandDeadline = RedisNotifications.Limits.commandDeadline
@@ -28,7 +33,7 @@ package struct CustomerStores: Sendable {
     /// The scripts that the connections load.
     package static let scripts =
         NotificationScripts.all + EventScripts.all + DeliveryScripts.all + JobScripts.all + OwnershipScripts.all
-        + [LeaseScripts.release]
+        + ErasureScripts.all + [LeaseScripts.release]
 
     /// The scripts that the connections of clients' requests load.
     package static let requestScripts = OwnershipScripts.ofRequests
@@ -42,16 +47,20 @@ package struct CustomerStores: Sendable {
         relays: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp,
         observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
-        notifications = RedisNotifications(
+        let notifications = RedisNotifications(
             redis, requests: requests, keys: keys, maximumBytes: configuration.notifications.backlog.bytes,
             replicas: configuration.notifications.replicas, rules: configuration.events.rules,
             retention: configuration.events.retention, relays: relays, clock: clock, observe: observe)
-        events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
+        let events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
+        self.notifications = notifications
+        self.events = events
         deliveries = RedisDeliveryStore(redis, keys: keys)
         jobs = RedisJobStore(redis, keys: keys, rules: configuration.jobs, observe: observe)
         ownership = RedisOwnershipStore(
             redis, requests: requests, keys: keys, rules: configuration.ownership,
             retention: configuration.events.retention)
+        erasable = [notifications, events, deliveries, jobs]
+        states = RedisStateErasure(store: notifications)
     }
 }
 

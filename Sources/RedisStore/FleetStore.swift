@@ -9,6 +9,7 @@ package import Logging
 internal import NIOPosix
 package import Notifications
 package import Ownership
+package import Privacy
 internal import RateLimits
 package import Receipts
 internal import Redis
@@ -29,6 +30,7 @@ package struct FleetStore: Sendable {
     package let deliveries: any DeliveryStore
     package let jobs: any JobStore
     package let ownership: any OwnershipStore
+    package let erasure: Erasure
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
@@ -53,15 +55,21 @@ extension FleetStore {
                 isPermitted: configuration.notifications.allowsVolatile,
                 maximumBytes: configuration.notifications.backlog.bytes, log: events, rules: configuration.events.rules,
                 relays: relays, clock: clock)
+            let cache = EmbeddedUpstreamCache(maximumBytes: cacheBytes)
+            let deliveries = EmbeddedDeliveryStore(log: events, clock: clock)
             let ports = FleetPorts(
-                cache: EmbeddedUpstreamCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
+                cache: cache, limiter: EmbeddedRateLimiter(),
                 leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState(),
                 states: configuration.notifications.allowsVolatile ? notifications : nil)
+            let jobs = EmbeddedJobStore(configuration.jobs, clock: clock)
+            let ownership = EmbeddedOwnershipStore(configuration.ownership, log: events, clock: clock)
             self.init(
-                ports: ports, notifications: notifications, events: events,
-                deliveries: EmbeddedDeliveryStore(log: events, clock: clock),
-                jobs: EmbeddedJobStore(configuration.jobs, clock: clock),
-                ownership: EmbeddedOwnershipStore(configuration.ownership, log: events, clock: clock), service: nil)
+                ports: ports, notifications: notifications, events: events, deliveries: deliveries, jobs: jobs,
+                ownership: ownership,
+                erasure: Erasure(
+                    [events, deliveries, jobs, CachedResultPurge(cache)], indexes: [notifications, ownership],
+                    states: notifications, chainsOf: ownership),
+                service: nil)
             return
         }
         guard AES256GCM.isOffered else {
@@ -110,6 +118,10 @@ extension FleetStore {
                 states: customers.notifications),
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
             jobs: customers.jobs, ownership: customers.ownership,
+            erasure: Erasure(
+                customers.erasable + [CachedResultPurge(results), RedisResultErasure(bulk, keys: keys)],
+                indexes: [customers.states, customers.ownership], states: customers.notifications,
+                chainsOf: customers.ownership),
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
@@ -177,5 +189,16 @@ extension ConfigurationProblem {
             case .unmatched: ("gateway.redis.key_file", "is not the key of gateway.redis.certificate_file")
             }
         self.init(location: location, fault: text)
+    }
+}
+
+extension Erasure {
+    fileprivate init(
+        _ stores: [any CustomerDataStore], indexes: [any CustomerDataStore], states: any CustomerStates,
+        chainsOf ownership: any OwnershipStore
+    ) {
+        self.init(stores, indexes: indexes, states: states) { (account, bundleID) throws(StoreUnreachable) in
+            try await ownership.chains(of: account, in: bundleID)
+        }
     }
 }

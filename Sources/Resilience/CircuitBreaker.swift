@@ -166,7 +166,7 @@ package struct CircuitBreaker: Hashable, Sendable {
         package init(
             bucketWidth: Duration = .seconds(3), bucketCount: Int = 10, minimumCalls: Int = 20,
             failurePercent: Int = 50, slowPercent: Int = 80, slowCall: Duration = .seconds(5),
-            hardFailuresInARow: Int = 5, firstOpening: Duration = .seconds(5), longestOpening: Duration = .seconds(300),
+            hardFailuresInARow: Int = 5, firstOpening: Duration = .seconds(5), longestOpening: Duration = .seconds(60),
             probes: Int = 3, probeLease: Duration = .seconds(15)
         ) {
             self.bucketWidth = bucketWidth.clamped(to: Limits.span)

@@ -3,6 +3,7 @@
 
 internal import Gateway
 internal import HTTPServer
+internal import Jobs
 internal import PrometheusExport
 internal import RedisStore
 internal import Settings
@@ -27,6 +28,10 @@ struct GatewayMetrics: Sendable {
     let notificationSurveys: NotificationSurveys
     let webhooks: WebhookMetrics
     let webhookSurveys: WebhookSurveys
+    let jobs: JobMetrics
+    let jobSurveys = JobSurveys()
+    let ownership: OwnershipMetrics
+    let erasures: ErasureMetrics
 
     /// - Parameter appsWithoutKey: returns the apps that depend on `verifyReceipt`.
     init(
@@ -34,6 +39,7 @@ struct GatewayMetrics: Sendable {
         store health: StoreHealth, appsWithoutKey: @escaping @Sendable () -> [String] = { [] },
         sampling: RequestSampling = RequestSampling(),
         notifications settings: NotificationsConfiguration = NotificationsConfiguration(),
+        jobs rules: JobRules = JobRules(),
         in dependencies: Dependencies
     ) {
         let sampler = RequestSampler(sampling)
@@ -49,9 +55,11 @@ struct GatewayMetrics: Sendable {
             bodyBudget.readings + lifecycle.readings + access.readings(clock: dependencies.clock)
             + upstreams.readings(clock: dependencies.clock) + health.readings + certificates.readings
             + sampler.readings + ProcessStatistics.readings + serverAPI.readings + notificationSurveys.readings
+            + jobSurveys.readings
             + [
                 MetricReading(MetricCatalogue.logLinesDropped) { Double(dependencies.droppedLogLines()) },
                 MetricReading(MetricCatalogue.notificationBacklogLimit) { Double(settings.backlog.bytes) },
+                MetricReading(MetricCatalogue.jobMaximumAge) { rules.maximumAge / .seconds(1) },
             ]
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(
@@ -71,6 +79,10 @@ struct GatewayMetrics: Sendable {
         notifications = NotificationMetrics(registry, logger: dependencies.logger, clock: dependencies.clock)
         webhooks = WebhookMetrics(
             registry, counts: webhookCounts, logger: dependencies.logger, clock: dependencies.clock)
+        jobs = JobMetrics(
+            registry, surveys: jobSurveys, logger: dependencies.logger, clock: dependencies.clock)
+        ownership = OwnershipMetrics(registry)
+        erasures = ErasureMetrics(registry)
         reload = ReloadMetrics(registry, at: dependencies.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
     }

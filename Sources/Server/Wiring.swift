@@ -85,7 +85,7 @@ private struct Wiring {
         metrics = GatewayMetrics(
             lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
             appsWithoutKey: appsWithoutKey, sampling: configuration.log.sampling,
-            notifications: configuration.notifications, in: dependencies)
+            notifications: configuration.notifications, jobs: configuration.jobs, in: dependencies)
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
@@ -116,7 +116,12 @@ private struct Wiring {
             fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,
             onEvents: onEvents, clock: dependencies.clock)
         let admission = admission(by: fleet)
-        let handler = handler(verification, admission)
+        let ownership = OwnershipCheck(
+            fleet.ownership, rules: configuration.ownership, observer: metrics.ownership, clock: dependencies.clock)
+        let jobs = JobHandling(
+            configuration.jobs, fleet, access: access, verification: verification, ownership: ownership,
+            metrics: metrics, onEvents: onEvents, clock: dependencies.clock)
+        let handler = handler(verification, admission, ownership, jobs.deferral)
         let forms = FormRoutes(
             verification: handler, access: access,
             wrongCredentials: WrongCredentials(admission: admission, charging: charging), configuration.form,
@@ -132,9 +137,16 @@ private struct Wiring {
                     hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock),
                 .purge(apple?.invalidation),
                 events(of: fleet, watcher, admission),
-            ] + forms.routes + routes(of: notifications.intake, admission) + appleProxy(apple, admission).routes)
+                VerificationRoute(
+                    fleet.jobs, watcher: jobs.watcher, admission: admission, charging: charging,
+                    clock: dependencies.clock
+                ).route,
+                ErasureRoute(fleet.erasure, observer: metrics.erasures, logger: dependencies.logger).route,
+            ] + OwnershipRoutes(fleet.ownership, logger: dependencies.logger).routes + forms.routes
+                + routes(of: notifications.intake, admission) + appleProxy(apple, admission).routes)
         let foundations: [(any Service)?] = [
             fleet.service, webhooks, apple.map { TransportService(transport: $0.transport) }, notifications.service,
+            jobs.service,
             RecoveryService(
                 configuration, from: apple?.serverAPI, into: notifications, fleet, access: access, metrics: metrics,
                 clock: dependencies.clock),
@@ -142,7 +154,7 @@ private struct Wiring {
         ]
         let services =
             foundations.compactMap { $0 } + adminPlane(health) + [
-                dataPlane(routes), EventWatcherService(watcher: watcher),
+                dataPlane(routes), EventWatcherService(watcher: watcher), JobWatcherService(watcher: jobs.watcher),
             ]
         return GatewayServer(
             services: group(of: services), lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry,
@@ -179,11 +191,14 @@ private struct Wiring {
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
     }
 
-    private func handler(_ verification: VerificationService, _ admission: ClientAdmission) -> VerifyHandler {
+    private func handler(
+        _ verification: VerificationService, _ admission: ClientAdmission, _ ownership: OwnershipCheck,
+        _ deferral: Deferral
+    ) -> VerifyHandler {
         VerifyHandler(
             admission: admission, verification: verification, access: access, charging: charging,
             metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
-            lifecycle: upstreams.lifecycle, clock: dependencies.clock)
+            lifecycle: upstreams.lifecycle, ownership: ownership, deferral: deferral, clock: dependencies.clock)
     }
 
     private func routes(of intake: NotificationIntake, _ admission: ClientAdmission) -> [Route] {
@@ -238,7 +253,8 @@ private struct Wiring {
             StatusSources(
                 configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
                 notifications: metrics.notificationSurveys, webhooks: metrics.webhookSurveys,
-                lastAttempts: { [webhooks = metrics.webhooks] in webhooks.lastAttempts }, registry: metrics.registry,
+                lastAttempts: { [webhooks = metrics.webhooks] in webhooks.lastAttempts }, jobs: metrics.jobSurveys,
+                registry: metrics.registry,
                 hasServerAPIKey: hasServerAPIKey, appsWithoutKey: appsWithoutKey, clock: dependencies.clock))
         let logLevel = LogLevelRoute(
             settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)

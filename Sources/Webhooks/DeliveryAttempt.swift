@@ -3,6 +3,7 @@
 
 internal import Cryptography
 internal import Events
+package import Gateway
 internal import Receipts
 
 /// One attempt to deliver an event.
@@ -50,6 +51,15 @@ extension Event {
     /// A digest of the purchase chain; the event's ID for an event about none.
     var chain: String {
         guard let originalTransactionID else { return id }
+        return PurchaseChain(
+            bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID
+        ).deliveryName
+    }
+}
+
+extension PurchaseChain {
+    /// The digest by which deliveries know the chain.
+    package var deliveryName: String {
         let digest = HashFunction.sha256.digest(of: Array("\(environment.rawValue) \(originalTransactionID)".utf8))
         return Base64.text(Array(digest.prefix(15)))
     }

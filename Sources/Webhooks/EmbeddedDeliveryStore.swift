@@ -3,6 +3,7 @@
 
 package import Events
 package import Gateway
+package import Privacy
 package import Receipts
 internal import Synchronization
 
@@ -168,5 +169,34 @@ extension EmbeddedDeliveryStore {
             entries[queue, default: Entry()].lease = nil
             return change(&entries[queue, default: Entry()])
         }
+    }
+}
+
+// MARK: - Erasure
+
+extension EmbeddedDeliveryStore: CustomerDataStore {
+    /// Deletes the deliveries of chains, and of events that the log no longer has. The workers read their state anew.
+    package func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
+        let chains = Set(subject.chains.map(\.deliveryName))
+        let queues = entries.byQueue.withLock { $0.keys.filter { $0.partition.bundleID == subject.bundleID } }
+        var number = 0
+        for queue in queues {
+            let (held, dead) = entries.byQueue.withLock { ($0[queue]?.state.held ?? [], $0[queue]?.dead ?? []) }
+            let positions = Set(held.map(\.position) + dead.map(\.position))
+            var erased = Set(
+                held.filter { chains.contains($0.chain) }.map(\.position)
+                    + dead.filter { chains.contains($0.chain) }.map(\.position))
+            for position in positions.subtracting(erased)
+            where try await log.event(at: position, in: queue.partition, queue.stream) == nil {
+                erased.insert(position)
+            }
+            number += erased.count
+            change(queue) { entry in
+                entry.state.held.removeAll { erased.contains($0.position) }
+                entry.dead.removeAll { erased.contains($0.position) }
+                entry.state.gaps.subtract(chains)
+            }
+        }
+        return number == 0 ? [:] : [.deliveries: number]
     }
 }

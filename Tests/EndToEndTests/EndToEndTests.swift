@@ -196,8 +196,8 @@ import Testing
         let known = [
             "/api", "/apiencrypted", "/apple/notifications", "/apple/notifications/{token}",
             "/v1/apple/{bundle_id}/{environment}/inApps/{call}",
-            "/v1/cache/transactions/{id}", "/v1/events", "/v1/status", "/v1/verifications/{id}", "/v1/verify",
-            "/verifyReceipt",
+            "/v1/cache/transactions/{id}", "/v1/erasures", "/v1/events", "/v1/ownership/{original_transaction_id}",
+            "/v1/status", "/v1/verifications/{id}", "/v1/verify", "/verifyReceipt",
         ]
         let ofOperators = ["/", "/livez", "/log-level", "/metrics", "/readyz", "/status.events", "/status.json"]
         #expect(paths == (ofOperators + known).sorted())

@@ -18,6 +18,7 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case notificationsWithToken = "/apple/notifications/{token}"
     case appleProxy = "/v1/apple/{bundle_id}/{environment}/inApps/{call}"
     case ownership = "/v1/ownership/{original_transaction_id}"
+    case erasures = "/v1/erasures"
     case other
 }
 

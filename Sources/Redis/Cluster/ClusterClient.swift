@@ -66,6 +66,11 @@ final class ClusterClient: RedisClient {
         }
     }
 
+    var masterNodes: [any RedisCommands] {
+        let map = map.withLock { $0 }, known = map.masters.compactMap { nodes.existing(at: $0) }
+        return map.isComplete && known.count == map.masters.count ? known : []
+    }
+
     // MARK: - Sending
 
     func send(_ commands: [RedisCommand]) async -> RedisResults {

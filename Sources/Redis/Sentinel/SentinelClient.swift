@@ -87,6 +87,8 @@ final class SentinelClient: RedisClient {
         state.withLock { $0.master }?.masters ?? [:]
     }
 
+    var masterNodes: [any RedisCommands] { state.withLock { $0.master }.map { [$0] } ?? [] }
+
     // MARK: - Finding the master
 
     /// Queries the sentinels in order, and the role of the node that the first reply names.

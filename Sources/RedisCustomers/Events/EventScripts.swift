@@ -39,8 +39,9 @@ enum EventScripts {
     /// KEYS totals, log; ARGV the maximum number and age of events, the event. Adds it.
     static let add = RedisScript(append + "appendEvent(KEYS[1], KEYS[2], ARGV[3], ARGV[1], ARGV[2]) return 1")
 
-    /// KEYS totals, log; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries. Returns the
-    /// position of the newest entry, or nothing, and the entries. The first one may be larger.
+    /// KEYS totals, log, erased; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries, the
+    /// number of the entry before. Returns the position of the newest entry, or nothing, the entries, and the number of
+    /// deleted ones before them. The first one may be larger.
     static let read = RedisScript(
         """
         local entries, bytes, after = {}, 0, ARGV[2]
@@ -52,7 +53,13 @@ enum EventScripts {
             entries[#entries + 1] = entry
             after = entry[1]
         end
-        return { redis.call('HGET', KEYS[1], ARGV[1] .. ':last') or '', entries }
+        local first = entries[1] and (tonumber(entries[1][2][2]) or 0)
+        local erased = 0
+        if not first or first > ARGV[5] + 1 then
+            local before = first and string.format('(%.0f', first) or '+inf'
+            erased = #redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[5], before)
+        end
+        return { redis.call('HGET', KEYS[1], ARGV[1] .. ':last') or '', entries, erased }
         """)
 }
 

@@ -12,7 +12,7 @@ internal import Webhooks
 
 /// The state of deliveries in Redis. Chains and events are encrypted.
 final class RedisDeliveryStore: DeliveryStore {
-    private let redis: any RedisCommands
+    let redis: any RedisCommands
     private let names: [StoreNames]
     private let seal: StoreSeal
     /// The tokens of the leases of this node. Each lease has another one, so that a late write of an earlier one fails.
@@ -265,7 +265,11 @@ extension RedisDeliveryStore {
 
     /// Returns the names of a gap under every cache key; the first one writes.
     private func gapNames(_ chain: String, _ keys: DeliveryKeys) -> [RedisWord] {
-        names.map { RedisWord($0.name("delivery gap", [Array(keys.sealedName.utf8), Array(chain.utf8)])) }
+        gapNames(chain, ofQueue: keys.sealedName)
+    }
+
+    func gapNames(_ chain: String, ofQueue queue: String) -> [RedisWord] {
+        names.map { RedisWord($0.name("delivery gap", [Array(queue.utf8), Array(chain.utf8)])) }
     }
 
     private func gapsName(_ keys: DeliveryKeys) -> String { "\(keys.sealedName) gap" }

@@ -13,9 +13,9 @@ internal import StoreFormat
 ///
 /// It uses the connections for notifications: a page of events is large, and verifications must not wait behind it.
 struct RedisEventLog: EventLog, EventWriter {
-    private let redis: any RedisCommands
-    private let seal: StoreSeal
-    private let retention: EventRetention
+    let redis: any RedisCommands
+    let seal: StoreSeal
+    let retention: EventRetention
     private let observe: @Sendable (SharedCacheFault) -> Void
 
     enum Limits {
@@ -118,11 +118,14 @@ private struct ReadBatch {
 struct EventPage {
     let entries: [EventEntry]
     let last: EventPosition
+    /// The number of entries before these that were deleted with a customer's data.
+    let erased: UInt64
 
     init?(_ reply: RedisValue) {
-        guard case .array(let parts) = reply, parts.count == 2, case .array(let entries) = parts[1],
-            let last = parts[0].bytes
+        guard case .array(let parts) = reply, parts.count == 3, case .array(let entries) = parts[1],
+            let last = parts[0].bytes, case .integer(let erased) = parts[2]
         else { return nil }
+        self.erased = UInt64(clamping: erased)
         self.entries = entries.compactMap { EventEntry($0) }
         self.last = EventPosition(text: String(decoding: last, as: UTF8.self)) ?? .start
     }
@@ -135,12 +138,14 @@ struct EventPage {
         return last < after || last.number < after.number || isNumberedAnew
     }
 
-    /// Returns the number of entries after a position that were removed before they were read.
+    /// Returns the number of entries after a position that were removed before they were read. Those of a customer whose
+    /// data was deleted are not missed.
     func missed(after: EventPosition) -> UInt64 {
         let next = entries.first?.position.number ?? last.number + 1
         // Without its number it is not known which entry should be next.
         guard after.number > 0, next > after.number + 1 else { return 0 }
-        return next - after.number - 1
+        let removed = next - after.number - 1
+        return removed - min(erased, removed)
     }
 }
 
@@ -148,12 +153,15 @@ struct EventPage {
 struct EventEntry {
     let position: EventPosition
     let sealed: [UInt8]
+    /// The value of the first field: of an entry that has no number, a notification that waits or is a dead letter.
+    let notification: [UInt8]
 
     /// - Parameter entry: the ID, and the fields with their values. Unknown fields are passed over.
     init?(_ entry: RedisValue) {
         guard case .array(let parts) = entry, parts.count == 2, let id = parts[0].bytes,
             case .array(let fields) = parts[1]
         else { return nil }
+        notification = fields.count > 1 ? fields[1].bytes ?? [] : []
         let texts = fields.prefix(2).map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
         let number = texts.first == "i" ? texts.last.flatMap { UInt64($0) } : nil
         guard let position = EventPosition(id: String(decoding: id, as: UTF8.self), number: number ?? 0) else {
@@ -168,10 +176,10 @@ extension EventQuery {
     fileprivate var call: ScriptCall {
         let keys = NotificationKeys(partition)
         return ScriptCall(
-            keys: [keys.totals, keys.log(stream)],
+            keys: [keys.totals, keys.log(stream), keys.erased(stream)],
             [
                 RedisWord(stream.rawValue), RedisWord(after.id), RedisWord(max(1, maximum)),
-                RedisWord(RedisEventLog.Limits.pageBytes),
+                RedisWord(RedisEventLog.Limits.pageBytes), RedisWord(after.number),
             ])
     }
 

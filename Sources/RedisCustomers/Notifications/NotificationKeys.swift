@@ -23,6 +23,7 @@ internal import StoreFormat
 /// gw:{n:<app>:<number>}:due          sorted set: the keys of the states, by the next time at which dates make an event
 /// gw:{n:<app>:<number>}:events       stream: the events, numbered from 1 and encrypted
 /// gw:{n:<app>:<number>}:relay        stream: the notifications for endpoints that receive them unchanged, the same
+/// gw:{n:<app>:<number>}:events:erased, …:relay:erased   sorted sets: the numbers of deleted entries
 /// ```
 /// Those of deliveries are in `DeliveryKeys`, those of bindings in `OwnershipKeys`.
 ///
@@ -59,6 +60,8 @@ struct NotificationKeys: Sendable {
     var sealedEventName: String { prefix + "event" }
 
     func log(_ stream: EventStream) -> RedisWord { stream == .events ? events : relay }
+
+    func erased(_ stream: EventStream) -> RedisWord { RedisWord(prefix + stream.rawValue + ":erased") }
 }
 
 /// The keys of the recovery of an app's notifications: the time up to which the history was read, and a lease.

@@ -25,6 +25,7 @@ package struct NotificationProbes: Sendable {
             RedisCommand("XTRIM", key: dead, "MAXLEN", 1), RedisCommand("ZSCORE", key: seen, "doctor"),
             RedisCommand("ZRANGE", key: seen, -1, -1), RedisCommand("ZRANGEBYSCORE", key: seen, 1, 2),
             RedisCommand("ZREVRANGEBYSCORE", key: seen, 2, 1),
+            RedisCommand(["SCAN", 0, "MATCH", pending, "COUNT", 1], key: pending),
             RedisCommand("HSET", key: state, "r", "doctor"),
             RedisCommand("HINCRBY", key: totals, "bytes", 1), RedisCommand("HGET", key: state, "r"),
             RedisCommand("HGETALL", key: state), RedisCommand("HMGET", key: state, "r"),

@@ -1,0 +1,85 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+package import HTTPServer
+internal import HTTPTypes
+internal import JSON
+package import Logging
+internal import NIOCore
+package import Privacy
+internal import Receipts
+internal import Settings
+
+/// `POST /v1/erasures`: deletes everything that is stored about a customer. Clients need `may: [erase]`.
+///
+/// The answer comes once everything is deleted. After any other one the request is to be repeated: what is deleted
+/// stays so.
+package struct ErasureRoute: Sendable {
+    package enum Limits {
+        static let body = ByteCount.kibibytes(64)
+        /// The time that a search of full logs may take.
+        package static let wait: Duration = .seconds(600)
+    }
+
+    private let erasure: Erasure
+    private let observer: any ErasureObserver
+    private let logger: Logger
+
+    /// - Parameter logger: receives a line for each request, whatever its level. No line has an ID or an account.
+    package init(_ erasure: Erasure, observer: any ErasureObserver, logger: Logger) {
+        (self.erasure, self.observer) = (erasure, observer)
+        var logger = logger
+        logger.logLevel = .trace
+        self.logger = logger
+    }
+
+    package var route: Route {
+        Route(
+            .post, RouteLabel.erasures.rawValue, bodyLimit: Limits.body, waitLimit: Limits.wait
+        ) { context, body in
+            guard context.client.may.contains(.erase) else { throw Problem.operationNotPermitted }
+            guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
+            let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
+            guard context.client.apps.contains(request.bundleID) else { throw GatewayError.appNotPermitted }
+            return .wait {
+                let count = try await erase(request, of: context.client.name)
+                return .done(Reply(count))
+            }
+        }
+    }
+
+    private func erase(
+        _ request: ErasureRequestBody, of client: String
+    ) async throws(StoreUnreachable) -> ErasureCount {
+        var metadata: Logger.Metadata = ["client": "\(client)", "bundle_id": "\(request.bundleID)"]
+        do throws(StoreUnreachable) {
+            let count = try await erasure.erase(
+                request.bundleID, originalTransactionIDs: request.originalTransactionIDs, account: request.account)
+            metadata["outcome"] = "done"
+            for (kind, number) in count { metadata["erased_\(kind.rawValue)"] = .stringConvertible(number) }
+            logger.notice("Erasure of a customer's data", metadata: metadata)
+            observer.observe(.done(count))
+            return count
+        } catch {
+            metadata["outcome"] = "store_unreachable"
+            logger.notice("Erasure of a customer's data", metadata: metadata)
+            observer.observe(.failed)
+            throw error
+        }
+    }
+}
+
+extension Reply {
+    /// Creates the answer: the number of deleted entries of each kind, 0 included.
+    fileprivate init(_ count: ErasureCount) {
+        var json = JSONWriter()
+        json.object { json in
+            json.key("erased")
+            json.object { json in
+                for kind in CustomerData.allCases { json.member(kind.rawValue, Int64(count[kind] ?? 0)) }
+            }
+        }
+        self.init(json: json.bytes)
+    }
+}

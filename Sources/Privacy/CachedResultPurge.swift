@@ -1,0 +1,19 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+
+/// Invalidates the cached results about a customer on all nodes. No node uses one afterwards, also of those that are
+/// being fetched.
+package struct CachedResultPurge: CustomerDataStore {
+    private let cache: any UpstreamCache
+
+    package init(_ cache: any UpstreamCache) { self.cache = cache }
+
+    /// - Returns: no number: each node drops its own copies.
+    package func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
+        let ids = ErasedIDs(of: subject).texts.sorted()
+        if !ids.isEmpty { try await cache.purge(transactionIDs: ids) }
+        return [:]
+    }
+}
