@@ -52,10 +52,9 @@ package struct CustomerStores: Sendable {
             replicas: configuration.notifications.replicas, rules: configuration.events.rules,
             retention: configuration.events.retention, relays: relays, clock: clock, observe: observe)
         let events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
-        self.notifications = notifications
-        self.events = events
-        deliveries = RedisDeliveryStore(redis, keys: keys)
-        jobs = RedisJobStore(redis, keys: keys, rules: configuration.jobs, observe: observe)
+        let deliveries = RedisDeliveryStore(redis, keys: keys)
+        let jobs = RedisJobStore(redis, keys: keys, rules: configuration.jobs, observe: observe)
+        (self.notifications, self.events, self.deliveries, self.jobs) = (notifications, events, deliveries, jobs)
         ownership = RedisOwnershipStore(
             redis, requests: requests, keys: keys, rules: configuration.ownership,
             retention: configuration.events.retention)

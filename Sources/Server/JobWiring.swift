@@ -5,10 +5,12 @@ internal import Endpoints
 internal import Events
 internal import Gateway
 internal import Jobs
+internal import Notifications
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
 internal import Settings
+internal import Telemetry
 
 /// The handling of deferred verifications: the port of the routes, and the service that repeats them.
 struct JobHandling: Sendable {

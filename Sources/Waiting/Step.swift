@@ -48,4 +48,15 @@ package enum Step<Value: Sendable, Failure: Error>: Sendable {
         case .wait(let next): .wait { () async throws(Failure) in try await next().map(transform) }
         }
     }
+
+    /// Returns the same work, followed by work that depends on its value.
+    package func then<Other: Sendable>(
+        _ next: @escaping @Sendable (Value) throws(Failure) -> Step<Other, Failure>
+    ) throws(Failure) -> Step<Other, Failure> {
+        switch self {
+        case .done(let value): try next(value)
+        case .compute(let step): .compute { () throws(Failure) in try step().then(next) }
+        case .wait(let step): .wait { () async throws(Failure) in try await step().then(next) }
+        }
+    }
 }

@@ -9,6 +9,7 @@ package import Jobs
 internal import NIOCore
 package import Receipts
 internal import Settings
+internal import Waiting
 
 /// The deferral of verifications: a job that is stored, and an answer with 202.
 package struct Deferral: Sendable {

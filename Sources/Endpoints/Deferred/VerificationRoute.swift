@@ -7,6 +7,7 @@ internal import HTTPTypes
 package import Jobs
 package import Receipts
 internal import Settings
+internal import Waiting
 
 /// `GET /v1/verifications/{id}`: a deferred verification, at once or after a wait for its end.
 ///

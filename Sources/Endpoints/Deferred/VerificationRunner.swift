@@ -7,6 +7,7 @@ package import Jobs
 internal import NIOCore
 package import Receipts
 package import Settings
+internal import Waiting
 
 /// The attempts of deferred verifications, with the apps and the policies that their clients have by then.
 package struct VerificationRunner: JobRunner {

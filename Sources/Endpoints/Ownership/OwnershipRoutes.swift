@@ -10,6 +10,7 @@ internal import NIOCore
 package import Ownership
 internal import Receipts
 internal import Settings
+internal import Waiting
 
 /// `/v1/ownership/{original_transaction_id}`: `PUT` binds a purchase to another account, as after a merge of accounts,
 /// and `DELETE` to none. Clients need `may: [ownership]`.

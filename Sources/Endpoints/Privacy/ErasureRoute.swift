@@ -10,6 +10,7 @@ internal import NIOCore
 package import Privacy
 internal import Receipts
 internal import Settings
+internal import Waiting
 
 /// `POST /v1/erasures`: deletes everything that is stored about a customer. Clients need `may: [erase]`.
 ///

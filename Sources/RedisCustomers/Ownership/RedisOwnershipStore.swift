@@ -340,8 +340,6 @@ extension Result<RedisValue, RedisError> {
 }
 
 extension RedisValue {
-    fileprivate var text: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
-
     fileprivate var elements: [RedisValue] { if case .array(let elements) = self { elements } else { [] } }
 
     fileprivate var texts: [String] { elements.compactMap(\.text) }

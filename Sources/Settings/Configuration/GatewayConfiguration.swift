@@ -35,7 +35,6 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var webhooks = WebhooksConfiguration()
     package var jobs = JobRules()
     package var ownership = OwnershipRules()
-    package var jobs = JobRules()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.

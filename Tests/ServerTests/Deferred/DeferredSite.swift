@@ -15,6 +15,7 @@ import RateLimits
 import Receipts
 import Secrets
 import Synchronization
+import Waiting
 
 @testable import Endpoints
 @testable import Gateway

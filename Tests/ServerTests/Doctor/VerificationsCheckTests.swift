@@ -4,6 +4,7 @@
 import Foundation
 import Jobs
 import Secrets
+import Redis
 import Testing
 
 @testable import Operations
@@ -41,7 +42,8 @@ struct VerificationsCheckTests {
         let lost = try #require(Self.checks(ofClient: ", defer: \(policy)").first { $0.subject == "durability" })
         #expect(
             lost.level == .warning && lost.seen.contains("shop") && lost.advice?.contains("gateway.redis.url") == true)
-        let kept = try Self.checks(ofClient: ", defer: \(policy)") { $0.redis.url = Secret("redis://127.0.0.1") }
+        let url = try RedisURL("redis://127.0.0.1")
+        let kept = try Self.checks(ofClient: ", defer: \(policy)") { $0.redis.url = url }
         #expect(kept.allSatisfy { $0.level == .ok })
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Gateway
 import Jobs
 import Receipts
 import Testing
@@ -53,10 +54,8 @@ struct VerificationListingTests {
     @Test func `a verification is found with any client of the file, and with no other`() async throws {
         let store = EmbeddedJobStore(JobRules(), clock: { Self.created })
         var job = Self.job("ver_a")
-        job.request = JobRequest(
-            .transactionID("1"), JobOptions(),
-            chains: [])
-        _ = try await store.create(job, key: nil)
+        job.request = JobRequest(.transactionID("1"), JobOptions(), chains: [])
+        _ = try store.create(job, key: nil)
         let found = try await store.job("ver_a", ofOneOf: ["other", "shop"])
         #expect(found?.id == "ver_a")
         let hidden = try await store.job("ver_a", ofOneOf: ["other"])

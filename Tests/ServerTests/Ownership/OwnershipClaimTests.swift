@@ -8,6 +8,7 @@ import RealCorpus
 import ReceiptForge
 import Receipts
 import Testing
+import Waiting
 
 @Suite("The purchases of an answer that are bound to an account")
 struct OwnershipClaimTests {

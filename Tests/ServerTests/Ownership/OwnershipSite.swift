@@ -9,6 +9,7 @@ import Ownership
 import Privacy
 import Receipts
 import Synchronization
+import Waiting
 
 @testable import Endpoints
 @testable import Gateway

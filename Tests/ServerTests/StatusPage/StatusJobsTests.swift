@@ -3,6 +3,8 @@
 
 import Gateway
 import Jobs
+import PrometheusExport
+import Settings
 import Testing
 
 @testable import Operations

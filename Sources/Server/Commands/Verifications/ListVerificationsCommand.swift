@@ -4,6 +4,7 @@
 internal import ArgumentParser
 internal import Jobs
 internal import Receipts
+internal import RedisStore
 internal import Settings
 internal import Telemetry
 

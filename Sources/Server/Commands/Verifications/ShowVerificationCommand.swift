@@ -6,6 +6,7 @@ internal import Gateway
 internal import JSON
 internal import Jobs
 internal import Receipts
+internal import RedisStore
 internal import Settings
 internal import Telemetry
 
