@@ -7,6 +7,7 @@ internal import Events
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
+internal import Jobs
 internal import Logging
 internal import NIOCore
 internal import Notifications
@@ -122,10 +123,6 @@ private struct Wiring {
             configuration.jobs, fleet, access: access, verification: verification, ownership: ownership,
             metrics: metrics, onEvents: onEvents, clock: dependencies.clock)
         let handler = handler(verification, admission, ownership, jobs.deferral)
-        let forms = FormRoutes(
-            verification: handler, access: access,
-            wrongCredentials: WrongCredentials(admission: admission, charging: charging), configuration.form,
-            clock: dependencies.clock)
         let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
         let routes = RouteTable(
             [
@@ -137,12 +134,7 @@ private struct Wiring {
                     hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock),
                 .purge(apple?.invalidation),
                 events(of: fleet, watcher, admission),
-                VerificationRoute(
-                    fleet.jobs, watcher: jobs.watcher, admission: admission, charging: charging,
-                    clock: dependencies.clock
-                ).route,
-                ErasureRoute(fleet.erasure, observer: metrics.erasures, logger: dependencies.logger).route,
-            ] + OwnershipRoutes(fleet.ownership, logger: dependencies.logger).routes + forms.routes
+            ] + customerRoutes(of: fleet, jobs.watcher, admission) + forms(handler, admission).routes
                 + routes(of: notifications.intake, admission) + appleProxy(apple, admission).routes)
         let foundations: [(any Service)?] = [
             fleet.service, webhooks, apple.map { TransportService(transport: $0.transport) }, notifications.service,
@@ -213,6 +205,24 @@ private struct Wiring {
             EventReader(fleet.events), watcher: watcher, access: access, admission: admission, charging: charging,
             settings: EventRouteSettings(configuration)
         ).route
+    }
+
+    /// Returns the routes of deferred verifications, of ownership and of erasures.
+    private func customerRoutes(
+        of fleet: FleetStore, _ watcher: JobWatcher, _ admission: ClientAdmission
+    ) -> [Route] {
+        let verifications = VerificationRoute(
+            fleet.jobs, watcher: watcher, admission: admission, charging: charging, clock: dependencies.clock)
+        let erasures = ErasureRoute(fleet.erasure, observer: metrics.erasures, logger: dependencies.logger)
+        return [verifications.route, erasures.route]
+            + OwnershipRoutes(fleet.ownership, logger: dependencies.logger).routes
+    }
+
+    private func forms(_ handler: VerifyHandler, _ admission: ClientAdmission) -> FormRoutes {
+        FormRoutes(
+            verification: handler, access: access,
+            wrongCredentials: WrongCredentials(admission: admission, charging: charging), configuration.form,
+            clock: dependencies.clock)
     }
 
     /// Returns the proxy to the App Store Server API, which rejects every call if Apple is disabled.

@@ -7,7 +7,7 @@ internal import Receipts
 internal import Redis
 internal import StoreFormat
 
-/// What never changes of a job. Its stored form, before encryption:
+/// The part of a job that never changes. Its stored form, before encryption:
 ///
 /// ```
 /// 1 byte   version of the form, 1

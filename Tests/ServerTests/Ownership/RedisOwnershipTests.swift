@@ -383,17 +383,18 @@ import Testing
             let store = stage.ownership(), chains = Samples.neighbours(3)
             _ = try await stage.redis.send(RedisCommand("SET", key: Self.recordKey(chains[1]), "x"))
             _ = try await stage.redis.send(RedisCommand("SET", key: try Self.indexKey("b"), "x"))
-            for (account, bindings) in [("a", [.new, .unknown, .new]), ("b", [.other, .unknown, .other])]
-                as [(
-                    String, [RecordedUse.Binding]
-                )]
-            {
+            let expected: [(String, [RecordedUse.Binding])] = [
+                ("a", [.new, .unknown, .new]), ("b", [.other, .unknown, .other]),
+            ]
+            for (account, bindings) in expected {
                 let uses = try #require(await store.record(try Samples.account(account), using: chains))
                 #expect(uses.map(\.binding) == bindings)
             }
             let value = try await stage.redis.send(RedisCommand("GET", key: Self.recordKey(chains[1])))
             #expect(value == .string(Array("x".utf8)))
             #expect(try await store.erase(Samples.subject(Set(chains), try Samples.account("b"))) == [.ownership: 3])
+            // The damaged record could not say that this account used its chain, but the account's index does.
+            _ = try await store.erase(Samples.subject([], try Samples.account("a")))
             #expect(try await stage.keyCount == 0)
         }
     }

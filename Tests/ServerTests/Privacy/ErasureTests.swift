@@ -19,7 +19,7 @@ import Webhooks
     private static let customer = StoredCustomer.two[0]
     private static let other = StoredCustomer.two[1]
 
-    /// The ends of the keys that an app has whoever its customers are.
+    /// The ends of the keys that an app has with any customers.
     private static let commonKeys = [
         ":pending", ":seen", ":totals", ":dead", ":states", ":due", ":events", ":relay", ":erased", ":deliveries",
         "gw:{purges}:head", "gw:{purges}:log",
