@@ -144,13 +144,10 @@ private struct Wiring {
                 clock: dependencies.clock),
             reloadService(),
         ]
-        let services =
-            foundations.compactMap { $0 } + adminPlane(health) + [
-                dataPlane(routes), EventWatcherService(watcher: watcher), JobWatcherService(watcher: jobs.watcher),
-            ]
+        let waits: [any Service] = [EventWatcherService(watcher: watcher), JobWatcherService(watcher: jobs.watcher)]
         return GatewayServer(
-            services: group(of: services), lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry,
-            reloads: reloads, routes: routes)
+            services: group(of: foundations.compactMap { $0 } + adminPlane(health) + [dataPlane(routes)] + waits),
+            lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
     }
 
     private func webhooks(from fleet: FleetStore) throws(ConfigurationProblems) -> WebhookService? {

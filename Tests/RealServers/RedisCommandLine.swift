@@ -4,11 +4,11 @@
 internal import Foundation
 
 extension RealServer {
-    /// Returns the answer of a Redis through `redis-cli`; an error is thrown.
+    /// Returns the answer of a Redis through `redis-cli`, with other bytes than UTF-8 replaced; an error is thrown.
     @discardableResult
     public func ask(_ words: String...) throws -> String { try ask(words) }
 
-    /// Returns the answer of a Redis through `redis-cli`; an error is thrown.
+    /// Returns the answer of a Redis through `redis-cli`, with other bytes than UTF-8 replaced; an error is thrown.
     @discardableResult
     public func ask(_ words: [String]) throws -> String {
         let output = folder.appending(path: "answer-\(UUID().uuidString)")
@@ -17,7 +17,7 @@ extension RealServer {
             try Self.find("redis-cli"), ["-h", "127.0.0.1", "-p", "\(port)", "-e"] + words, folder: folder,
             output: output)
         let status = process.wait()
-        let text = (try String(contentsOf: output, encoding: .utf8)).trimmingCharacters(in: .newlines)
+        let text = String(decoding: try Data(contentsOf: output), as: UTF8.self).trimmingCharacters(in: .newlines)
         guard status == 0 else { throw Fault.refused(words.joined(separator: " "), with: text) }
         return text
     }
