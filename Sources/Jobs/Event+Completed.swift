@@ -13,7 +13,7 @@ extension Event {
         guard let bundleID = result.bundleID, environment.isApples else { return nil }
         let id = Event.id("verification.completed", bundleID: bundleID, environment, cause: [job.id])
         let scope =
-            result.originalTransactionID.map {
+            result.originalTransactionIDs.first.map {
                 EventScope(PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: $0))
             } ?? EventScope(bundleID: bundleID, environment: environment)
         let cause = EventCause(.verification, signedDate: now)

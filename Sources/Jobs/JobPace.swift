@@ -9,18 +9,21 @@ internal import Gateway
 /// keep the budget; the pace only avoids attempts that they would refuse.
 struct JobPace: Sendable {
     enum Limits {
-        /// The attempts in flight.
-        static let concurrency = 16
+        /// The attempts in flight. Each one that gets as far as Apple adds a part of one; a used-up budget halves them.
+        static let concurrency: ClosedRange<Double> = 1...16
         /// The time to the next look into the store after one that found fewer jobs than permitted.
         static let poll: Duration = .milliseconds(500)
         /// The pause after the first obstacle of the lane, and the longest one. They bound the time to notice that
         /// Apple is back.
         static let pause: ClosedRange<Duration> = .seconds(1) ... .seconds(15)
+        /// The pause after a used-up budget, or without a free slot.
+        static let shortPause: Duration = .milliseconds(100)
         /// The delay of a job after its first own obstacle, and the longest one.
         static let delay: ClosedRange<Duration> = .seconds(2) ... .seconds(60)
     }
 
     private var inFlight = 0
+    private var concurrency = Limits.concurrency.upperBound
     /// The obstacles of the lane, one after the other, since an attempt got as far as Apple.
     private var obstacles = 0
     private var pausedUntil: ContinuousClock.Instant?
@@ -29,7 +32,7 @@ struct JobPace: Sendable {
     func permitted(at now: ContinuousClock.Instant) -> Int {
         if let pausedUntil, now < pausedUntil { return 0 }
         if let nextPoll, now < nextPoll { return 0 }
-        return Limits.concurrency - inFlight
+        return max(0, Int(concurrency) - inFlight)
     }
 
     /// Records that jobs were taken.
@@ -45,7 +48,10 @@ struct JobPace: Sendable {
     mutating func finished() { inFlight -= 1 }
 
     /// Records that Apple answered, or failed to answer a request of its own.
-    mutating func reachedApple() { obstacles = 0 }
+    mutating func reachedApple() {
+        obstacles = 0
+        concurrency = min(concurrency + 1 / concurrency, Limits.concurrency.upperBound)
+    }
 
     /// Records an obstacle of all jobs.
     /// - Returns: the time until the lane continues. Attempts that ran beside the first one make it no longer.
@@ -53,8 +59,12 @@ struct JobPace: Sendable {
         _ reason: DegradedReason, at now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator
     ) -> Duration {
         if let pausedUntil, now < pausedUntil { return now.duration(to: pausedUntil) }
-        let pause = reason.isShort ? Limits.pause.lowerBound : Limits.pause.doubled(obstacles)
-        if !reason.isShort { obstacles += 1 }
+        let pause = reason.isShort ? Limits.shortPause : Limits.pause.doubled(obstacles)
+        if reason.isShort {
+            concurrency = max(concurrency / 2, Limits.concurrency.lowerBound)
+        } else {
+            obstacles += 1
+        }
         let jittered = pause.jittered(using: &generator)
         pausedUntil = now + jittered
         return jittered
@@ -68,7 +78,7 @@ struct JobPace: Sendable {
 }
 
 extension DegradedReason {
-    /// True if the obstacle passes within a second: tokens and slots come back while Apple answers.
+    /// True if the obstacle passes within a moment: tokens and slots come back while Apple answers.
     fileprivate var isShort: Bool { self == .upstreamBudget || self == .upstreamSaturated }
 }
 

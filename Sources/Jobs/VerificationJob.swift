@@ -102,15 +102,23 @@ package struct JobResult: Hashable, Sendable {
     package var isDegraded: Bool
     package var environment: Environment?
     package var bundleID: String?
-    /// The chain of the newest transaction.
-    package var originalTransactionID: String?
+    /// The chains of the transactions, also under previous names; that of the newest transaction first.
+    package var originalTransactionIDs: [String]
 
     package init(
         json: [UInt8], verdict: String, reason: String? = nil, isDegraded: Bool = false,
-        environment: Environment? = nil, bundleID: String? = nil, originalTransactionID: String? = nil
+        environment: Environment? = nil, bundleID: String? = nil, originalTransactionIDs: [String] = []
     ) {
         (self.json, self.verdict, self.reason, self.isDegraded) = (json, verdict, reason, isDegraded)
         (self.environment, self.bundleID) = (environment, bundleID)
-        self.originalTransactionID = originalTransactionID
+        self.originalTransactionIDs = originalTransactionIDs
+    }
+
+    /// The purchases in the answer; none if their app or environment is unknown.
+    package var chains: [PurchaseChain] {
+        guard let bundleID, let environment else { return [] }
+        return originalTransactionIDs.map {
+            PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: $0)
+        }
     }
 }

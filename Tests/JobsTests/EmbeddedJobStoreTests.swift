@@ -129,13 +129,26 @@ struct EmbeddedJobStoreTests {
             PurchaseChain(bundleID: "com.example.shop", environment: .production, originalTransactionID: id)
         }
         // The second by its evidence, and the first by its verdict.
-        let ids = ["2000002", JobResult.genuine.originalTransactionID ?? ""]
+        let ids = ["2000002", JobResult.genuine.originalTransactionIDs[1]]
         let subject = ErasureSubject(bundleID: "com.example.shop", chains: Set(ids.map(chain)))
         #expect(bench.store.erase(subject) == [.verifications: 2])
         #expect(bench.store.erase(subject) == [:])
         #expect(bench.store.survey()?.waiting == 1)
         bench.store.announced(taken)
         #expect(bench.store.list(.done, maximum: 9).isEmpty)
+    }
+
+    @Test func `an erasure finds the jobs of an account, in its app`() throws {
+        let bench = JobBench(), account = try #require(Account("customer 7"))
+        var job = bench.job(1)
+        job.result.bundleID = "com.example.shop"
+        job.request?.options.account = account
+        _ = try bench.store.create(job, key: nil)
+        func erase(_ bundleID: String) -> ErasureCount {
+            bench.store.erase(ErasureSubject(bundleID: bundleID, chains: [], account: account))
+        }
+        #expect(erase("com.example.other") == [:])
+        #expect(erase("com.example.shop") == [.verifications: 1])
     }
 
     @Test func `a survey counts what waits and what failed`() throws {

@@ -53,13 +53,16 @@ struct JobPaceTests {
         #expect(second <= .seconds(2))
     }
 
-    @Test mutating func `a spent budget pauses for a second at most, however often`() {
+    @Test mutating func `a used-up budget pauses for a tenth of a second at most, and halves the attempts in flight`() {
         var pace = JobPace(), now = start
-        for _ in 1...9 {
+        for expected in [8, 4, 2, 1, 1] {
             let pause = pace.pause(.upstreamBudget, at: now, using: &generator)
-            #expect(pause <= .seconds(1))
+            #expect(pause <= .milliseconds(100))
             now += pause
+            #expect(pace.permitted(at: now) == expected)
         }
+        for _ in 1...200 { pace.reachedApple() }
+        #expect(pace.permitted(at: now) == 16)
     }
 
     @Test(arguments: [(0, 2), (1, 4), (4, 32), (5, 60), (1000, 60)])

@@ -35,7 +35,7 @@ struct StoredJobTests {
 
     private static let result = JobResult(
         json: Array("{}".utf8), verdict: "undecided", reason: "upstream_did_not_answer", isDegraded: true,
-        environment: .sandbox, bundleID: "com.example.shop", originalTransactionID: "1")
+        environment: .sandbox, bundleID: "com.example.shop", originalTransactionIDs: ["1", "2"])
 
     @Test(arguments: subjects) func `a request is read as it was written`(subject: RequestSubject) throws {
         for options in [JobOptions(), Self.options] {

@@ -95,7 +95,7 @@ package struct Deferral: Sendable {
         var result = JobResult(answer, json: Array(plain.body.readableBytesView))
         result.environment = result.environment ?? signed?.environment
         result.bundleID = result.bundleID ?? signed?.subject?.bundleID ?? request.options.expectations.bundleID
-        result.originalTransactionID = result.originalTransactionID ?? signed?.transactions.newest?.chainID
+        if result.originalTransactionIDs.isEmpty { result.originalTransactionIDs = signed?.chainIDs ?? [] }
         return VerificationJob(
             id: VerificationJob.newID(), client: client.name, createdAt: now,
             deadline: now.advanced(by: rules.maximumAge), lane: JobLane(result.environment),
@@ -129,7 +129,7 @@ extension JobResult {
         self.init(
             json: json, verdict: answer.verdict.name, reason: answer.verdict.reason,
             isDegraded: answer.provenance.isDegraded, environment: answer.environment,
-            bundleID: answer.subject?.bundleID, originalTransactionID: answer.transactions.newest?.chainID)
+            bundleID: answer.subject?.bundleID, originalTransactionIDs: answer.chainIDs)
     }
 }
 
@@ -137,10 +137,16 @@ extension Answer {
     /// The purchases in the answer, under all names they had; none without a signed app and environment.
     fileprivate var chains: [PurchaseChain] {
         guard let bundleID = subject?.bundleID, let environment else { return [] }
-        let earlier = transactions.compactMap { $0.signedFields?.value.previousOriginalTransactionID }
-        return Set(transactions.chainsByAge + earlier).map { id in
+        return chainIDs.map { id in
             PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
         }
+    }
+
+    /// The original transaction IDs, that of the newest transaction first, then the previous ones.
+    fileprivate var chainIDs: [String] {
+        let present = transactions.chainsByAge
+        let previous = Set(transactions.compactMap { $0.signedFields?.value.previousOriginalTransactionID })
+        return present + previous.subtracting(present).sorted()
     }
 }
 

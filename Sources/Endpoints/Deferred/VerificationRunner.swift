@@ -56,7 +56,7 @@ package struct VerificationRunner: JobRunner {
         // An answer without a verdict, and a rejected one, say nothing about the purchase.
         result.environment = result.environment ?? job.result.environment
         result.bundleID = result.bundleID ?? job.result.bundleID
-        result.originalTransactionID = result.originalTransactionID ?? job.result.originalTransactionID
+        if result.originalTransactionIDs.isEmpty { result.originalTransactionIDs = job.result.originalTransactionIDs }
         return owned.answer.isFinal
             ? .decided(result) : .waiting(result, JobObstacle(owned.answer.provenance.degradedReasons))
     }

@@ -16,7 +16,7 @@ extension JobResult {
         fields.flag(isDegraded)
         fields.optional(environment) { $0.text($1.rawValue) }
         fields.optional(bundleID) { $0.text($1) }
-        fields.optional(originalTransactionID) { $0.text($1) }
+        fields.list(originalTransactionIDs) { $0.text($1) }
         return fields.bytes
     }
 
@@ -27,7 +27,7 @@ extension JobResult {
         isDegraded = try fields.flag()
         environment = try fields.optional { fields throws(JobFormatFault) in try fields.name(of: Environment.self) }
         bundleID = try fields.optionalText()
-        originalTransactionID = try fields.optionalText()
+        originalTransactionIDs = try fields.list { fields throws(JobFormatFault) in try fields.text() }
         try fields.end()
     }
 }

@@ -62,7 +62,7 @@ package final class EmbeddedJobStore: JobStore {
     }
 
     package func erase(_ subject: ErasureSubject) -> ErasureCount {
-        let count = jobs.withLock { $0.erase(subject.chains) }
+        let count = jobs.withLock { $0.erase(subject) }
         return count == 0 ? [:] : [.verifications: count]
     }
 }

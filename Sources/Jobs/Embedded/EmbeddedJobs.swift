@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import Privacy
 internal import Receipts
 
 /// The jobs of one process, and the names and times by which they are found.
@@ -16,6 +17,7 @@ struct EmbeddedJobs: Sendable {
         /// The digest of the request, also after the evidence is deleted.
         let identity: [UInt8]
         let chains: [PurchaseChain]
+        let account: Account?
         var keys: [String]
         /// The token of the worker that has it.
         var token: String?
@@ -79,8 +81,8 @@ struct EmbeddedJobs: Sendable {
         guard own.count < rules.maximumCount, own.bytes + bytes <= rules.maximumBytes else { throw .clientLimit }
         guard total.bytes + bytes <= rules.maximumTotalBytes else { throw .totalLimit }
         var entry = Entry(
-            job: job, identity: request.identity, chains: request.chains, keys: key.map { [$0] } ?? [], dueAt: now,
-            bytes: bytes)
+            job: job, identity: request.identity, chains: request.chains, account: request.options.account,
+            keys: key.map { [$0] } ?? [], dueAt: now, bytes: bytes)
         entry.job.nextAttempt = now
         set(entry, replacing: nil)
     }
@@ -132,8 +134,12 @@ struct EmbeddedJobs: Sendable {
     }
 
     /// - Returns: the number of jobs that were deleted.
-    mutating func erase(_ chains: Set<PurchaseChain>) -> Int {
-        let erased = entries.values.filter { !chains.isDisjoint(with: $0.chains + $0.job.answeredChains) }
+    mutating func erase(_ subject: ErasureSubject) -> Int {
+        let erased = entries.values.filter { entry in
+            let isOfAccount = entry.account != nil && entry.account == subject.account
+            return isOfAccount && entry.job.result.bundleID == subject.bundleID
+                || !subject.chains.isDisjoint(with: entry.chains + entry.job.result.chains)
+        }
         for entry in erased { remove(entry) }
         return erased.count
     }
@@ -176,16 +182,6 @@ struct EmbeddedJobs: Sendable {
         usage[entry.job.client] = own.count == 0 ? nil : own
         total.count += sign
         total.bytes += sign * entry.bytes
-    }
-}
-
-extension VerificationJob {
-    /// The purchase in the verdict, which a request by an ID has not.
-    fileprivate var answeredChains: [PurchaseChain] {
-        guard let bundleID = result.bundleID, let environment = result.environment,
-            let id = result.originalTransactionID
-        else { return [] }
-        return [PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)]
     }
 }
 

@@ -73,8 +73,7 @@ struct JobNames: Sendable {
 
     /// The first names of the customer in a request and an answer.
     func about(_ request: JobRequest?, _ result: JobResult) -> [RedisWord] {
-        var chains = Set(request?.chains ?? [])
-        if let chain = result.chain { chains.insert(chain) }
+        let chains = Set(result.chains + (request?.chains ?? []))
         let apps = Set(
             chains.map(\.bundleID) + [request?.options.expectations.bundleID, result.bundleID].compactMap(\.self))
         let accounts = request?.options.account.map { account in apps.map { self.account(account, in: $0)[0] } } ?? []
@@ -92,14 +91,5 @@ struct JobNames: Sendable {
 
     private func all(_ area: String, _ parts: [[UInt8]]) -> [RedisWord] {
         names.map { RedisWord($0.name(area, parts)) }
-    }
-}
-
-extension JobResult {
-    /// The newest purchase in the answer.
-    fileprivate var chain: PurchaseChain? {
-        guard let bundleID, let environment, let originalTransactionID else { return nil }
-        return PurchaseChain(
-            bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID)
     }
 }

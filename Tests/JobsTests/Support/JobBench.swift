@@ -75,7 +75,7 @@ extension JobResult {
     static let undecided = JobResult(json: Array("{}".utf8), verdict: "undecided", reason: "upstream_did_not_answer")
     static let genuine = JobResult(
         json: Array(#"{"verdict":"genuine"}"#.utf8), verdict: "genuine", environment: .production,
-        bundleID: "com.example.shop", originalTransactionID: "2000000012345678")
+        bundleID: "com.example.shop", originalTransactionIDs: ["2000000012345678", "2000000012345679"])
 }
 
 /// Writes events into memory.

@@ -35,7 +35,7 @@ enum JobSamples {
     static func result(_ text: String = "so far", chain: String? = nil) -> JobResult {
         JobResult(
             json: Array(#"{"text":"\#(text)"}"#.utf8), verdict: "undecided", reason: "upstream_did_not_answer",
-            environment: .production, bundleID: bundleID, originalTransactionID: chain)
+            environment: .production, bundleID: bundleID, originalTransactionIDs: [chain].compactMap(\.self))
     }
 
     static func job(
