@@ -31,6 +31,34 @@ enum OwnershipScripts {
             local retention, window = tonumber(ARGV[2]), tonumber(ARGV[3])
             local own, isOwn, isConfigured = ARGV[7 + count], {}, {}
             local function keyID(account) return string.match(account, '^[^:]*') end
+            local function old()
+                return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. before(retention), 'LIMIT', 0, ARGV[6])
+            end
+
+            -- The usual case, without a look at all accounts: owner and account are known, and no report is due.
+            local function knownBinding()
+                local record = redis.pcall('HMGET', KEYS[2], 'o', 's' .. own, 'r')
+                if ARGV[1] == '1' or record.err or not record[1] then return nil end
+                for i = 2, count do
+                    if redis.call('EXISTS', KEYS[i + 1]) == 1 then return nil end
+                end
+                local owned = redis.call('HGET', KEYS[2], 's' .. record[1])
+                local isReported = tonumber(record[3] or 0) > now - window
+                local isRecent = math.min(tonumber(record[2]) or 0, tonumber(owned) or 0) >= now - retention
+                local isInnocent = isReported or redis.call('HLEN', KEYS[2]) - 1 <= tonumber(ARGV[4])
+                if not (isRecent and isInnocent) then return nil end
+                if record[1] == own then return 'same' end
+                for i = 7 + count, #ARGV do
+                    if record[1] == ARGV[i] or keyID(record[1]) ~= keyID(own) then return nil end
+                end
+                return 'other'
+            end
+            local known = knownBinding()
+            if known then
+                redis.call('HSET', KEYS[2], 's' .. own, stamp)
+                redis.call('ZADD', KEYS[1], stamp, ARGV[7])
+                return { known, 0, {}, old() }
+            end
             for i = 7 + count, #ARGV do
                 isOwn[ARGV[i]] = true
                 isConfigured[keyID(ARGV[i])] = true
@@ -90,10 +118,7 @@ enum OwnershipScripts {
             end
             redis.call('HSET', KEYS[found + 1], unpack(fields))
             if recent <= tonumber(ARGV[4]) or reported > now - window then recent = 0 end
-            return {
-                binding, recent, surplus,
-                redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. before(retention), 'LIMIT', 0, ARGV[6]),
-            }
+            return { binding, recent, surplus, old() }
             """)
 
     /// KEYS chains, accounts; ARGV the retention, the maximum number of chains, the maximum number of old accounts to
@@ -102,15 +127,13 @@ enum OwnershipScripts {
         clock + """
             redis.call('ZADD', KEYS[2], stamp, ARGV[4])
             for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
-            local fields, chains = redis.call('HGETALL', KEYS[1]), {}
-            for i = 1, #fields, 2 do
-                chains[#chains + 1] = { tonumber(string.match(fields[i + 1], '^%d+')) or 0, fields[i] }
-            end
-            table.sort(chains, function(one, other) return one[1] > other[1] end)
-            for i, chain in ipairs(chains) do
-                if i > tonumber(ARGV[2]) or chain[1] < now - tonumber(ARGV[1]) then
-                    redis.call('HDEL', KEYS[1], chain[2])
+            if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[2]) then
+                local fields, chains = redis.call('HGETALL', KEYS[1]), {}
+                for i = 1, #fields, 2 do
+                    chains[#chains + 1] = { tonumber(string.match(fields[i + 1], '^%d+')) or 0, fields[i] }
                 end
+                table.sort(chains, function(one, other) return one[1] > other[1] end)
+                for i = tonumber(ARGV[2]) + 1, #chains do redis.call('HDEL', KEYS[1], chains[i][2]) end
             end
             return redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. before(ARGV[1]), 'LIMIT', 0, ARGV[3])
             """)

@@ -28,7 +28,7 @@ final class RedisOwnershipStore: OwnershipStore {
 
     enum Limits {
         /// The chains in the index of one account, those used last.
-        static let chains = ErasureSubject.Limits.chains
+        static let chains = 10_000
         /// The entries beyond their retention that one call deletes, in each of its partitions.
         static let dropped = 8
         /// The calls whose surplus entries are deleted at the same time. Those of others are found again.
@@ -59,18 +59,20 @@ final class RedisOwnershipStore: OwnershipStore {
 
 extension RedisOwnershipStore {
     func record(_ account: Account, using chains: [PurchaseChain]) async -> [RecordedUse]? {
+        // An account without its index could not be erased; an index without its binding is harmless.
         let accounts = indexed(chains, by: account)
-        async let indexReplies = requests.run(OwnershipScripts.index, accounts.map(\.call))
+        let indexReplies = await requests.run(OwnershipScripts.index, accounts.map(\.call))
+        guard (try? indexReplies.allSuccessful()) != nil else { return nil }
         let replies = await requests.run(OwnershipScripts.use, chains.map { use(of: $0, by: account) })
         let uses = replies.map { UseReply($0) }
-        let old = zip(accounts, await indexReplies).map { ($0.keys, $1.names) }
+        let old = zip(accounts, indexReplies).map { ($0.keys, $1.names) }
         guard uses.count == chains.count, chains.isEmpty || uses.contains(where: { $0 != nil }) else { return nil }
         trim(zip(chains, uses).compactMap { chain, use in use.map { (chain, $0) } }, old, moved(chains, by: account))
         return uses.map { $0?.use ?? RecordedUse(.unknown) }
     }
 
     func transfer(_ chain: PurchaseChain, to account: Account) async throws(StoreUnreachable) {
-        // An account without its index could not be erased; an index without its binding is harmless.
+        // As in `record`.
         let indexed = await redis.run(OwnershipScripts.index, indexed([chain], by: account).map(\.call))
         _ = try indexed.allSuccessful()
         let replies = await redis.run(OwnershipScripts.use, [use(of: chain, by: account, isTransfer: true)])
