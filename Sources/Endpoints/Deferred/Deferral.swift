@@ -40,7 +40,9 @@ package struct Deferral: Sendable {
         guard let key = terms.key else { return nil }
         let wanted = JobRequest(request.subject, JobOptions(request.options), chains: [])
         do throws(JobRefusal) {
-            return try await store.job(withKey: key.text, for: wanted, of: client.name).map { reply($0, under: terms) }
+            let job = try await store.job(withKey: key.text, for: wanted, of: client.name)
+            // A job without a verdict is no answer: the client sends the purchase again.
+            return job.flatMap { [.waiting, .done].contains($0.status) ? reply($0, under: terms) : nil }
         } catch {
             guard error != .keyReused else { throw .idempotencyKeyReused }
             return nil

@@ -13,7 +13,7 @@ internal import Redis
 /// `about`. Only the first write of a script can fail for want of memory, so all but `create` begin with one that needs
 /// none.
 enum JobScripts {
-    static let all = [create, take, postpone, end, announced, discard, leave, survey, erase]
+    static let all = [create, take, begin, postpone, end, announced, discard, leave, survey, erase]
 
     /// The answers of `create`.
     enum Creation: String {
@@ -46,12 +46,18 @@ enum JobScripts {
         -- The fields of a job; none if another program's key has its name.
         local function read(id, ...)
             local values = redis.pcall('HMGET', job(id), ...)
+            if values.err and not string.find(values.err, 'WRONGTYPE', 1, true) then error(values) end
             return values.err and {} or values
         end
         local function charge(client, count, bytes)
             local changes = { [client .. ':count'] = count, [client .. ':bytes'] = bytes, total = bytes }
             for field, change in pairs(changes) do
-                if redis.call('HINCRBY', usage, field, text(change)) <= 0 then redis.call('HDEL', usage, field) end
+                local known = tonumber(redis.call('HGET', usage, field)) or 0
+                if known + change > 0 then
+                    redis.call('HSET', usage, field, text(known + change))
+                else
+                    redis.call('HDEL', usage, field)
+                end
             end
         end
         local function release(id)
@@ -123,7 +129,8 @@ enum JobScripts {
                 return reply
             end
             local id, fields = find(keys)
-            if id then
+            -- The key of a job without a verdict may be used again.
+            if id and (fields[2] == 'waiting' or fields[2] == 'done') then
                 for _, name in ipairs(requests) do
                     if name == fields[1] then return joined(id) end
                 end
@@ -161,21 +168,22 @@ enum JobScripts {
                 return { '\(Creation.evicts.rawValue)' }
             end
             id = ARGV[1]
-            redis.call(
-                'HSET', job(id), 'status', 'waiting', 'attempts', 0, 'losses', 0, 'next', text(now), 'deadline', ARGV[6],
-                'head', ARGV[3], 'request', ARGV[4], 'answer', ARGV[5], 'bytes', size, 'client', clients[1],
-                'request_name', requests[1], 'same', requests[1] .. ' ' .. (keys[1] or ''))
+            -- The job itself last: a key of another type at one of these names leaves no evidence behind.
             charge(clients[1], 1, size)
             redis.call('ZADD', ARGV[2], text(now), id)
             redis.call('ZADD', waiting, text(now), id)
             redis.call('HSET', same, requests[1], id)
             if keys[1] then redis.call('HSET', same, keys[1], id) end
+            redis.call(
+                'HSET', job(id), 'status', 'waiting', 'attempts', 0, 'losses', 0, 'next', text(now), 'deadline', ARGV[6],
+                'head', ARGV[3], 'request', ARGV[4], 'answer', ARGV[5], 'bytes', size, 'client', clients[1],
+                'request_name', requests[1], 'same', requests[1] .. ' ' .. (keys[1] or ''))
             link(id, customers)
             return { '\(Creation.created.rawValue)' }
             """)
 
     /// ARGV key of the lane, maximum number, the bytes after which no more are taken, the lease, the token. Returns ID
-    /// and fields of each job. `losses` is the number before this worker.
+    /// and fields of each job.
     static let take = RedisScript(
         functions + """
             redis.call('ZREM', ARGV[1], '')
@@ -185,8 +193,7 @@ enum JobScripts {
                 if bytes >= tonumber(ARGV[3]) then break end
                 local fields = read(id, \(lua(Fields.taken)))
                 if fields[1] then
-                    local losses = tonumber(fields[6]) or 0
-                    redis.call('HSET', job(id), 'token', ARGV[5], 'losses', losses + 1)
+                    redis.call('HSET', job(id), 'token', ARGV[5])
                     redis.call('ZADD', ARGV[1], text(now + tonumber(ARGV[4])), id)
                     reply[#reply + 1] = id
                     for i = 1, \(Fields.taken.count) do
@@ -200,6 +207,20 @@ enum JobScripts {
                 end
             end
             return reply
+            """)
+
+    /// ARGV token, then IDs. Counts a loss of each job with this token until its worker reports: a reply to `take` that is
+    /// lost costs only the lease. Returns the IDs of these jobs.
+    static let begin = RedisScript(
+        functions + """
+            local begun = {}
+            for i = 2, #ARGV do
+                if read(ARGV[i], 'token')[1] == ARGV[1] then
+                    redis.call('HINCRBY', job(ARGV[i]), 'losses', 1)
+                    begun[#begun + 1] = ARGV[i]
+                end
+            end
+            return begun
             """)
 
     /// ARGV ID, key of the lane, token, delay, answer, the attempts to add, then the names of customers. Returns 1; 0

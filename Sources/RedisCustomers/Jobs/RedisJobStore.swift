@@ -194,7 +194,11 @@ extension RedisJobStore {
             let stored = StoredJob(place.id, parts[start + 1..<start + width])
             if let job = await readable(stored, place) { taken.append(job) }
         }
-        return taken
+        guard !taken.isEmpty else { return [] }
+        let begun = try await run(JobScripts.begin, [RedisWord(token)] + taken.map { RedisWord($0.job.id) })
+        guard case .array(let ids) = begun else { throw StoreUnreachable() }
+        let begunIDs = Set(ids.compactMap(\.text))
+        return taken.filter { begunIDs.contains($0.job.id) }
     }
 
     /// Returns a job that was taken; without its request if no node can read that. One that this node cannot read is left
