@@ -81,14 +81,15 @@ extension RedisJobStore {
             seal.seal(request.storedBytes, for: JobSealName.request(job.id)),
             sealed(job.result, job.id, .waiting),
         ]
-        guard texts.reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { return nil }
+        let about = names.about(request, job.result)
+        guard (texts + about).reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { return nil }
         let identities = [
             names.client(job.client), names.request(request, of: job.client),
             key.map { names.key($0, of: job.client) } ?? [],
         ]
         return [RedisWord(job.id), RedisWord(JobKeys.due(job.lane))] + texts
             + [RedisWord(job.deadline.millisecondsSince1970)] + limits + identities.map { RedisWord($0.count) }
-            + identities.flatMap(\.self) + names.about(request, job.result)
+            + identities.flatMap(\.self) + about
     }
 
     private var limits: [RedisWord] {

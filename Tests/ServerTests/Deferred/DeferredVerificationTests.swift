@@ -189,6 +189,13 @@ struct DeferredVerificationTests {
         #expect(try await site.verify(#"{"transaction_id":"3"}"#, as: client).status == 429)
     }
 
+    @Test func `a job has the thousand newest chains of an answer`() {
+        var answer = Answer(.genuine, Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
+        answer.transactions = (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") }
+        let chains = JobResult(answer, json: []).originalTransactionIDs
+        #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))
+    }
+
     // MARK: - Attempts
 
     @Test func `a job of a client that is gone, or has lost the app, is impossible`() async throws {

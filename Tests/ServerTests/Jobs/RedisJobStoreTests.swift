@@ -151,6 +151,30 @@ import Testing
         }
     }
 
+    @Test func `the names of many customers count, and each is stored once`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.jobs(), chains = (1...1000).map { Samples.chain("\($0)") }
+            func stored() throws -> Int? {
+                let sizes = try ["head", "request", "answer", "about"].map { field in
+                    Int(try stage.server.ask("HSTRLEN", JobKeys.job("ver_1"), field)) ?? 0
+                }
+                // A space follows each name.
+                return sizes.reduce(1, +)
+            }
+            _ = try await store.create(Samples.job("ver_1", Samples.request(chains: chains)), key: nil)
+            #expect(try await store.survey()?.bytes == stored())
+            let names = try stage.field("about", ofJob: "ver_1").split(separator: " ")
+            #expect(names.count == 1000)
+            for chain in ["1000", "1001"] {
+                let taken = try #require(try await store.takeOne())
+                try await store.postpone(taken, for: .zero, result: Samples.result(chain: chain), isAttempt: true)
+                #expect(try await store.survey()?.bytes == stored())
+            }
+            let after = try stage.field("about", ofJob: "ver_1").split(separator: " ")
+            #expect(after.count == 1001 && Set(names).isSubset(of: after))
+        }
+    }
+
     @Test func `clients that create at the same time do not exceed the limits`() async throws {
         try await NotificationStage.with { stage in
             let stores = [stage.jobs { $0.maximumCount = 10 }, stage.jobs { $0.maximumCount = 10 }]
