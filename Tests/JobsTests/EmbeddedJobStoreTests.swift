@@ -120,6 +120,21 @@ struct EmbeddedJobStoreTests {
         #expect(try bench.store.job(withKey: "order 1", for: request, of: "shop") == nil)
     }
 
+    @Test func `verdicts beyond the total bytes are forgotten, the oldest first`() throws {
+        var rules = JobRules()
+        rules.maximumTotalBytes = 2 * JobResult.genuine.storedBytes.count
+        let bench = JobBench(rules)
+        for number in 1...3 {
+            try bench.create(number)
+            let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
+            #expect(bench.store.end(taken, .done, result: .genuine))
+            bench.store.announced(taken)
+            bench.clock.advance(by: .seconds(1))
+        }
+        _ = bench.store.survey()
+        #expect(bench.store.list(.done, maximum: 9).map { $0.id.last } == ["3", "2"])
+    }
+
     @Test func `jobs about a customer are deleted, waiting ones and verdicts`() throws {
         let bench = JobBench()
         for number in 1...3 { try bench.create(number) }
