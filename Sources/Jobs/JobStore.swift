@@ -74,8 +74,8 @@ package protocol JobStore: CustomerDataStore {
     /// - Parameter key: the client's `Idempotency-Key`.
     func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation
 
-    /// Returns a job of a client, without its request; nil if it has none of this ID.
-    func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob?
+    /// Returns a job of any client, without its request; nil if there is none of this ID.
+    func job(_ id: String) async throws(StoreUnreachable) -> VerificationJob?
 
     /// Returns the job that a client made with this `Idempotency-Key`, without its request; nil for none.
     /// - Throws: `.keyReused` if it has another request.
@@ -105,4 +105,12 @@ package protocol JobStore: CustomerDataStore {
 
     /// Returns jobs of a status without their requests, the newest first. Unreadable ones are left out.
     func list(_ status: JobStatus, maximum: Int) async throws(StoreUnreachable) -> [VerificationJob]
+}
+
+extension JobStore {
+    /// Returns a job of a client, without its request; nil if it has none of this ID.
+    package func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob? {
+        let job = try await job(id)
+        return job?.client == client ? job : nil
+    }
 }

@@ -90,7 +90,7 @@ struct JobDispatcherTests {
         let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
         #expect(!bench.store.end(late, .done, result: .genuine))
         bench.store.postpone(late, for: .seconds(9), result: .genuine, isAttempt: true)
-        #expect(bench.store.job(late.job.id, of: "shop")?.result == .undecided)
+        #expect(bench.store.job(late.job.id)?.result == .undecided)
         #expect(bench.store.end(taken, .done, result: .genuine))
     }
 
@@ -127,7 +127,7 @@ struct JobDispatcherTests {
         bench.apple.setDown([.production])
         let job = try bench.create()
         await bench.run([node], for: .seconds(3 * 86_400 + 90), step: .seconds(30))
-        let ended = try #require(bench.store.job(job.id, of: "shop"))
+        let ended = try #require(bench.store.job(job.id))
         #expect(ended.status == .expired && ended.result == .undecided && ended.request == nil)
         #expect(ended.attempts == bench.apple.runs)
         let after = bench.seen.compactMap { event in

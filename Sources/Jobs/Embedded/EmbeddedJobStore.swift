@@ -34,9 +34,7 @@ package final class EmbeddedJobStore: JobStore {
         }
     }
 
-    package func job(_ id: String, of client: String) -> VerificationJob? {
-        jobs.withLock { $0[id]?.job }.flatMap { $0.client == client ? $0 : nil }
-    }
+    package func job(_ id: String) -> VerificationJob? { jobs.withLock { $0[id]?.job } }
 
     package func job(
         withKey key: String, for request: JobRequest, of client: String

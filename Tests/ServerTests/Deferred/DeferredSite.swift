@@ -198,7 +198,7 @@ struct UnreachableJobs: JobStore {
     let isDurable = true
 
     func create(_ job: VerificationJob, key: String?) throws(JobRefusal) -> JobCreation { throw .storeUnreachable }
-    func job(_ id: String, of client: String) throws(StoreUnreachable) -> VerificationJob? { throw StoreUnreachable() }
+    func job(_ id: String) throws(StoreUnreachable) -> VerificationJob? { throw StoreUnreachable() }
     func job(
         withKey key: String, for request: JobRequest, of client: String
     ) throws(JobRefusal) -> VerificationJob? { throw .storeUnreachable }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import HTTPTypes
 import NIOHTTP1
 import Receipts
@@ -190,8 +191,12 @@ struct DeferredVerificationTests {
     }
 
     @Test func `a job has the thousand newest chains of an answer`() {
-        var answer = Answer(.genuine, Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
-        answer.transactions = (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") }
+        let answer = Answer(
+            verdict: .genuine, subject: nil,
+            transactions: (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") },
+            subscriptions: [], renewals: [],
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now(),
+            upstreamBody: nil)
         let chains = JobResult(answer, json: []).originalTransactionIDs
         #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))
     }

@@ -32,6 +32,8 @@ import Testing
             (read.request, read.nextAttempt) = (job.request, nil)
             #expect(read == job)
             #expect(try await other.job("ver_1", of: "another") == nil)
+            // For operators.
+            #expect(try await other.job("ver_1")?.client == Samples.client)
             #expect(try await other.job("ver_2", of: Samples.client) == nil)
             let taken = try #require(try await other.takeOne())
             #expect(taken.job.request == job.request && taken.losses == 0)
