@@ -47,6 +47,24 @@ struct JobDispatcherTests {
         #expect(bench.store.list(.waiting, maximum: 100).allSatisfy { $0.attempts == 0 })
     }
 
+    /// The second pause of the lane is a doubled one, unless Apple was reached in between.
+    @Test(arguments: [(nil, false), (.upstreamSlow, false), (.upstreamTimeout, true)] as [(DegradedReason?, Bool)])
+    func `only an answer or a failure of Apple's shortens the next pause`(
+        reason: DegradedReason?, isOfApple: Bool
+    ) async throws {
+        let bench = JobBench { run in run == 2 ? .request(reason) : .upstream(.circuitOpen) }
+        let node = bench.node(), job = try bench.create()
+        bench.apple.setDown([.production])
+        for pause in [Duration.seconds(1), .seconds(2), .zero] {
+            await bench.turn(node)
+            bench.clock.advance(by: pause)
+        }
+        #expect(bench.apple.runs == 3)
+        let next = try #require(bench.store.job(job.id)?.nextAttempt)
+        let longest = JobPace.Limits.pause.lowerBound
+        #expect((bench.clock.time.duration(to: next) <= longest) == isOfApple)
+    }
+
     @Test func `an exhausted budget postpones a job, and does not count as an attempt`() async throws {
         let bench = JobBench(budget: 1), node = bench.node()
         try bench.create(1)

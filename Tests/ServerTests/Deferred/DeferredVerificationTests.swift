@@ -207,12 +207,17 @@ struct DeferredVerificationTests {
         let site = try DeferredSite([DeferredSite.shop])
         _ = try await site.verify(Self.async)
         let taken = try await site.store.take(1, in: .production, lease: .seconds(60))
-        let job = try #require(taken.first?.job), request = try #require(job.request)
+        let job = try #require(taken.first?.job)
+        var request = try #require(job.request)
         #expect(request.chains.map(\.environment) == [.production, .sandbox])
         let others = try DeferredSite([DeferredSite.other])
         #expect(await others.runner.run(job, request) == .impossible)
         let elsewhere = Client(name: "shop", apps: .only(["com.example.news"]), keys: [])
-        #expect(await (try DeferredSite([elsewhere])).runner.run(job, request) == .impossible)
+        let news = try DeferredSite([elsewhere])
+        #expect(await news.runner.run(job, request) == .impossible)
+        // Its app has no key yet.
+        request.options.expectations.bundleID = "com.example.news"
+        #expect(await news.runner.run(job, request) == .waiting(job.result, .request(nil)))
     }
 
     @Test(arguments: [
