@@ -6,6 +6,11 @@ package import Privacy
 
 /// The limits of deferred verifications.
 package struct JobRules: Hashable, Sendable {
+    package enum Limits {
+        /// The `Idempotency-Key`s of one job, the latest.
+        package static let keys = 16
+    }
+
     /// The time for which a job waits for Apple.
     package var maximumAge: Duration = .seconds(72 * 3600)
     /// The time for which the verdict is kept.

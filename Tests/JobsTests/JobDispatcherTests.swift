@@ -123,7 +123,7 @@ struct JobDispatcherTests {
         await bench.turn(node)
         #expect(bench.store.statuses(of: [job.id]) == [.failed])
         #expect(bench.apple.runs == 0)
-        #expect(bench.seen == [.deadLettered, .ended(.failed, after: .seconds(3))])
+        #expect(bench.seen == [.ended(.failed, after: .seconds(3)), .deadLettered])
         #expect(bench.store.survey()?.failed == 1)
     }
 

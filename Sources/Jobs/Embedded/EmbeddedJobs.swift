@@ -7,11 +7,6 @@ internal import Receipts
 
 /// The jobs of one process, and the names and times by which they are found.
 struct EmbeddedJobs: Sendable {
-    enum Limits {
-        /// The `Idempotency-Key`s of one job, the latest.
-        static let keys = 16
-    }
-
     struct Entry: Sendable {
         var job: VerificationJob
         /// The digest of the request, also after the evidence is deleted.
@@ -62,7 +57,7 @@ struct EmbeddedJobs: Sendable {
         if let key, let job = try job(withKey: key, identity, of: client) { return job }
         guard let id = byIdentity[Name(client: client, text: identity)], let old = entries[id] else { return nil }
         var entry = old
-        if let key { entry.keys = (old.keys + [key]).suffix(Limits.keys) }
+        if let key { entry.keys = (old.keys + [key]).suffix(JobRules.Limits.keys) }
         set(entry, replacing: old)
         return entry.job
     }

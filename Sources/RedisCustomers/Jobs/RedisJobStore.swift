@@ -25,8 +25,6 @@ struct RedisJobStore: JobStore {
         static let replyBytes = 32 << 20
         /// The bytes after which no more jobs are taken at once.
         static let takenBytes = 1 << 20
-        /// The idempotency keys of one job, the newest.
-        static let keys = 16
         /// The time after which a job that this node cannot read is due for the others.
         static let foreignDelay: Duration = .seconds(5)
         /// The time after its deadline at which a job is deleted that no node could read.
@@ -94,7 +92,7 @@ extension RedisJobStore {
     }
 
     private var limits: [RedisWord] {
-        [rules.maximumCount, rules.maximumBytes, rules.maximumTotalBytes, Limits.keys].map { RedisWord($0) }
+        [rules.maximumCount, rules.maximumBytes, rules.maximumTotalBytes, JobRules.Limits.keys].map { RedisWord($0) }
     }
 
     /// - Parameter parts: its ID and fields.

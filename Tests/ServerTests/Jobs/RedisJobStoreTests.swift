@@ -80,7 +80,7 @@ import Testing
 
     @Test func `a request that joins by its evidence is found by its own key, too`() async throws {
         try await NotificationStage.with { stage in
-            let store = stage.jobs(), request = Samples.request(), maximum = RedisJobStore.Limits.keys
+            let store = stage.jobs(), request = Samples.request(), maximum = JobRules.Limits.keys
             _ = try await store.create(Samples.job("ver_1"), key: "k0")
             for number in 1...maximum {
                 let creation = try await store.create(Samples.job("ver_2"), key: "k\(number)")
