@@ -34,6 +34,10 @@ package enum JobRefusal: Error, Hashable, Sendable {
     /// The key names a job with another request.
     case keyReused
     case storeUnreachable
+    /// The store may evict jobs: `maxmemory-policy` is `allkeys-*`, or unknown.
+    case evicts
+    /// The job alone is larger than the store takes.
+    case tooLarge
 }
 
 package enum JobCreation: Hashable, Sendable {

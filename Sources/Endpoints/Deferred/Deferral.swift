@@ -75,7 +75,7 @@ package struct Deferral: Sendable {
         } catch {
             observe(.refused(error))
             switch error {
-            case .storeUnreachable: return plain
+            case .storeUnreachable, .evicts, .tooLarge: return plain
             case .keyReused: throw .idempotencyKeyReused
             case .clientLimit, .totalLimit:
                 // A verdict without Apple's part is more than none, unless the request prefers the job.

@@ -59,8 +59,9 @@ struct RedisJobStore: JobStore {
 
 extension RedisJobStore {
     func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation {
-        guard let request = job.request, let arguments = arguments(job, request, key: key),
-            case .array(let parts)? = try? await run(JobScripts.create, arguments),
+        guard let request = job.request else { throw .storeUnreachable }
+        guard let arguments = arguments(job, request, key: key) else { throw .tooLarge }
+        guard case .array(let parts)? = try? await run(JobScripts.create, arguments),
             let creation = parts.first?.text.flatMap({ JobScripts.Creation(rawValue: $0) })
         else { throw .storeUnreachable }
         switch creation {
@@ -69,7 +70,7 @@ extension RedisJobStore {
         case .reused: throw .keyReused
         case .clientLimit: throw .clientLimit
         case .totalLimit: throw .totalLimit
-        case .evicts: throw .storeUnreachable
+        case .evicts: throw .evicts
         }
     }
 

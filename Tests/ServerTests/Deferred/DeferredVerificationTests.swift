@@ -104,6 +104,12 @@ struct DeferredVerificationTests {
     }
 
     @Test func `without the store the plain answer is sent`() async throws {
+        for refusal in [JobRefusal.evicts, .tooLarge] {
+            let site = try DeferredSite(store: UnreachableJobs(refusal: refusal))
+            let answer = try await site.verify(Self.async)
+            #expect(answer.status == 200 && answer.field(.preferenceApplied) == nil)
+            #expect(site.events.now == [.refused(refusal)])
+        }
         let site = try DeferredSite(store: UnreachableJobs())
         for fields in [Self.async, Self.keyed("a")] {
             let answer = try await site.verify(fields)
