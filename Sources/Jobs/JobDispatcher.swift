@@ -128,9 +128,7 @@ extension JobDispatcher {
         case .announce: await announce(taken)
         case .attempt(let request): await attempt(taken, request, in: lane)
         case .end(let status): await end(taken, status, taken.job.result)
-        case .deadLetter:
-            observe(.deadLettered)
-            await end(taken, .failed, taken.job.result)
+        case .deadLetter: if await end(taken, .failed, taken.job.result) { observe(.deadLettered) }
         }
     }
 
@@ -142,8 +140,8 @@ extension JobDispatcher {
         case .decided(let result):
             withPace(of: lane) { $0.reachedApple() }
             await end(taken, .done, result)
-        case .waiting(let result, .request):
-            withPace(of: lane) { $0.reachedApple() }
+        case .waiting(let result, .request(let reason)):
+            if reason?.isOfApple == true { withPace(of: lane) { $0.reachedApple() } }
             let delay = JobPace.delay(afterAttempts: taken.job.attempts, using: &generator)
             await postpone(taken, for: delay, result, isAttempt: true)
         case .waiting(let result, .upstream(let reason)):
@@ -168,16 +166,19 @@ extension JobDispatcher {
         }
     }
 
-    private func end(_ taken: TakenJob, _ status: JobStatus, _ result: JobResult) async {
+    /// - Returns: false if the end is not stored.
+    @discardableResult
+    private func end(_ taken: TakenJob, _ status: JobStatus, _ result: JobResult) async -> Bool {
         let isEnded = await save { () async throws(StoreUnreachable) in
             try await store.end(taken, status, result: result)
         }
-        guard isEnded == true else { return }
+        guard isEnded == true else { return false }
         observe(.ended(status, after: max(.zero, taken.job.createdAt.duration(to: clock()))))
         onEnd(taken.job.id)
         var ended = taken
         (ended.job.status, ended.job.result) = (status, result)
         await announce(ended)
+        return true
     }
 
     /// Writes the event of an ended job. Without the store the job stays taken, and is announced after its lease.

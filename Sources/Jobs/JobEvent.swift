@@ -12,7 +12,7 @@ package enum JobEvent: Hashable, Sendable {
     case attempted(JobAttemptEnd)
     /// - Parameter after: the time since the job was created.
     case ended(JobStatus, after: Duration)
-    /// The job ended the process of its worker too often. `ended` follows.
+    /// The job ended the process of its worker too often. It follows `ended`.
     case deadLettered
     /// The state of the queue, for all nodes together.
     case surveyed(JobSurvey)

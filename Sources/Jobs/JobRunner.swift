@@ -19,8 +19,24 @@ package enum JobOutcome: Hashable, Sendable {
 
 /// The reason why an attempt brought no final verdict.
 package enum JobObstacle: Hashable, Sendable {
-    /// Apple answered this request in a way that may change, or not at all.
+    /// Apple answered this request in a way that may change, or not at all. Without a reason it was not sent.
     case request(DegradedReason?)
     /// Apple cannot be called at all now, or not so often: other jobs of the lane would not get further.
     case upstream(DegradedReason)
+}
+
+extension DegradedReason {
+    /// True if the reason is an answer or a failure of Apple's.
+    var isOfApple: Bool {
+        switch self {
+        case .sharedStoreUnreachable, .circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated, .upstreamSlow,
+            .customerLimit, .stopping:
+            false
+        case .upstreamUnreachable, .upstreamTLS, .upstreamTimeout, .upstreamReset, .upstreamServerError,
+            .upstreamUnusableAnswer, .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed,
+            .upstreamDisagrees, .upstreamContradiction, .sharedSecretRejected, .serverAPIKeyRejected,
+            .transactionUnknown:
+            true
+        }
+    }
 }

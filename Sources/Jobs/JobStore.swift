@@ -6,6 +6,11 @@ package import Privacy
 
 /// The limits of deferred verifications.
 package struct JobRules: Hashable, Sendable {
+    package enum Limits {
+        /// The `Idempotency-Key`s of one job, the latest.
+        package static let keys = 16
+    }
+
     /// The time for which a job waits for Apple.
     package var maximumAge: Duration = .seconds(72 * 3600)
     /// The time for which the verdict is kept.
@@ -29,6 +34,10 @@ package enum JobRefusal: Error, Hashable, Sendable {
     /// The key names a job with another request.
     case keyReused
     case storeUnreachable
+    /// The store may evict jobs: `maxmemory-policy` is `allkeys-*`, or unknown.
+    case evicts
+    /// The job alone is larger than the store takes.
+    case tooLarge
 }
 
 package enum JobCreation: Hashable, Sendable {
@@ -74,8 +83,8 @@ package protocol JobStore: CustomerDataStore {
     /// - Parameter key: the client's `Idempotency-Key`.
     func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation
 
-    /// Returns a job of a client, without its request; nil if it has none of this ID.
-    func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob?
+    /// Returns a job of any client, without its request; nil if there is none of this ID.
+    func job(_ id: String) async throws(StoreUnreachable) -> VerificationJob?
 
     /// Returns the job that a client made with this `Idempotency-Key`, without its request; nil for none.
     /// - Throws: `.keyReused` if it has another request.
@@ -105,4 +114,12 @@ package protocol JobStore: CustomerDataStore {
 
     /// Returns jobs of a status without their requests, the newest first. Unreadable ones are left out.
     func list(_ status: JobStatus, maximum: Int) async throws(StoreUnreachable) -> [VerificationJob]
+}
+
+extension JobStore {
+    /// Returns a job of a client, without its request; nil if it has none of this ID.
+    package func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob? {
+        let job = try await job(id)
+        return job?.client == client ? job : nil
+    }
 }

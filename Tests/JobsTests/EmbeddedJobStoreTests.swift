@@ -8,7 +8,7 @@ import Receipts
 import Testing
 
 struct EmbeddedJobStoreTests {
-    @Test func `the same request of a client joins its waiting job`() throws {
+    @Test func `the same request of a client joins its waiting job`() async throws {
         let bench = JobBench()
         let first = try bench.create(1)
         let again = try bench.store.create(bench.job(1, client: "shop"), key: nil)
@@ -16,7 +16,8 @@ struct EmbeddedJobStoreTests {
         #expect(joined.id == first.id)
         let other = try bench.store.create(bench.job(1, client: "other"), key: nil)
         #expect(other == .created)
-        #expect(bench.store.job(first.id, of: "other") == nil)
+        let hidden = try await bench.store.job(first.id, of: "other")
+        #expect(hidden == nil && bench.store.job(first.id)?.client == "shop")
     }
 
     @Test func `a key gives the same job, also once it has ended, and refuses another request`() throws {
@@ -112,12 +113,27 @@ struct EmbeddedJobStoreTests {
         bench.store.announced(taken)
         bench.clock.advance(by: rules.retention)
         #expect(bench.store.survey()?.waiting == 0)
-        #expect(bench.store.job(job.id, of: "shop")?.result == .genuine)
+        #expect(bench.store.job(job.id)?.result == .genuine)
         bench.clock.advance(by: .milliseconds(1))
         _ = bench.store.survey()
         #expect(bench.store.statuses(of: [job.id]) == [nil])
         let request = try #require(job.request)
         #expect(try bench.store.job(withKey: "order 1", for: request, of: "shop") == nil)
+    }
+
+    @Test func `verdicts beyond the total bytes are forgotten, the oldest first`() throws {
+        var rules = JobRules()
+        rules.maximumTotalBytes = 2 * JobResult.genuine.storedBytes.count
+        let bench = JobBench(rules)
+        for number in 1...3 {
+            try bench.create(number)
+            let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
+            #expect(bench.store.end(taken, .done, result: .genuine))
+            bench.store.announced(taken)
+            bench.clock.advance(by: .seconds(1))
+        }
+        _ = bench.store.survey()
+        #expect(bench.store.list(.done, maximum: 9).map { $0.id.last } == ["3", "2"])
     }
 
     @Test func `jobs about a customer are deleted, waiting ones and verdicts`() throws {

@@ -47,6 +47,24 @@ struct JobDispatcherTests {
         #expect(bench.store.list(.waiting, maximum: 100).allSatisfy { $0.attempts == 0 })
     }
 
+    /// The second pause of the lane is a doubled one, unless Apple was reached in between.
+    @Test(arguments: [(nil, false), (.upstreamSlow, false), (.upstreamTimeout, true)] as [(DegradedReason?, Bool)])
+    func `only an answer or a failure of Apple's shortens the next pause`(
+        reason: DegradedReason?, isOfApple: Bool
+    ) async throws {
+        let bench = JobBench { run in run == 2 ? .request(reason) : .upstream(.circuitOpen) }
+        let node = bench.node(), job = try bench.create()
+        bench.apple.setDown([.production])
+        for pause in [Duration.seconds(1), .seconds(2), .zero] {
+            await bench.turn(node)
+            bench.clock.advance(by: pause)
+        }
+        #expect(bench.apple.runs == 3)
+        let next = try #require(bench.store.job(job.id)?.nextAttempt)
+        let longest = JobPace.Limits.pause.lowerBound
+        #expect((bench.clock.time.duration(to: next) <= longest) == isOfApple)
+    }
+
     @Test func `an exhausted budget postpones a job, and does not count as an attempt`() async throws {
         let bench = JobBench(budget: 1), node = bench.node()
         try bench.create(1)
@@ -90,7 +108,7 @@ struct JobDispatcherTests {
         let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
         #expect(!bench.store.end(late, .done, result: .genuine))
         bench.store.postpone(late, for: .seconds(9), result: .genuine, isAttempt: true)
-        #expect(bench.store.job(late.job.id, of: "shop")?.result == .undecided)
+        #expect(bench.store.job(late.job.id)?.result == .undecided)
         #expect(bench.store.end(taken, .done, result: .genuine))
     }
 
@@ -105,7 +123,7 @@ struct JobDispatcherTests {
         await bench.turn(node)
         #expect(bench.store.statuses(of: [job.id]) == [.failed])
         #expect(bench.apple.runs == 0)
-        #expect(bench.seen == [.deadLettered, .ended(.failed, after: .seconds(3))])
+        #expect(bench.seen == [.ended(.failed, after: .seconds(3)), .deadLettered])
         #expect(bench.store.survey()?.failed == 1)
     }
 
@@ -127,7 +145,7 @@ struct JobDispatcherTests {
         bench.apple.setDown([.production])
         let job = try bench.create()
         await bench.run([node], for: .seconds(3 * 86_400 + 90), step: .seconds(30))
-        let ended = try #require(bench.store.job(job.id, of: "shop"))
+        let ended = try #require(bench.store.job(job.id))
         #expect(ended.status == .expired && ended.result == .undecided && ended.request == nil)
         #expect(ended.attempts == bench.apple.runs)
         let after = bench.seen.compactMap { event in

@@ -13,6 +13,11 @@ internal import Waiting
 
 /// The deferral of verifications: a job that is stored, and an answer with 202.
 package struct Deferral: Sendable {
+    enum Limits {
+        /// The chains by which an erasure finds a job, those with the newest transactions.
+        static let chains = 1000
+    }
+
     private let store: any JobStore
     private let rules: JobRules
     private let verification: VerificationService
@@ -72,7 +77,7 @@ package struct Deferral: Sendable {
         } catch {
             observe(.refused(error))
             switch error {
-            case .storeUnreachable: return plain
+            case .storeUnreachable, .evicts, .tooLarge: return plain
             case .keyReused: throw .idempotencyKeyReused
             case .clientLimit, .totalLimit:
                 // A verdict without Apple's part is more than none, unless the request prefers the job.
@@ -144,11 +149,11 @@ extension Answer {
         }
     }
 
-    /// The original transaction IDs, that of the newest transaction first, then the previous ones.
+    /// The original transaction IDs, that of the newest transaction first, then the previous ones, up to the limit.
     fileprivate var chainIDs: [String] {
         let present = transactions.chainsByAge
         let previous = Set(transactions.compactMap { $0.signedFields?.value.previousOriginalTransactionID })
-        return present + previous.subtracting(present).sorted()
+        return Array((present + previous.subtracting(present).sorted()).prefix(Deferral.Limits.chains))
     }
 }
 

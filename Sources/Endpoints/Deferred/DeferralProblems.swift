@@ -23,7 +23,7 @@ extension Problem {
     static let tooManyJobsOfClient: Problem = {
         var problem = Problem(
             .tooManyRequests, .quotaExceeded,
-            "This client has as many waiting verifications as it may have. Retry later, or without Prefer.",
+            "This client has as many waiting verifications as it may have. Retry later.",
             headerFields: [.retryAfter: "60"])
         problem.violatedPolicies = ["deferred_verifications"]
         return problem
@@ -31,6 +31,6 @@ extension Problem {
 
     static let tooManyJobs = Problem(
         .serviceUnavailable, .overloaded,
-        "As many verifications wait as the gateway may store. Retry later, or without Prefer.",
+        "As many verifications wait as the gateway may store. Retry later.",
         headerFields: [.retryAfter: "60"])
 }

@@ -38,8 +38,8 @@ package struct VerificationRunner: JobRunner {
         do {
             let answer = try await verification.answer(repetition, at: now).value()
             return await outcome(of: job, answer, to: repetition.options, of: client, at: now)
-        } catch GatewayError.appNotPermitted, GatewayError.appMissing {
-            return .impossible
+        } catch let error as GatewayError {
+            return error.outcome(of: job)
         } catch {
             return .waiting(job.result, .request(nil))
         }
@@ -59,6 +59,17 @@ package struct VerificationRunner: JobRunner {
         if result.originalTransactionIDs.isEmpty { result.originalTransactionIDs = job.result.originalTransactionIDs }
         return owned.answer.isFinal
             ? .decided(result) : .waiting(result, JobObstacle(owned.answer.provenance.degradedReasons))
+    }
+}
+
+extension GatewayError {
+    /// Returns the outcome of an attempt that could not begin.
+    fileprivate func outcome(of job: VerificationJob) -> JobOutcome {
+        switch self {
+        case .appNotPermitted, .appMissing: .impossible
+        // Until the operator adds the app's key. Limits do not concern attempts.
+        case .serverAPINotConfigured, .rateLimited, .tooManyInFlight: .waiting(job.result, .request(nil))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-// The stored form of a request or a result: 1 byte version, then its fields in a fixed order. Names are not stored.
+// The stored form of a job's head, request or result: 1 byte version, then its fields in a fixed order. Names are not stored.
 //
 //     byte      1 byte
 //     flag      1 byte: 0 false, 1 true

@@ -9,7 +9,7 @@ internal import Synchronization
 /// Keeps jobs in this process: they end with it.
 package final class EmbeddedJobStore: JobStore {
     package enum Limits {
-        /// The ended jobs that are kept, the newest.
+        /// The ended jobs that are kept, the newest. Their bytes are limited as those of the waiting ones.
         static let kept = 10_000
     }
 
@@ -34,9 +34,7 @@ package final class EmbeddedJobStore: JobStore {
         }
     }
 
-    package func job(_ id: String, of client: String) -> VerificationJob? {
-        jobs.withLock { $0[id]?.job }.flatMap { $0.client == client ? $0 : nil }
-    }
+    package func job(_ id: String) -> VerificationJob? { jobs.withLock { $0[id]?.job } }
 
     package func job(
         withKey key: String, for request: JobRequest, of client: String
@@ -56,7 +54,9 @@ package final class EmbeddedJobStore: JobStore {
     package func survey() -> JobSurvey? {
         let now = clock()
         return jobs.withLock { jobs in
-            jobs.forget(endedBefore: now.advanced(by: .zero - rules.retention), maximum: Limits.kept)
+            jobs.forget(
+                endedBefore: now.advanced(by: .zero - rules.retention), maximum: Limits.kept,
+                maximumBytes: rules.maximumTotalBytes)
             return jobs.survey(at: now)
         }
     }
@@ -92,7 +92,7 @@ extension EmbeddedJobStore {
         return jobs.withLock { jobs in
             jobs.change(taken) { entry in
                 entry.job.end(status, result)
-                (entry.losses, entry.endedAt, entry.bytes) = (0, now, 0)
+                (entry.losses, entry.endedAt, entry.bytes) = (0, now, result.storedBytes.count)
             }
         }
     }

@@ -7,11 +7,6 @@ internal import Receipts
 
 /// The jobs of one process, and the names and times by which they are found.
 struct EmbeddedJobs: Sendable {
-    enum Limits {
-        /// The `Idempotency-Key`s of one job, the latest.
-        static let keys = 16
-    }
-
     struct Entry: Sendable {
         var job: VerificationJob
         /// The digest of the request, also after the evidence is deleted.
@@ -25,7 +20,7 @@ struct EmbeddedJobs: Sendable {
         /// The time of the next attempt, or the end of the lease; nil once it is announced.
         var dueAt: Timestamp?
         var endedAt: Timestamp?
-        /// The size that counts against the limits; 0 once it has ended.
+        /// The size that counts against the limits: of the request and the answer, later of the kept answer.
         var bytes: Int
     }
 
@@ -62,7 +57,7 @@ struct EmbeddedJobs: Sendable {
         if let key, let job = try job(withKey: key, identity, of: client) { return job }
         guard let id = byIdentity[Name(client: client, text: identity)], let old = entries[id] else { return nil }
         var entry = old
-        if let key { entry.keys = (old.keys + [key]).suffix(Limits.keys) }
+        if let key { entry.keys = (old.keys + [key]).suffix(JobRules.Limits.keys) }
         set(entry, replacing: old)
         return entry.job
     }
@@ -124,13 +119,16 @@ struct EmbeddedJobs: Sendable {
         return survey
     }
 
-    /// Deletes the verdicts that are older, and the oldest ones beyond the maximum.
-    mutating func forget(endedBefore time: Timestamp, maximum: Int) {
-        let kept = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }.sorted {
-            ($0.endedAt ?? time) < ($1.endedAt ?? time)
+    /// Deletes the verdicts that are older, and the oldest ones beyond the maximum number and size.
+    mutating func forget(endedBefore time: Timestamp, maximum: Int, maximumBytes: Int) {
+        let newestFirst = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }.sorted {
+            ($0.endedAt ?? time) > ($1.endedAt ?? time)
         }
-        let old = kept.prefix { ($0.endedAt ?? time) < time }.count
-        for entry in kept.prefix(max(old, kept.count - maximum)) { remove(entry) }
+        var bytes = 0
+        for (index, entry) in newestFirst.enumerated() {
+            bytes += entry.bytes
+            if (entry.endedAt ?? time) < time || index >= maximum || bytes > maximumBytes { remove(entry) }
+        }
     }
 
     /// - Returns: the number of jobs that were deleted.

@@ -69,17 +69,21 @@ enum JobScripts {
         local function unname(id, name)
             if redis.call('HGET', same, name) == id then redis.call('HDEL', same, name) end
         end
-        -- Adds names of customers, in ARGV from an index on, to a job.
+        -- Adds names of customers, in ARGV from an index on, to a job. Returns the bytes that it has more.
         local function link(id, first)
-            local known = read(id, 'about')[1] or ''
-            local names = { known ~= '' and known or nil }
+            local names, known, growth = {}, {}, 0
+            for name in string.gmatch(read(id, 'about')[1] or '', '%S+') do
+                names[#names + 1], known[name] = name, true
+            end
             for i = first, #ARGV do
-                if not string.find(known, ARGV[i], 1, true) then
+                if not known[ARGV[i]] then
                     names[#names + 1] = ARGV[i]
+                    growth = growth + #ARGV[i] + 1
                     redis.call('ZADD', about(ARGV[i]), text(now), id)
                 end
             end
-            if #names > 0 then redis.call('HSET', job(id), 'about', table.concat(names, ' ')) end
+            if growth > 0 then redis.call('HSET', job(id), 'about', table.concat(names, ' ')) end
+            return growth
         end
         local function forget(id)
             local fields = read(id, 'same', 'about')
@@ -151,6 +155,7 @@ enum JobScripts {
                 return joined(id)
             end
             local size = #ARGV[3] + #ARGV[4] + #ARGV[5]
+            for i = customers, #ARGV do size = size + #ARGV[i] + 1 end
             local count, bytes = 1, size
             for _, client in ipairs(clients) do
                 count = count + (tonumber(redis.call('HGET', usage, client .. ':count')) or 0)
@@ -232,14 +237,13 @@ enum JobScripts {
             if fields[1] ~= ARGV[3] or fields[2] ~= 'waiting' then return 0 end
             redis.call('HDEL', job(id), 'token')
             local next = text(now + tonumber(ARGV[4]))
-            local growth = #ARGV[5] - #(fields[4] or '')
+            local growth = #ARGV[5] - #(fields[4] or '') + link(id, 7)
             redis.call(
                 'HSET', job(id), 'answer', ARGV[5], 'next', next, 'losses', 0,
                 'attempts', (tonumber(fields[3]) or 0) + tonumber(ARGV[6]),
                 'bytes', (tonumber(fields[6]) or 0) + growth)
             charge(fields[5], 0, growth)
             redis.call('ZADD', ARGV[2], next, id)
-            link(id, 7)
             return 1
             """)
 

@@ -25,8 +25,6 @@ struct RedisJobStore: JobStore {
         static let replyBytes = 32 << 20
         /// The bytes after which no more jobs are taken at once.
         static let takenBytes = 1 << 20
-        /// The idempotency keys of one job, the newest.
-        static let keys = 16
         /// The time after which a job that this node cannot read is due for the others.
         static let foreignDelay: Duration = .seconds(5)
         /// The time after its deadline at which a job is deleted that no node could read.
@@ -35,7 +33,8 @@ struct RedisJobStore: JobStore {
         static let forgotten = 256
         /// The jobs, and the names of customers, of one step of a deletion.
         static let erased = 256
-        static let listed = 1000
+        /// The jobs of the longest list of an operator, and one that shows that there are more.
+        static let listed = 1001
     }
 
     init(
@@ -60,8 +59,9 @@ struct RedisJobStore: JobStore {
 
 extension RedisJobStore {
     func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation {
-        guard let request = job.request, let arguments = arguments(job, request, key: key),
-            case .array(let parts)? = try? await run(JobScripts.create, arguments),
+        guard let request = job.request else { throw .storeUnreachable }
+        guard let arguments = arguments(job, request, key: key) else { throw .tooLarge }
+        guard case .array(let parts)? = try? await run(JobScripts.create, arguments),
             let creation = parts.first?.text.flatMap({ JobScripts.Creation(rawValue: $0) })
         else { throw .storeUnreachable }
         switch creation {
@@ -70,7 +70,7 @@ extension RedisJobStore {
         case .reused: throw .keyReused
         case .clientLimit: throw .clientLimit
         case .totalLimit: throw .totalLimit
-        case .evicts: throw .storeUnreachable
+        case .evicts: throw .evicts
         }
     }
 
@@ -81,18 +81,19 @@ extension RedisJobStore {
             seal.seal(request.storedBytes, for: JobSealName.request(job.id)),
             sealed(job.result, job.id, .waiting),
         ]
-        guard texts.reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { return nil }
+        let about = names.about(request, job.result)
+        guard (texts + about).reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { return nil }
         let identities = [
             names.client(job.client), names.request(request, of: job.client),
             key.map { names.key($0, of: job.client) } ?? [],
         ]
         return [RedisWord(job.id), RedisWord(JobKeys.due(job.lane))] + texts
             + [RedisWord(job.deadline.millisecondsSince1970)] + limits + identities.map { RedisWord($0.count) }
-            + identities.flatMap(\.self) + names.about(request, job.result)
+            + identities.flatMap(\.self) + about
     }
 
     private var limits: [RedisWord] {
-        [rules.maximumCount, rules.maximumBytes, rules.maximumTotalBytes, Limits.keys].map { RedisWord($0) }
+        [rules.maximumCount, rules.maximumBytes, rules.maximumTotalBytes, JobRules.Limits.keys].map { RedisWord($0) }
     }
 
     /// - Parameter parts: its ID and fields.
@@ -103,11 +104,10 @@ extension RedisJobStore {
         return job
     }
 
-    func job(_ id: String, of client: String) async throws(StoreUnreachable) -> VerificationJob? {
+    func job(_ id: String) async throws(StoreUnreachable) -> VerificationJob? {
         guard let stored = try await stored([id]).first else { return nil }
         do throws(StoredJobFault) {
-            let job = try stored.job(seal)
-            return job.client == client ? job : nil
+            return try stored.job(seal)
         } catch .unreadable {
             return nil
         } catch {

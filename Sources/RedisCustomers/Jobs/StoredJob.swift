@@ -1,62 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 internal import Jobs
 internal import Receipts
 internal import Redis
 internal import StoreFormat
-
-/// The part of a job that never changes. Its stored form, before encryption:
-///
-/// ```
-/// 1 byte   version of the form, 1
-/// text     client
-/// text     lane
-/// 8 bytes  time of its creation, in milliseconds since 1970
-/// 8 bytes  deadline, the same
-/// ```
-struct JobHead {
-    let client: String
-    let lane: JobLane
-    let createdAt: Timestamp
-    let deadline: Timestamp
-
-    private static let storedForm: UInt8 = 1
-
-    init(_ job: VerificationJob) {
-        (client, lane, createdAt, deadline) = (job.client, job.lane, job.createdAt, job.deadline)
-    }
-
-    var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter()
-        fields.write(Self.storedForm)
-        fields.write(Optional(client))
-        fields.write(Optional(lane.rawValue))
-        fields.write(createdAt.millisecondsSince1970)
-        fields.write(deadline.millisecondsSince1970)
-        return fields.bytes
-    }
-
-    init(storedBytes: [UInt8]) throws(JobFormatFault) {
-        guard let form = storedBytes.first else { throw .malformed }
-        guard form == Self.storedForm else { throw .unknownVersion(form) }
-        guard let head = try? Self(fields: storedBytes) else { throw .malformed }
-        self = head
-    }
-
-    private init(fields storedBytes: [UInt8]) throws(SharedCacheFault) {
-        var fields = StoredFieldReader(storedBytes), client = "", lane = ""
-        _ = try fields.byte()
-        try fields.required("client", &client)
-        try fields.required("lane", &lane)
-        guard let lane = JobLane(rawValue: lane) else { throw .unreadable }
-        (self.client, self.lane) = (client, lane)
-        createdAt = Timestamp(millisecondsSince1970: try fields.number())
-        deadline = Timestamp(millisecondsSince1970: try fields.number())
-        guard fields.isAtEnd else { throw .unreadable }
-    }
-}
 
 /// The reason why a stored job cannot be read.
 enum StoredJobFault: Error {

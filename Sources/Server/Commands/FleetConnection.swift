@@ -16,8 +16,6 @@ internal import Telemetry
 /// The connection of a command to the store of the fleet.
 struct FleetConnection: Sendable {
     let access: CurrentAccess
-    /// The names of the clients that may have deferred verifications.
-    let clients: [String]
     let upstreams: UpstreamState
     let metrics: GatewayMetrics
     let store: FleetStore
@@ -37,7 +35,6 @@ struct FleetConnection: Sendable {
             logger: Logger(label: "command") { _ in SwiftLogNoOpLogHandler() },
             shutdownRequests: AsyncStream { $0.finish() })
         let file = try ClientsFile(configuration, at: dependencies.clock())
-        clients = (file?.clients ?? [.loopback]).map(\.name)
         access = CurrentAccess(Access(AccessRules(configuration, file)))
         upstreams = UpstreamState(configuration.apple)
         let health = StoreHealth(isEmbedded: false, expectedNodes: configuration.redis.expectedNodes)

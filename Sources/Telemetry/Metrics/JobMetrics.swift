@@ -33,7 +33,9 @@ package final class JobMetrics: Sendable {
         switch event {
         case .created: jobs[.created]?.increment()
         case .joined: jobs[.joined]?.increment()
-        case .refused(let refusal): JobCountLabel(refusal).map { jobs[$0]?.increment() }
+        case .refused(let refusal):
+            JobCountLabel(refusal).map { jobs[$0]?.increment() }
+            if refusal == .evicts { reportEviction() }
         case .attempted(let end): attempts[end]?.increment()
         case .ended(let status, let age):
             JobCountLabel(status).map { jobs[$0]?.increment() }
@@ -43,15 +45,26 @@ package final class JobMetrics: Sendable {
         }
     }
 
-    /// Logs a warning, once an hour.
+    private func reportEviction() {
+        warn(
+            of: "eviction",
+            "No verification is deferred: Redis may evict it. Set its maxmemory-policy to noeviction or volatile-lru")
+    }
+
     private func reportDeadLetter() {
-        let now = clock()
-        guard reported.withLock({ $0.insert("dead letter", at: now) }) else { return }
-        logger.warning(
+        warn(
+            of: "dead letter",
             """
             A deferred verification ended the process of its worker too often and was given up. \
             receipt-gateway verifications list --status failed shows it
             """)
+    }
+
+    /// Logs a warning, once an hour.
+    private func warn(of subject: String, _ message: Logger.Message) {
+        let now = clock()
+        guard reported.withLock({ $0.insert(subject, at: now) }) else { return }
+        logger.warning(message)
     }
 }
 
@@ -62,6 +75,8 @@ extension JobCountLabel {
         case .clientLimit: self = .refusedClientLimit
         case .totalLimit: self = .refusedTotalLimit
         case .storeUnreachable: self = .storeUnreachable
+        case .evicts: self = .storeEvicts
+        case .tooLarge: self = .tooLarge
         case .keyReused: return nil
         }
     }

@@ -46,6 +46,10 @@ package enum JobCountLabel: String, SeriesLabels {
     case refusedTotalLimit = "refused_total_limit"
     /// It was not stored, and answered at once.
     case storeUnreachable = "store_unreachable"
+    /// The same, because Redis may evict it.
+    case storeEvicts = "store_evicts"
+    /// The same, because it is larger than the store takes.
+    case tooLarge = "too_large"
     case done, expired, failed
 
     package static let labelNames = ["outcome"]

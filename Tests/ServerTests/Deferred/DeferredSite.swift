@@ -193,12 +193,13 @@ final class ScriptedCustomers: CustomerLookup {
     }
 }
 
-/// A store that never answers.
+/// A store that never answers, or refuses all jobs.
 struct UnreachableJobs: JobStore {
     let isDurable = true
+    var refusal = JobRefusal.storeUnreachable
 
-    func create(_ job: VerificationJob, key: String?) throws(JobRefusal) -> JobCreation { throw .storeUnreachable }
-    func job(_ id: String, of client: String) throws(StoreUnreachable) -> VerificationJob? { throw StoreUnreachable() }
+    func create(_ job: VerificationJob, key: String?) throws(JobRefusal) -> JobCreation { throw refusal }
+    func job(_ id: String) throws(StoreUnreachable) -> VerificationJob? { throw StoreUnreachable() }
     func job(
         withKey key: String, for request: JobRequest, of client: String
     ) throws(JobRefusal) -> VerificationJob? { throw .storeUnreachable }

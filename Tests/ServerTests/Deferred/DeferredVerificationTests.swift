@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import HTTPTypes
 import NIOHTTP1
 import Receipts
@@ -103,6 +104,12 @@ struct DeferredVerificationTests {
     }
 
     @Test func `without the store the plain answer is sent`() async throws {
+        for refusal in [JobRefusal.evicts, .tooLarge] {
+            let site = try DeferredSite(store: UnreachableJobs(refusal: refusal))
+            let answer = try await site.verify(Self.async)
+            #expect(answer.status == 200 && answer.field(.preferenceApplied) == nil)
+            #expect(site.events.now == [.refused(refusal)])
+        }
         let site = try DeferredSite(store: UnreachableJobs())
         for fields in [Self.async, Self.keyed("a")] {
             let answer = try await site.verify(fields)
@@ -186,7 +193,20 @@ struct DeferredVerificationTests {
         rules.maximumCount = 1
         let client = Client.deferring("shop", .degraded), site = try DeferredSite([client], rules: rules)
         _ = try await site.verify(as: client)
-        #expect(try await site.verify(#"{"transaction_id":"3"}"#, as: client).status == 429)
+        let refused = try await site.verify(#"{"transaction_id":"3"}"#, as: client)
+        // It has no Prefer to leave out.
+        #expect(refused.status == 429 && refused.text("detail")?.contains("Prefer") == false)
+    }
+
+    @Test func `a job has the thousand newest chains of an answer`() {
+        let answer = Answer(
+            verdict: .genuine, subject: nil,
+            transactions: (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") },
+            subscriptions: [], renewals: [],
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now(),
+            upstreamBody: nil)
+        let chains = JobResult(answer, json: []).originalTransactionIDs
+        #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))
     }
 
     // MARK: - Attempts
@@ -195,12 +215,17 @@ struct DeferredVerificationTests {
         let site = try DeferredSite([DeferredSite.shop])
         _ = try await site.verify(Self.async)
         let taken = try await site.store.take(1, in: .production, lease: .seconds(60))
-        let job = try #require(taken.first?.job), request = try #require(job.request)
+        let job = try #require(taken.first?.job)
+        var request = try #require(job.request)
         #expect(request.chains.map(\.environment) == [.production, .sandbox])
         let others = try DeferredSite([DeferredSite.other])
         #expect(await others.runner.run(job, request) == .impossible)
         let elsewhere = Client(name: "shop", apps: .only(["com.example.news"]), keys: [])
-        #expect(await (try DeferredSite([elsewhere])).runner.run(job, request) == .impossible)
+        let news = try DeferredSite([elsewhere])
+        #expect(await news.runner.run(job, request) == .impossible)
+        // Its app has no key yet.
+        request.options.expectations.bundleID = "com.example.news"
+        #expect(await news.runner.run(job, request) == .waiting(job.result, .request(nil)))
     }
 
     @Test(arguments: [

@@ -32,6 +32,8 @@ import Testing
             (read.request, read.nextAttempt) = (job.request, nil)
             #expect(read == job)
             #expect(try await other.job("ver_1", of: "another") == nil)
+            // For operators.
+            #expect(try await other.job("ver_1")?.client == Samples.client)
             #expect(try await other.job("ver_2", of: Samples.client) == nil)
             let taken = try #require(try await other.takeOne())
             #expect(taken.job.request == job.request && taken.losses == 0)
@@ -78,7 +80,7 @@ import Testing
 
     @Test func `a request that joins by its evidence is found by its own key, too`() async throws {
         try await NotificationStage.with { stage in
-            let store = stage.jobs(), request = Samples.request(), maximum = RedisJobStore.Limits.keys
+            let store = stage.jobs(), request = Samples.request(), maximum = JobRules.Limits.keys
             _ = try await store.create(Samples.job("ver_1"), key: "k0")
             for number in 1...maximum {
                 let creation = try await store.create(Samples.job("ver_2"), key: "k\(number)")
@@ -148,6 +150,30 @@ import Testing
             #expect(try await create(3, 500, "b") == .created)
             let counted = try #require(await store.survey())
             #expect(counted.waiting == 3 && (13_500...15_000).contains(counted.bytes))
+        }
+    }
+
+    @Test func `the names of many customers count, and each is stored once`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.jobs(), chains = (1...1000).map { Samples.chain("\($0)") }
+            func stored() throws -> Int? {
+                let sizes = try ["head", "request", "answer", "about"].map { field in
+                    Int(try stage.server.ask("HSTRLEN", JobKeys.job("ver_1"), field)) ?? 0
+                }
+                // A space follows each name.
+                return sizes.reduce(1, +)
+            }
+            _ = try await store.create(Samples.job("ver_1", Samples.request(chains: chains)), key: nil)
+            #expect(try await store.survey()?.bytes == stored())
+            let names = try stage.field("about", ofJob: "ver_1").split(separator: " ")
+            #expect(names.count == 1000)
+            for chain in ["1000", "1001"] {
+                let taken = try #require(try await store.takeOne())
+                try await store.postpone(taken, for: .zero, result: Samples.result(chain: chain), isAttempt: true)
+                #expect(try await store.survey()?.bytes == stored())
+            }
+            let after = try stage.field("about", ofJob: "ver_1").split(separator: " ")
+            #expect(after.count == 1001 && Set(names).isSubset(of: after))
         }
     }
 

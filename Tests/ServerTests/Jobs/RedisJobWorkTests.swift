@@ -253,11 +253,20 @@ import Testing
     @Test(arguments: ["allkeys-lru", "allkeys-random"])
     func `a Redis that may evict anything takes no job`(policy: String) async throws {
         try await NotificationStage.with(["--maxmemory-policy", policy]) { stage in
-            await #expect(throws: JobRefusal.storeUnreachable) {
+            await #expect(throws: JobRefusal.evicts) {
                 try await stage.jobs().create(Samples.job("ver_1"), key: nil)
             }
             let size = try stage.server.ask("DBSIZE")
             #expect(size == "0")
+        }
+    }
+
+    @Test func `a job that is too large is refused by itself`() async throws {
+        try await NotificationStage.with { stage in
+            let request = Samples.request(bytes: RedisJobStore.Limits.jobBytes)
+            await #expect(throws: JobRefusal.tooLarge) {
+                try await stage.jobs().create(Samples.job("ver_1", request), key: nil)
+            }
         }
     }
 

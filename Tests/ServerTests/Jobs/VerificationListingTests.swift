@@ -7,6 +7,7 @@ import Jobs
 import Receipts
 import Testing
 
+@testable import RedisCustomers
 @testable import Server
 
 /// `verifications list` and `verifications show`.
@@ -35,6 +36,8 @@ struct VerificationListingTests {
     @Test func `more than the maximum are remarked, and none too`() {
         let listing = VerificationListing([Self.job("ver_a"), Self.job("ver_b")], .failed, maximum: 1)
         #expect(!listing.text.contains("ver_b") && listing.remark == "There are more. Raise --limit.\n")
+        // One more than the highest limit.
+        #expect(RedisJobStore.Limits.listed > ListVerificationsCommand.Limits.count.upperBound)
         let empty = VerificationListing([], .failed, maximum: 1)
         #expect(empty.text.isEmpty && empty.remark.contains("failed"))
     }
@@ -49,16 +52,5 @@ struct VerificationListingTests {
         #expect(objects[0]["client"] as? String == "shop" && objects[0]["attempts"] as? Int == 2)
         #expect((objects[0]["answer"] as? [String: Any])?["verdict"] as? String == "undecided")
         #expect(objects[1]["next_attempt_at"] is NSNull && objects[1]["status"] as? String == "done")
-    }
-
-    @Test func `a verification is found with any client of the file, and with no other`() async throws {
-        let store = EmbeddedJobStore(JobRules(), clock: { Self.created })
-        var job = Self.job("ver_a")
-        job.request = JobRequest(.transactionID("1"), JobOptions(), chains: [])
-        _ = try store.create(job, key: nil)
-        let found = try await store.job("ver_a", ofOneOf: ["other", "shop"])
-        #expect(found?.id == "ver_a")
-        let hidden = try await store.job("ver_a", ofOneOf: ["other"])
-        #expect(hidden == nil)
     }
 }

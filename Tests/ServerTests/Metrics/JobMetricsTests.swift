@@ -39,6 +39,7 @@ struct JobMetricsTests {
     @Test func `each event is counted by its word`() {
         for event in [
             .created, .created, .joined, .refused(.clientLimit), .refused(.totalLimit), .refused(.storeUnreachable),
+            .refused(.evicts), .refused(.tooLarge),
             .attempted(.decided), .attempted(.upstream), .attempted(.request), .attempted(.impossible),
             .ended(.done, after: .seconds(7)), .ended(.expired, after: .seconds(259_200)),
             .ended(.failed, after: .seconds(9)),
@@ -46,7 +47,8 @@ struct JobMetricsTests {
         for line in [
             #"s_total{outcome="created"} 2"#, #"s_total{outcome="joined"} 1"#,
             #"s_total{outcome="refused_client_limit"} 1"#, #"s_total{outcome="refused_total_limit"} 1"#,
-            #"s_total{outcome="store_unreachable"} 1"#, #"s_total{outcome="done"} 1"#,
+            #"s_total{outcome="store_unreachable"} 1"#, #"s_total{outcome="store_evicts"} 1"#,
+            #"s_total{outcome="too_large"} 1"#, #"s_total{outcome="done"} 1"#,
             #"s_total{outcome="expired"} 1"#, #"s_total{outcome="failed"} 1"#,
             #"_attempts_total{outcome="decided"} 1"#, #"_attempts_total{outcome="upstream"} 1"#,
             #"_attempts_total{outcome="request"} 1"#, #"_attempts_total{outcome="impossible"} 1"#,
@@ -70,6 +72,15 @@ struct JobMetricsTests {
         #expect(has("s_waiting 4") && has("_bytes 5000") && has("_oldest_seconds 90") && has("s_failed 2"))
         metrics.observe(.surveyed(JobSurvey()))
         #expect(has("s_waiting 0") && has("_oldest_seconds 0"))
+    }
+
+    @Test func `a Redis that may evict is logged once an hour, with the remedy`() {
+        for _ in 1...2 { metrics.observe(.refused(.evicts)) }
+        metrics.observe(.refused(.storeUnreachable))
+        #expect(lines.containing("maxmemory-policy to noeviction").count == 1)
+        now.advance(by: .seconds(3601))
+        metrics.observe(.refused(.evicts))
+        #expect(lines.containing("maxmemory-policy to noeviction").count == 2)
     }
 
     @Test func `dead letters are logged once an hour`() {

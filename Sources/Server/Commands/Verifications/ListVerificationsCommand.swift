@@ -32,7 +32,7 @@ struct ListVerificationsCommand: AsyncParsableCommand {
             """)
 
     enum Limits {
-        static let count = 1...10_000
+        static let count = 1...1000
     }
 
     @Option(help: "The status of the verifications.")

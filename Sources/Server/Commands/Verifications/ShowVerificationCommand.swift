@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Gateway
 internal import JSON
 internal import Jobs
 internal import Receipts
@@ -17,7 +16,7 @@ struct ShowVerificationCommand: AsyncParsableCommand {
         usage: "receipt-gateway verifications show <id> [--config <file>]",
         discussion: """
             Prints a JSON object: the client, the status, the times, the attempts, and the answer so far or at the end. \
-            The clients file must name its client. Evidence is never shown:
+            Evidence is never shown:
 
               receipt-gateway verifications show ver_Zm9vYmFyYmF6cXV4cXV1eA
 
@@ -36,23 +35,13 @@ struct ShowVerificationCommand: AsyncParsableCommand {
 
     func run() async throws {
         let fleet = try options.verificationFleet()
-        let found = try await fleet.useOrExit { try await fleet.store.jobs.job(id, ofOneOf: fleet.clients) }
+        let found = try await fleet.useOrExit { try await fleet.store.jobs.job(id) }
         guard let found else {
             StandardError.write(
-                "No client of the clients file has this verification. It may be older than gateway.jobs.retention.\n")
+                "There is no verification of this ID. It may be older than gateway.jobs.retention.\n")
             throw ExitCode.failure
         }
         print(found.operatorJSON)
-    }
-}
-
-extension JobStore {
-    /// Returns the job of this ID; nil if none of these clients has it.
-    func job(_ id: String, ofOneOf clients: [String]) async throws(StoreUnreachable) -> VerificationJob? {
-        for client in clients {
-            if let job = try await job(id, of: client) { return job }
-        }
-        return nil
     }
 }
 

@@ -10,8 +10,8 @@ struct VerificationsCommand: AsyncParsableCommand {
         commandName: "verifications",
         abstract: "Show deferred verifications.",
         discussion: """
-            The commands read what the gateways share in Redis. They need the same Redis, the same \
-            GATEWAY_CACHE_KEYS and the same clients file; gateways may run meanwhile.
+            The commands read what the gateways share in Redis. They need the same Redis and the \
+            same GATEWAY_CACHE_KEYS; gateways may run meanwhile.
 
             A verification that failed cannot be repeated: its evidence was deleted. Its client must send the purchase \
             again.
