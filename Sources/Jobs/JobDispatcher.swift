@@ -147,7 +147,10 @@ extension JobDispatcher {
         case .waiting(let result, .upstream(let reason)):
             let delay = withPace(of: lane) { $0.pause(reason, at: now(), using: &generator) }
             await postpone(taken, for: delay, result, isAttempt: false)
-        case .impossible: await end(taken, .failed, taken.job.result)
+        case .impossible:
+            // Another node may have a newer clients file, or this one soon.
+            let delay = JobPace.delay(afterAttempts: .max, using: &generator)
+            await postpone(taken, for: delay, taken.job.result, isAttempt: true)
         }
     }
 

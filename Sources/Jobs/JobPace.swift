@@ -14,8 +14,8 @@ struct JobPace: Sendable {
         /// The time to the next look into the store after one that found fewer jobs than permitted.
         static let poll: Duration = .milliseconds(500)
         /// The pause after the first obstacle of the lane, and the longest one. They bound the time to notice that
-        /// Apple is back.
-        static let pause: ClosedRange<Duration> = .seconds(1) ... .seconds(15)
+        /// Apple is back, and the time that jobs which can be answered wait behind others that cannot.
+        static let pause: ClosedRange<Duration> = .seconds(1) ... .seconds(2)
         /// The pause after a used-up budget, or without a free slot.
         static let shortPause: Duration = .milliseconds(100)
         /// The delay of a job after its first own obstacle, and the longest one.
@@ -53,21 +53,22 @@ struct JobPace: Sendable {
         concurrency = min(concurrency + 1 / concurrency, Limits.concurrency.upperBound)
     }
 
-    /// Records an obstacle of all jobs.
-    /// - Returns: the time until the lane continues. Attempts that ran beside the first one make it no longer.
+    /// Records an obstacle that other jobs of the lane may meet, too. Attempts that ran beside the first one make the
+    /// pause no longer.
+    /// - Returns: the time to the next attempt of the job. It lets others go first: the obstacle may be that of its app.
     mutating func pause(
         _ reason: DegradedReason, at now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        if let pausedUntil, now < pausedUntil { return now.duration(to: pausedUntil) }
-        let pause = reason.isShort ? Limits.shortPause : Limits.pause.doubled(obstacles)
-        if reason.isShort {
-            concurrency = max(concurrency / 2, Limits.concurrency.lowerBound)
-        } else {
-            obstacles += 1
+        if pausedUntil.map({ $0 <= now }) ?? true {
+            let pause = reason.isShort ? Limits.shortPause : Limits.pause.doubled(obstacles)
+            if reason.isShort {
+                concurrency = max(concurrency / 2, Limits.concurrency.lowerBound)
+            } else {
+                obstacles += 1
+            }
+            pausedUntil = now + pause.jittered(using: &generator)
         }
-        let jittered = pause.jittered(using: &generator)
-        pausedUntil = now + jittered
-        return jittered
+        return (reason.isShort ? Limits.shortPause : Limits.delay.upperBound).jittered(using: &generator)
     }
 
     /// Returns the time to the next attempt of a job that failed by itself.

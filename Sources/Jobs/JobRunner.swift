@@ -13,7 +13,7 @@ package enum JobOutcome: Hashable, Sendable {
     case decided(JobResult)
     /// There is no final verdict yet.
     case waiting(JobResult, JobObstacle)
-    /// There will be none: the client no longer exists, or may no longer use the app.
+    /// This node does not know the client, or the client may not use the app.
     case impossible
 }
 

@@ -26,7 +26,8 @@ struct JobHandling: Sendable {
         let watcher = JobWatcher(fleet.jobs)
         let dispatcher = JobDispatcher(
             store: fleet.jobs,
-            runner: VerificationRunner(verification, access: access, ownership: ownership, clock: clock),
+            runner: VerificationRunner(
+                verification, store: fleet.jobs, access: access, ownership: ownership, clock: clock),
             events: fleet.events, observe: metrics.jobs.observe, onEnd: watcher.announce,
             onEvents: { partition in
                 metrics.notifications.observe(.event(.verificationCompleted))

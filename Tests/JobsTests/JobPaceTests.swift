@@ -28,37 +28,34 @@ struct JobPaceTests {
         #expect(pace.permitted(at: start) == 16)
     }
 
-    @Test mutating func `pauses double up to fifteen seconds, and begin anew once Apple was reached`() {
+    @Test mutating func `pauses double up to two seconds, and begin anew once Apple was reached`() {
         var pace = JobPace(), now = start
-        for longest in [1, 2, 4, 8, 15, 15] {
-            let pause = pace.pause(.circuitOpen, at: now, using: &generator)
-            #expect(pause >= .seconds(longest) / 2 && pause <= .seconds(longest))
-            #expect(pace.permitted(at: now) == 0)
-            now += pause
+        for longest in [1, 2, 2, 2] {
+            let delay = pace.pause(.circuitOpen, at: now, using: &generator)
+            #expect(delay >= .seconds(30) && delay <= .seconds(60))
+            #expect(pace.permitted(at: now + .seconds(longest) / 2 - .milliseconds(1)) == 0)
+            now += .seconds(longest)
             #expect(pace.permitted(at: now) == 16)
         }
         pace.reachedApple()
-        let pause = pace.pause(.circuitOpen, at: now, using: &generator)
-        #expect(pause <= .seconds(1))
+        _ = pace.pause(.circuitOpen, at: now, using: &generator)
+        #expect(pace.permitted(at: now + .seconds(1)) == 16)
     }
 
     @Test mutating func `attempts beside the first obstacle do not lengthen its pause`() {
         var pace = JobPace()
-        let first = pace.pause(.circuitOpen, at: start, using: &generator)
-        for _ in 1...15 {
-            let next = pace.pause(.circuitOpen, at: start, using: &generator)
-            #expect(next == first)
-        }
-        let second = pace.pause(.circuitOpen, at: start + first, using: &generator)
-        #expect(second <= .seconds(2))
+        for _ in 1...16 { _ = pace.pause(.circuitOpen, at: start, using: &generator) }
+        #expect(pace.permitted(at: start + .seconds(1)) == 16)
+        _ = pace.pause(.circuitOpen, at: start + .seconds(1), using: &generator)
+        #expect(pace.permitted(at: start + .seconds(3)) == 16)
     }
 
     @Test mutating func `a used-up budget pauses for a tenth of a second at most, and halves the attempts in flight`() {
         var pace = JobPace(), now = start
         for expected in [8, 4, 2, 1, 1] {
-            let pause = pace.pause(.upstreamBudget, at: now, using: &generator)
-            #expect(pause <= .milliseconds(100))
-            now += pause
+            let delay = pace.pause(.upstreamBudget, at: now, using: &generator)
+            #expect(delay <= .milliseconds(100))
+            now += .milliseconds(100)
             #expect(pace.permitted(at: now) == expected)
         }
         for _ in 1...200 { pace.reachedApple() }

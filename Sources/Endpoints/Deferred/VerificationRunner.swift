@@ -17,15 +17,17 @@ package struct VerificationRunner: JobRunner {
     }
 
     private let verification: VerificationService
+    private let store: any JobStore
     private let access: CurrentAccess
     private let ownership: OwnershipCheck?
     private let clock: @Sendable () -> Timestamp
 
     package init(
-        _ verification: VerificationService, access: CurrentAccess, ownership: OwnershipCheck?,
+        _ verification: VerificationService, store: any JobStore, access: CurrentAccess, ownership: OwnershipCheck?,
         clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.verification, self.access, self.ownership, self.clock) = (verification, access, ownership, clock)
+        (self.verification, self.store, self.access) = (verification, store, access)
+        (self.ownership, self.clock) = (ownership, clock)
     }
 
     package func run(_ job: VerificationJob, _ request: JobRequest) async -> JobOutcome {
@@ -49,6 +51,10 @@ package struct VerificationRunner: JobRunner {
         of job: VerificationJob, _ answer: Answer, to options: VerificationOptions, of client: Client,
         at now: Timestamp
     ) async -> JobOutcome {
+        // An erased job must not bind its purchase again.
+        if options.account != nil, (try? await store.statuses(of: [job.id])) != [.waiting] {
+            return .waiting(job.result, .request(nil))
+        }
         let owned = await ownership.checked(answer, for: options.account, of: client)
         var reply = VerdictEndpoint().replies(to: options, with: owned.answer, at: now).now
         reply.addOwnership(owned.ownership)

@@ -63,7 +63,9 @@ struct EmbeddedJobs: Sendable {
     }
 
     func job(withKey key: String, _ identity: [UInt8], of client: String) throws(JobRefusal) -> VerificationJob? {
-        guard let id = byKey[Name(client: client, text: Array(key.utf8))], let entry = entries[id] else { return nil }
+        guard let id = byKey[Name(client: client, text: Array(key.utf8))], let entry = entries[id],
+            [.waiting, .done].contains(entry.job.status)
+        else { return nil }
         guard entry.identity == identity else { throw .keyReused }
         return entry.job
     }
@@ -167,7 +169,10 @@ struct EmbeddedJobs: Sendable {
     private mutating func unlink(_ entry: Entry) {
         let job = entry.job
         if let dueAt = entry.dueAt { due[job.lane]?.remove(job.id, at: dueAt) }
-        for key in entry.keys { byKey[Name(client: job.client, text: Array(key.utf8))] = nil }
+        for key in entry.keys {
+            let name = Name(client: job.client, text: Array(key.utf8))
+            if byKey[name] == job.id { byKey[name] = nil }
+        }
         guard job.status == .waiting else { return }
         byIdentity[Name(client: job.client, text: entry.identity)] = nil
         count(entry, -1)

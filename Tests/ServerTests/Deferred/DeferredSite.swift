@@ -72,7 +72,8 @@ struct DeferredSite {
             admission: admission, verification: verification, access: access, charging: charging,
             metrics: VerificationMetrics(registry), nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
             ownership: check, deferral: deferral, clock: { .now() })
-        runner = VerificationRunner(verification, access: access, ownership: check, clock: { .now() })
+        runner = VerificationRunner(
+            verification, store: store, access: access, ownership: check, clock: { .now() })
         let verifications = VerificationRoute(
             store, watcher: watcher, admission: admission, charging: charging, clock: { .now() })
         routes = RouteTable([handler.route(at: VerdictEndpoint()), verifications.route])
