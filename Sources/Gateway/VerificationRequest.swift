@@ -259,19 +259,23 @@ package struct Expectations: Hashable, Sendable {
     }
 }
 
-/// A client's own ID for its customer, opaque to the gateway. It is stored only as a keyed digest, and never logged.
+/// A client's own ID for its customer, opaque to the gateway and compared byte by byte. It is stored only as a keyed
+/// digest, and never logged.
 package struct Account: Hashable, Sendable {
     package enum Limits {
         /// The UTF-8 bytes of an ID, at least 1.
         package static let bytes = 256
     }
 
-    package let id: String
+    /// Strings are equal if they look alike: "é" has two encodings.
+    private let utf8: [UInt8]
+
+    package var id: String { String(decoding: utf8, as: UTF8.self) }
 
     /// Returns nil for an empty or a too long ID.
     package init?(_ id: String) {
-        guard (1...Limits.bytes).contains(id.utf8.count) else { return nil }
-        self.id = id
+        utf8 = Array(id.utf8)
+        guard (1...Limits.bytes).contains(utf8.count) else { return nil }
     }
 }
 

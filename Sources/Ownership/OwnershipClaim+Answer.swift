@@ -14,13 +14,13 @@ extension OwnershipClaim {
 
 extension Answer {
     /// The purchases of a genuine answer that can be bound to an account, the newest first. Those that Apple did not sign
-    /// belong to no customer.
+    /// belong to no customer, and an ID that is empty or of another form than Apple's is not one customer's alone.
     package var ownershipClaims: [OwnershipClaim] {
         guard verdict == .genuine, let bundleID = subject?.bundleID, let environment, environment.isApples else {
             return []
         }
         let byChain = Dictionary(grouping: transactions, by: \.chainID)
-        return transactions.chainsByAge.prefix(OwnershipClaim.Limits.claims).map { id in
+        return transactions.chainsByAge.filter(\.isTransactionID).prefix(OwnershipClaim.Limits.claims).map { id in
             let chain = byChain[id] ?? []
             return OwnershipClaim(
                 PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id),

@@ -49,6 +49,7 @@ extension OwnershipClaim {
     /// True if the signed token is the account. Apple's tokens are UUIDs, in upper or lower case.
     private func names(_ account: Account) -> Bool {
         guard let token = appAccountToken.flatMap({ ASCII.bytes(uuid: $0.utf8Span.span) }) else { return false }
-        return token == ASCII.bytes(uuid: account.id.utf8Span.span)
+        let id = account.id
+        return token == ASCII.bytes(uuid: id.utf8Span.span)
     }
 }

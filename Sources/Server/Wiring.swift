@@ -118,7 +118,11 @@ private struct Wiring {
             onEvents: onEvents, clock: dependencies.clock)
         let admission = admission(by: fleet)
         let ownership = OwnershipCheck(
-            fleet.ownership, rules: configuration.ownership, observer: metrics.ownership, clock: dependencies.clock)
+            fleet.ownership, rules: configuration.ownership, observer: metrics.ownership,
+            onEvents: { [metrics] partition in
+                metrics.notifications.observe(.event(.fraudSuspected))
+                onEvents(partition)
+            }, clock: dependencies.clock)
         let jobs = JobHandling(
             configuration.jobs, fleet, access: access, verification: verification, ownership: ownership,
             metrics: metrics, onEvents: onEvents, clock: dependencies.clock)

@@ -54,6 +54,15 @@ import Testing
 
     // MARK: - Bindings
 
+    @Test func `accounts are compared byte by byte`() throws {
+        let site = Site(), composed = "\u{E9}", decomposed = "e\u{301}"
+        #expect(composed == decomposed)
+        #expect(try Samples.account(composed) != Samples.account(decomposed))
+        #expect(try site.binding(1, by: composed) == .new)
+        #expect(try site.binding(1, by: decomposed) == .other)
+        #expect(try site.binding(1, by: composed) == .same)
+    }
+
     @Test func `the first account is bound, the same one is recognised, and another is other`() throws {
         let site = Site()
         #expect(try site.binding(1, by: "a") == .new)

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Events
+package import Events
 package import Gateway
 package import Ownership
 package import Receipts
@@ -10,15 +10,19 @@ package import Settings
 /// The check of an account against the purchases of an answer, for verifications and deferred ones.
 package struct OwnershipCheck: Sendable {
     private let store: any OwnershipStore
-    private let rules: OwnershipRules
     private let observer: any OwnershipObserver
-    private let clock: @Sendable () -> Timestamp
+    private let reports: SuspicionReports
 
+    /// - Parameter onEvents: called after an event was written.
     package init(
         _ store: any OwnershipStore, rules: OwnershipRules, observer: any OwnershipObserver,
-        clock: @escaping @Sendable () -> Timestamp
+        onEvents: @escaping @Sendable (AppPartition) -> Void, clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.rules, self.observer, self.clock) = (store, rules, observer, clock)
+        (self.store, self.observer) = (store, observer)
+        reports = SuspicionReports(store, rules: rules, clock: clock) { partition in
+            observer.observe(.fraudSuspected)
+            onEvents(partition)
+        }
     }
 
     /// Records the use of purchases by an account of a client, and decides on it. Purchases without a binding are bound to
@@ -31,15 +35,7 @@ package struct OwnershipCheck: Sendable {
         let decision = OwnershipDecision(claims, of: account, uses, under: client.ownership)
         observer.observe(.checked(decision.ownership))
         if decision.isRejected { observer.observe(.rejected) }
-        for (claim, use) in zip(claims, uses ?? []) {
-            if let accounts = use.suspiciousAccounts { await report(accounts, using: claim) }
-        }
+        reports.begin(SuspiciousUse.all(of: claims, uses ?? []))
         return decision
-    }
-
-    /// Writes an event about a suspicious use. If the store does not answer, the next use is reported.
-    private func report(_ accounts: Int, using claim: OwnershipClaim) async {
-        let event = Event(suspecting: claim, usedBy: accounts, within: rules.window, at: clock())
-        if (try? await store.report(event, about: claim.chain)) == true { observer.observe(.fraudSuspected) }
     }
 }

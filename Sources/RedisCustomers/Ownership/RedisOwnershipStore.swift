@@ -24,15 +24,13 @@ final class RedisOwnershipStore: OwnershipStore {
     private let seal: StoreSeal
     private let rules: OwnershipRules
     private let retention: EventRetention
-    private let trims = Mutex(0)
+    private let trims = Mutex(OwnershipTrims())
 
     enum Limits {
         /// The chains in the index of one account, those used last.
         static let chains = 10_000
         /// The entries beyond their retention that one call deletes, in each of its partitions.
         static let dropped = 8
-        /// The calls whose surplus entries are deleted at the same time. Those of others are found again.
-        static let trims = 16
         /// The time after which what is stored under an older key is removed from the index. Nodes with another first
         /// key may have written it just now.
         static let rotation: Duration = .seconds(60)
@@ -153,6 +151,44 @@ extension RecordedUse.Binding {
 
 // MARK: - Trimming
 
+/// The trims in the background: how many there are, and the calls that wait for them.
+///
+/// Only the index entries of surplus accounts wait, since no record names these accounts any longer: an entry that is not
+/// removed stays for the time of retention. All else is found again at the next use.
+struct OwnershipTrims {
+    enum Limits {
+        /// The trims at the same time.
+        static let running = 16
+        /// The calls that wait; further ones are not made.
+        static let waiting = 16_384
+        /// The calls that a trim takes at once.
+        static let batch = 256
+    }
+
+    private var running = 0
+    private var waiting: [ScriptCall] = []
+
+    /// Begins a trim.
+    /// - Parameter surplus: the calls that wait if too many trims run.
+    /// - Returns: false if too many run.
+    mutating func begins(orKeeps surplus: [ScriptCall]) -> Bool {
+        guard running < Limits.running else {
+            waiting += surplus.prefix(Limits.waiting - waiting.count)
+            return false
+        }
+        running += 1
+        return true
+    }
+
+    /// Returns the next calls that wait; without any, the trim ends.
+    mutating func next() -> [ScriptCall] {
+        let calls = Array(waiting.prefix(Limits.batch))
+        waiting.removeFirst(calls.count)
+        if calls.isEmpty { running -= 1 }
+        return calls
+    }
+}
+
 extension RedisOwnershipStore {
     /// Deletes in the background what replies named as surplus: no client waits for it.
     /// - Parameters:
@@ -161,26 +197,21 @@ extension RedisOwnershipStore {
     private func trim(
         _ uses: [(PurchaseChain, UseReply)], _ accounts: [(AccountKeys, [String])], _ moved: [ScriptCall]
     ) {
-        let unindexed =
-            moved
-            + uses.flatMap { chain, use in
-                use.surplus.map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
-            }
+        let surplus = uses.flatMap { chain, use in
+            use.surplus.map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
+        }
         let dropped =
             drops(of: uses) + accounts.compactMap { keys, names in drop(names, keys.accounts) { keys.chains(of: $0) } }
-        guard !(unindexed.isEmpty && dropped.isEmpty), beginsTrim() else { return }
+        guard !(surplus.isEmpty && moved.isEmpty && dropped.isEmpty),
+            trims.withLock({ $0.begins(orKeeps: surplus) })
+        else { return }
         Task {
-            _ = await redis.run(OwnershipScripts.unindex, unindexed)
             _ = await redis.run(OwnershipScripts.drop, dropped)
-            trims.withLock { $0 -= 1 }
-        }
-    }
-
-    private func beginsTrim() -> Bool {
-        trims.withLock { trims in
-            guard trims < Limits.trims else { return false }
-            trims += 1
-            return true
+            var unindexed = moved + surplus
+            repeat {
+                _ = await redis.run(OwnershipScripts.unindex, unindexed)
+                unindexed = trims.withLock { $0.next() }
+            } while !unindexed.isEmpty
         }
     }
 

@@ -93,6 +93,9 @@ import Testing
             #expect(events.count == 1)
             let event = try #require(events.first)
             #expect(event.contains(Sample.transactionID(0)) && !event.contains("account 1"), "\(event)")
+            try await eventually("the event is counted") {
+                try await fleet.sum("events_total", ["type": "fraud.suspected"]) == 1
+            }
             #expect(try await fleet.sum("fraud_suspected_total") == 1)
         }
     }

@@ -58,7 +58,7 @@ struct DeferredSite {
         let log = EmbeddedEventLog(EventRetention(maximumCount: 1000, maximumAge: .seconds(86_400))) { .now() }
         let check = OwnershipCheck(
             ownershipStore ?? EmbeddedOwnershipStore(OwnershipRules(), log: log) { .now() }, rules: OwnershipRules(),
-            observer: Unwatched(), clock: { .now() })
+            observer: Unwatched(), onEvents: { _ in }, clock: { .now() })
         access = CurrentAccess(Access(AccessRules(clients: clients, pepper: Secret("a pepper for the tests"))))
         (self.store, watcher) = (store, JobWatcher(store))
         let (admission, charging) = (

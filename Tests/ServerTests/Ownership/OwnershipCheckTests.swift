@@ -78,24 +78,59 @@ struct OwnershipCheckTests {
         let site = Site(), claims = [OwnershipClaim(Self.chain)]
         for id in ["first-account", "second-account", "third-account"] { _ = try await check(site, claims, by: id) }
         #expect(site.store.events(about: Self.chain).isEmpty)
-        for id in ["fourth-account", "fifth-account"] { _ = try await check(site, claims, by: id) }
+        _ = try await check(site, claims, by: "fourth-account")
+        try await eventually { !site.announcements.isEmpty }
+        _ = try await check(site, claims, by: "fifth-account")
         let events = site.store.events(about: Self.chain)
-        #expect(events.map(\.type) == [.fraudSuspected])
+        #expect(events.map(\.type) == [.fraudSuspected] && site.announcements == [Self.chain.partition])
         #expect(events.first?.originalTransactionID == Self.chain.originalTransactionID)
         let json = String(decoding: events.first?.json ?? [], as: UTF8.self)
         #expect(json.contains(#""account_count":4,"window_seconds":2592000,"#) && !json.contains("-account"))
         #expect(site.events.all.count { $0 == .fraudSuspected } == 1)
     }
 
+    @Test func `no answer waits for a report, and few reports wait`() async throws {
+        let site = Site(holdsReports: true), claims = [OwnershipClaim(Self.chain)]
+        let maximum = SuspicionReports.Limits.requests
+        for number in 0..<maximum + 10 { #expect(try await check(site, claims, by: "\(number)").ownership != .unknown) }
+        try await eventually { site.store.reports == maximum }
+        #expect(site.store.events(about: Self.chain).isEmpty)
+        site.store.releaseReports()
+        try await eventually { site.events.all.contains(.fraudSuspected) }
+        #expect(site.store.reports == maximum)
+    }
+
     @Test func `a suspicion that could not be written is written at the next use`() async throws {
         let site = Site(), claims = [OwnershipClaim(Self.chain)]
         site.store.fail(.reports)
         for id in ["a", "b", "c", "d"] { _ = try await check(site, claims, by: id) }
+        try await eventually { site.store.reports == 1 }
         #expect(try await check(site, claims, by: "d").ownership == .other)
-        #expect(site.store.events(about: Self.chain).isEmpty)
+        try await eventually { site.store.reports == 2 }
+        #expect(site.store.events(about: Self.chain).isEmpty && site.announcements.isEmpty)
         site.store.fail(nil)
         _ = try await check(site, claims, by: "a")
+        try await eventually { site.events.all.contains(.fraudSuspected) }
         #expect(site.store.events(about: Self.chain).count == 1)
-        #expect(site.events.all.count { $0 == .fraudSuspected } == 1)
+    }
+
+    @Test func `of one request few uses are reported, and none after a failure`() async throws {
+        let site = Site(), maximum = SuspicionReports.Limits.uses
+        let claims = (1...maximum + 4).map { OwnershipClaim(Site.chain("\($0)")) }
+        for id in ["a", "b", "c"] { _ = try await check(site, claims, by: id) }
+        let account = try #require(Account("d"))
+        let recorded = try #require(await site.store.record(account, using: claims.map(\.chain)))
+        let uses = SuspiciousUse.all(of: claims, recorded)
+        #expect(uses.map(\.claim) == claims && uses.allSatisfy { $0.accounts == 4 })
+        let reports = SuspicionReports(
+            site.store, rules: OwnershipRules(), clock: { UnreliableOwnershipStore.now }, onEvents: { _ in })
+        site.store.fail(.reports)
+        await reports.report(uses)
+        #expect(site.store.reports == 1)
+        site.store.fail(nil)
+        await reports.report(uses)
+        #expect(site.store.reports == 1 + maximum)
+        let reported = claims.count { !site.store.events(about: $0.chain).isEmpty }
+        #expect(reported == maximum)
     }
 }

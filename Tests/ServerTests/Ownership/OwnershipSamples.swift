@@ -60,6 +60,13 @@ extension NotificationStage {
         try await redis.send(RedisCommand("EXISTS", key: key)) == .integer(1)
     }
 
+    /// Returns how many of these keys exist.
+    func count(of keys: [RedisWord]) async throws -> Int {
+        var count = 0
+        for key in keys where try await exists(key) { count += 1 }
+        return count
+    }
+
     /// Moves the times of a chain's record back, as if so much time had passed.
     func age(_ chain: PurchaseChain, by time: Duration, keys: String = StoreSamples.firstKey) async throws {
         let owners = OwnershipKeys(chain.partition), name = OwnershipNames(StoreSamples.keys(keys)).names(of: chain)[0]
@@ -90,6 +97,21 @@ extension NotificationStage {
             "EVAL", Self.aging, 2, ages, record, RedisWord(time.wholeMilliseconds), RedisWord(name),
         ]
         _ = try await redis.send(RedisCommand(words, key: ages))
+    }
+}
+
+/// Holds commands back until they are released.
+final class HeldRedis: RedisCommands {
+    private let redis: any RedisCommands
+    private let gate = Gate()
+
+    init(_ redis: any RedisCommands) { self.redis = redis }
+
+    func release() { gate.open() }
+
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        await gate.pass()
+        return await redis.send(commands)
     }
 }
 

@@ -21,23 +21,27 @@ import Waiting
 final class OwnershipSite: Sendable {
     static let app = "com.example.shop"
 
-    let store = UnreliableOwnershipStore()
+    let store: UnreliableOwnershipStore
     let events = OwnershipEvents()
     let log = LogLines()
     let check: OwnershipCheck
+    private let announced = Announced()
     private let client: Client
     private let pipeline: RequestPipeline
 
-    init(client: Client = OwnershipSite.client()) {
+    init(client: Client = OwnershipSite.client(), holdsReports: Bool = false) {
         self.client = client
-        let (log, store) = (log, store)
+        store = UnreliableOwnershipStore(holdsReports: holdsReports)
+        let (log, store, announced) = (log, store, announced)
         // Lines of changes are written whatever the level.
         let settings = LogSettings(LogSettings.Values(level: .critical))
         let logger = Logger(label: "test") {
             JSONLogHandler(label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
         }
         check = OwnershipCheck(
-            store, rules: OwnershipRules(), observer: events, clock: { UnreliableOwnershipStore.now })
+            store, rules: OwnershipRules(), observer: events,
+            onEvents: { announced.add($0) },
+            clock: { UnreliableOwnershipStore.now })
         pipeline = RequestPipeline(
             routes: RouteTable(OwnershipRoutes(store, logger: logger).routes),
             log: RequestLog(
@@ -72,8 +76,19 @@ final class OwnershipSite: Sendable {
         return await store.record(account, using: [chain])?.first?.binding
     }
 
+    /// The partitions with new events.
+    var announcements: [AppPartition] { announced.all }
+
     /// The lines of changes.
     var audit: [String] { log.containing("Change of ownership") }
+}
+
+private final class Announced: Sendable {
+    private let partitions = Mutex<[AppPartition]>([])
+
+    var all: [AppPartition] { partitions.withLock { $0 } }
+
+    func add(_ partition: AppPartition) { partitions.withLock { $0.append(partition) } }
 }
 
 /// The events of checks, in order.
@@ -95,8 +110,19 @@ final class UnreliableOwnershipStore: OwnershipStore {
         EventRetention(maximumCount: 800, maximumAge: .seconds(86_400)), clock: { UnreliableOwnershipStore.now })
     private let store: EmbeddedOwnershipStore
     private let fault = Mutex<Fault?>(nil)
+    private let attempts = Mutex(0)
+    /// Holds reports back while it is closed.
+    private let gate = Gate()
 
-    init() { store = EmbeddedOwnershipStore(OwnershipRules(), log: log, clock: { Self.now }) }
+    init(holdsReports: Bool = false) {
+        store = EmbeddedOwnershipStore(OwnershipRules(), log: log, clock: { Self.now })
+        if !holdsReports { gate.open() }
+    }
+
+    /// The reports that were begun.
+    var reports: Int { attempts.withLock { $0 } }
+
+    func releaseReports() { gate.open() }
 
     func fail(_ fault: Fault?) { self.fault.withLock { $0 = fault } }
 
@@ -116,6 +142,8 @@ final class UnreliableOwnershipStore: OwnershipStore {
     }
 
     func report(_ event: Event, about chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
+        attempts.withLock { $0 += 1 }
+        await gate.pass()
         guard fault.withLock({ $0 == nil }) else { throw StoreUnreachable() }
         return store.report(event, about: chain)
     }

@@ -161,6 +161,31 @@ import Testing
         }
     }
 
+    @Test func `the accounts that made room leave the index, however many make room at once`() async throws {
+        try await NotificationStage.with { stage async throws in
+            let bulk = HeldRedis(stage.redis), store = stage.ownership(bulk: bulk)
+            let maximum = OwnershipRules.Limits.accounts
+            let keys = try (0..<maximum + OwnershipTrims.Limits.running + 4).map { try Self.indexKey("\($0)") }
+            for number in keys.indices { _ = try await store.binding(by: "\(number)") }
+            #expect(try await stage.count(of: keys) == keys.count)
+            bulk.release()
+            try await eventually { try await stage.count(of: keys) == maximum }
+        }
+    }
+
+    @Test func `calls wait while all trims run, up to a limit, and are taken in parts`() {
+        typealias Limits = OwnershipTrims.Limits
+        var trims = OwnershipTrims()
+        let calls = Array(repeating: ScriptCall(keys: ["key"], []), count: Limits.waiting - 1)
+        let begun = (0..<Limits.running + 2).map { _ in trims.begins(orKeeps: calls) }
+        #expect(begun == Array(repeating: true, count: Limits.running) + [false, false])
+        var counts: [Int] = []
+        repeat { counts.append(trims.next().count) } while counts.last != 0
+        #expect(counts.reduce(0, +) == Limits.waiting && counts.max() == Limits.batch)
+        let begunLater = (0..<2).map { _ in trims.begins(orKeeps: []) }
+        #expect(begunLater == [true, false])
+    }
+
     // MARK: Keys
 
     @Test func `a binding under an older key moves when its own account uses it`() async throws {
