@@ -29,7 +29,7 @@ package struct Erasure: Sendable {
     ///   - stores: in the order in which data passes through them, so that none is written from one that is still full.
     ///   - indexes: the stores by which chains are found: customer states and ownership.
     ///   - states: the states that have other names of a renamed chain; nil if none are kept.
-    ///   - chains: returns the chains that an account was seen with.
+    ///   - chains: returns the chains that an account was seen with, without those that are bound to another account.
     package init(
         _ stores: [any CustomerDataStore], indexes: [any CustomerDataStore], states: (any CustomerStates)?,
         chains: @escaping @Sendable (Account, _ bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
