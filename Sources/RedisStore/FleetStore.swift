@@ -67,7 +67,7 @@ extension FleetStore {
                 ports: ports, notifications: notifications, events: events, deliveries: deliveries, jobs: jobs,
                 ownership: ownership,
                 erasure: Erasure(
-                    [events, deliveries, jobs, CachedResultPurge(cache)], indexes: [notifications, ownership],
+                    [events, deliveries, jobs], purge: CachedResultPurge(cache), indexes: [notifications, ownership],
                     states: notifications, chainsOf: ownership),
                 service: nil)
             return
@@ -119,7 +119,8 @@ extension FleetStore {
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
             jobs: customers.jobs, ownership: customers.ownership,
             erasure: Erasure(
-                customers.erasable + [CachedResultPurge(results), RedisResultErasure(bulk, keys: keys)],
+                customers.erasable, purge: CachedResultPurge(results),
+                results: [RedisResultErasure(bulk, keys: keys)],
                 indexes: [customers.states, customers.ownership], states: customers.notifications,
                 chainsOf: customers.ownership),
             service: StoreService(
@@ -194,10 +195,11 @@ extension ConfigurationProblem {
 
 extension Erasure {
     fileprivate init(
-        _ stores: [any CustomerDataStore], indexes: [any CustomerDataStore], states: any CustomerStates,
-        chainsOf ownership: any OwnershipStore
+        _ stores: [any CustomerDataStore], purge: CachedResultPurge, results: [any CustomerDataStore] = [],
+        indexes: [any CustomerDataStore], states: any CustomerStates, chainsOf ownership: any OwnershipStore
     ) {
-        self.init(stores, indexes: indexes, states: states) { (account, bundleID) throws(StoreUnreachable) in
+        self.init(stores, purge: purge, results: results, indexes: indexes, states: states) {
+            (account, bundleID) throws(StoreUnreachable) in
             try await ownership.chains(of: account, in: bundleID)
         }
     }

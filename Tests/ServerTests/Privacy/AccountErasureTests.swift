@@ -21,6 +21,38 @@ import Testing
         try await NotificationStage.with { stage in try await Self.expectKept(stage.ownership()) }
     }
 
+    // MARK: Order
+
+    @Test func `after a failed second pass, a repetition finds the purchases again`() async throws {
+        let ownership = UnreliableOwnershipStore(), account = try Samples.account("a")
+        _ = await ownership.record(account, using: [Samples.chain("1")])
+        let data = ScriptedCustomerData([.success([:]), .failure(StoreUnreachable())])
+        let erasure = data.erasure(ownership)
+        await #expect(throws: StoreUnreachable.self) {
+            try await erasure.erase(Samples.bundleID, originalTransactionIDs: [], account: account)
+        }
+        let again = try await erasure.erase(Samples.bundleID, originalTransactionIDs: [], account: account)
+        #expect(again == [.ownership: 1])
+        #expect(data.subjects.count == 4 && Set(data.subjects).count == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `cached results are purged again if something was written meanwhile`(isLate: Bool) async throws {
+        let data = ScriptedCustomerData([.success([.events: 2]), .success(isLate ? [.events: 1] : [:])])
+        let purge = ScriptedCustomerData(), erasure = data.erasure(UnreliableOwnershipStore(), purge: purge)
+        let count = try await erasure.erase(Samples.bundleID, originalTransactionIDs: ["1"], account: nil)
+        #expect(count == [.events: isLate ? 3 : 2])
+        #expect(purge.subjects.count == (isLate ? 2 : 1))
+    }
+
+    // MARK: Counts
+
+    @Test func `counts stay at the largest number, and below 0 do not count`() {
+        var count: ErasureCount = [.events: .max - 1]
+        count.add([.events: 2, .deliveries: -1])
+        #expect(count == [.events: .max])
+    }
+
     /// Erases an account that used a purchase of another, then that other.
     private static func expectKept(_ ownership: any OwnershipStore) async throws {
         let owner = try Samples.account("owner"), thief = try Samples.account("thief")

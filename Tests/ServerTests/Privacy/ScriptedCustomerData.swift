@@ -25,8 +25,11 @@ final class ScriptedCustomerData: CustomerDataStore {
     }
 
     /// Returns the erasure of this store, and of the ownership by which the chains of an account are found.
-    func erasure(_ ownership: any OwnershipStore) -> Erasure {
-        Erasure([self], indexes: [ownership], states: nil) { (account, bundleID) throws(StoreUnreachable) in
+    func erasure(
+        _ ownership: any OwnershipStore, purge: any CustomerDataStore = ScriptedCustomerData()
+    ) -> Erasure {
+        Erasure([self], purge: purge, indexes: [ownership], states: nil) {
+            (account, bundleID) throws(StoreUnreachable) in
             try await ownership.chains(of: account, in: bundleID)
         }
     }
