@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import Jobs
 import Ownership
 import Privacy
 import Receipts
+import Redis
+import Settings
 import Testing
 
 @testable import RedisCustomers
@@ -51,6 +54,25 @@ import Testing
         var count: ErasureCount = [.events: .max - 1]
         count.add([.events: 2, .deliveries: -1])
         #expect(count == [.events: .max])
+    }
+
+    @Test(arguments: [Int64.max, .min, -1])
+    func `a count that no store can have is a fault of Redis`(count: Int64) async throws {
+        let redis = TestRedis([.success(.integer(count))]), subject = Samples.subject([Samples.chain("1")])
+        let jobs = RedisJobStore(redis, keys: StoreSamples.keys(), rules: JobRules(), observe: { _ in })
+        await #expect(throws: StoreUnreachable.self) { _ = try await jobs.erase(subject) }
+        await #expect(throws: StoreUnreachable.self) {
+            _ = try await redis.count(ErasureScripts.states, keys: ["gw:{x}:states"])
+        }
+    }
+
+    @Test func `a store that always has more jobs ends the erasure`() async throws {
+        let redis = TestRedis([.success(.integer(Int64(RedisJobStore.Limits.erased)))])
+        let jobs = RedisJobStore(redis, keys: StoreSamples.keys(), rules: JobRules(), observe: { _ in })
+        await #expect(throws: StoreUnreachable.self) {
+            _ = try await jobs.erase(Samples.subject([Samples.chain("1")]))
+        }
+        #expect(redis.count <= RedisJobStore.Limits.erasures)
     }
 
     /// Erases an account that used a purchase of another, then that other.
