@@ -112,6 +112,9 @@ extension FleetStore {
         let customers = CustomerStores(
             bulk, requests: store, keys: keys, configuration, relays: relays, clock: clock,
             observe: { metrics.count($0) })
+        let purge = CachedResultPurge { (ids) throws(StoreUnreachable) in
+            try await results.purges.purge(ids, over: bulk)
+        }
         self.init(
             ports: FleetPorts(
                 cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
@@ -119,7 +122,7 @@ extension FleetStore {
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
             jobs: customers.jobs, ownership: customers.ownership,
             erasure: Erasure(
-                customers.erasable, purge: CachedResultPurge(results),
+                customers.erasable, purge: purge,
                 results: [RedisResultErasure(bulk, keys: keys)],
                 indexes: [customers.states, customers.ownership], states: customers.notifications,
                 chainsOf: customers.ownership),
@@ -151,10 +154,8 @@ extension RedisClientConfiguration {
         node.scripts =
             [
                 RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
-                RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail,
-                RedisPurges.restart,
-                RedisTokenBuckets.script,
-            ] + CustomerStores.requestScripts
+                RedisFleetState.quotaPause, NodeRegistry.beat, RedisTokenBuckets.script,
+            ] + RedisPurges.scripts + CustomerStores.requestScripts
         node.trackedPrefixes = [
             SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
             RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
@@ -167,7 +168,7 @@ extension RedisClientConfiguration {
     fileprivate var forCustomers: RedisClientConfiguration {
         var configuration = self
         configuration.node.commandDeadline = max(node.commandDeadline, CustomerStores.commandDeadline)
-        configuration.node.scripts = CustomerStores.scripts
+        configuration.node.scripts = CustomerStores.scripts + RedisPurges.scripts
         configuration.node.limits.maximumReplyBytes = CustomerStores.replyBytes
         configuration.node.trackedPrefixes = []
         return configuration
