@@ -5,6 +5,7 @@ import Gateway
 import HTTPTypes
 import Logging
 import NIOCore
+import NIOHTTP1
 import Privacy
 import Testing
 import Waiting
