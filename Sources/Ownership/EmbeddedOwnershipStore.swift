@@ -57,14 +57,16 @@ package final class EmbeddedOwnershipStore: OwnershipStore {
     }
 
     package func chains(of account: Account, in bundleID: String) -> Set<PurchaseChain> {
-        records.withLock { records in
-            let used = records.filter { $0.key.bundleID == bundleID && $0.value.accounts[account] != nil }
-            return Set(used.keys.prefix(ErasureSubject.Limits.chains))
-        }
+        let used = used(by: account, in: bundleID).filter { !$0.value.isBoundToOther(than: account) }
+        return Set(used.keys.prefix(ErasureSubject.Limits.chains))
+    }
+
+    private func used(by account: Account, in bundleID: String) -> [PurchaseChain: OwnershipRecord] {
+        records.withLock { $0.filter { $0.key.bundleID == bundleID && $0.value.accounts[account] != nil } }
     }
 
     package func erase(_ subject: ErasureSubject) -> ErasureCount {
-        let left = subject.account.map { account in chains(of: account, in: subject.bundleID).map { ($0, account) } }
+        let left = subject.account.map { account in used(by: account, in: subject.bundleID).map { ($0.key, account) } }
         return records.withLock { records in
             var count = subject.chains.count { records.removeValue(forKey: $0) != nil }
             for (chain, account) in left ?? [] where records[chain]?.leave(account) == true {
@@ -93,6 +95,8 @@ private struct OwnershipRecord: Sendable {
     private var reportedAt: Timestamp?
 
     var lastUse: Timestamp { accounts.values.max() ?? Timestamp(millisecondsSince1970: .min) }
+
+    func isBoundToOther(than account: Account) -> Bool { owner != nil && owner != account }
 
     func isCurrent(at now: Timestamp, _ rules: OwnershipRules) -> Bool {
         lastUse >= now.advanced(by: .zero - rules.retention)

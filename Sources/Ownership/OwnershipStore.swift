@@ -43,6 +43,8 @@ package protocol OwnershipStore: CustomerDataStore {
     /// - Returns: false if there was none.
     func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool
 
-    /// Returns the chains of an app that an account was seen with, `ErasureSubject.Limits.chains` at most.
+    /// Returns the chains of an app that an account was seen with and that are bound to it, or to no account:
+    /// `ErasureSubject.Limits.chains` at most. Their data is deleted with the account. A chain that is bound to another
+    /// account is not the account's, and neither is one whose binding cannot be read.
     func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
 }

@@ -6,13 +6,14 @@ package import Gateway
 /// A customer whose data is deleted: one purchase or several, and the account they were used by.
 package struct ErasureSubject: Hashable, Sendable {
     package enum Limits {
-        /// The original transaction IDs of one request, and those that an account was seen with.
+        /// The original transaction IDs of one request, and those of an account.
         package static let chains = 1000
     }
 
     package let bundleID: String
     /// The purchases, in every environment in which they may exist.
     package var chains: Set<PurchaseChain>
+    /// The account whose traces are removed from all chains, also from those that are bound to another account.
     package var account: Account?
 
     package init(bundleID: String, chains: Set<PurchaseChain>, account: Account? = nil) {

@@ -8,10 +8,11 @@ internal import Receipts
 /// Deletes everything about a customer from all stores.
 ///
 /// ```
-/// IDs, account ──▶ chains, and their other names ──▶ stores ──▶ indexes ──▶ stores and indexes again
-///                                                      └── unreachable: the indexes stay, for a repetition
+/// IDs, account ──▶ chains, and their other names ──▶ stores ──▶ stores again ──▶ indexes
+///                                                      └─────────────┴── unreachable: the indexes stay, for a repetition
 /// ```
-/// The second pass finds what was written meanwhile: a notification that a node applied, or an answer of Apple.
+/// The second pass finds what was written meanwhile: a notification that a node applied, or an answer of Apple. Only then
+/// the cached results are purged again, because each node keeps the latest purges, whatever they name.
 package struct Erasure: Sendable {
     package enum Limits {
         /// The rounds in which further names of a renamed chain are found.
@@ -21,20 +22,26 @@ package struct Erasure: Sendable {
     }
 
     private let stores: [any CustomerDataStore]
+    private let purge: any CustomerDataStore
+    private let results: [any CustomerDataStore]
     private let indexes: [any CustomerDataStore]
     private let states: (any CustomerStates)?
     private let chains: @Sendable (Account, _ bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
 
     /// - Parameters:
     ///   - stores: in the order in which data passes through them, so that none is written from one that is still full.
+    ///   - purge: invalidates the cached results of all nodes.
+    ///   - results: the stores of cached results, which are invalid by then.
     ///   - indexes: the stores by which chains are found: customer states and ownership.
     ///   - states: the states that have other names of a renamed chain; nil if none are kept.
-    ///   - chains: returns the chains that an account was seen with.
+    ///   - chains: returns the chains that an account was seen with, without those that are bound to another account.
     package init(
-        _ stores: [any CustomerDataStore], indexes: [any CustomerDataStore], states: (any CustomerStates)?,
+        _ stores: [any CustomerDataStore], purge: any CustomerDataStore, results: [any CustomerDataStore] = [],
+        indexes: [any CustomerDataStore], states: (any CustomerStates)?,
         chains: @escaping @Sendable (Account, _ bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
     ) {
-        (self.stores, self.indexes, self.states, self.chains) = (stores, indexes, states, chains)
+        (self.stores, self.purge, self.results) = (stores, purge, results)
+        (self.indexes, self.states, self.chains) = (indexes, states, chains)
     }
 
     /// Deletes everything about purchases and an account. It may be repeated.
@@ -43,9 +50,11 @@ package struct Erasure: Sendable {
         _ bundleID: String, originalTransactionIDs ids: [String], account: Account?
     ) async throws(StoreUnreachable) -> ErasureCount {
         let subject = try await subject(bundleID, ids, account)
-        var count = try await Self.erase(subject, from: stores)
+        var count = try await Self.erase(subject, from: stores + [purge] + results)
+        let late = try await Self.erase(subject, from: stores + results)
+        if !late.isEmpty { _ = try await purge.erase(subject) }
+        count.add(late)
         count.add(try await Self.erase(subject, from: indexes))
-        count.add(try await Self.erase(subject, from: stores + indexes))
         return count
     }
 
@@ -120,6 +129,9 @@ extension CustomerState {
 
 extension ErasureCount {
     package mutating func add(_ other: ErasureCount) {
-        for (kind, number) in other where number > 0 { self[kind, default: 0] += number }
+        for (kind, number) in other where number > 0 {
+            let (sum, isTooLarge) = self[kind, default: 0].addingReportingOverflow(number)
+            self[kind] = isTooLarge ? .max : sum
+        }
     }
 }

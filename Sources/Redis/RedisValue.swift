@@ -17,6 +17,12 @@ package enum RedisValue: Hashable, Sendable {
     case error(RedisRefusal)
 
     package var bytes: [UInt8]? { if case .string(let bytes) = self { bytes } else { nil } }
+
+    /// A number of entries; nil for another reply, and for a number that no key can have.
+    package var entryCount: Int? {
+        guard case .integer(let number) = self, 0...Int64(UInt32.max) ~= number else { return nil }
+        return Int(number)
+    }
 }
 
 /// An error reply of Redis. The kinds are those that need different reactions.

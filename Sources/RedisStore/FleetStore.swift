@@ -67,7 +67,7 @@ extension FleetStore {
                 ports: ports, notifications: notifications, events: events, deliveries: deliveries, jobs: jobs,
                 ownership: ownership,
                 erasure: Erasure(
-                    [events, deliveries, jobs, CachedResultPurge(cache)], indexes: [notifications, ownership],
+                    [events, deliveries, jobs], purge: CachedResultPurge(cache), indexes: [notifications, ownership],
                     states: notifications, chainsOf: ownership),
                 service: nil)
             return
@@ -112,6 +112,9 @@ extension FleetStore {
         let customers = CustomerStores(
             bulk, requests: store, keys: keys, configuration, relays: relays, clock: clock,
             observe: { metrics.count($0) })
+        let purge = CachedResultPurge { (ids) throws(StoreUnreachable) in
+            try await results.purges.purge(ids, over: bulk)
+        }
         self.init(
             ports: FleetPorts(
                 cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
@@ -119,7 +122,8 @@ extension FleetStore {
             notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
             jobs: customers.jobs, ownership: customers.ownership,
             erasure: Erasure(
-                customers.erasable + [CachedResultPurge(results), RedisResultErasure(bulk, keys: keys)],
+                customers.erasable, purge: purge,
+                results: [RedisResultErasure(bulk, keys: keys)],
                 indexes: [customers.states, customers.ownership], states: customers.notifications,
                 chainsOf: customers.ownership),
             service: StoreService(
@@ -150,10 +154,8 @@ extension RedisClientConfiguration {
         node.scripts =
             [
                 RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
-                RedisFleetState.quotaPause, NodeRegistry.beat, RedisPurges.append, RedisPurges.tail,
-                RedisPurges.restart,
-                RedisTokenBuckets.script,
-            ] + CustomerStores.requestScripts
+                RedisFleetState.quotaPause, NodeRegistry.beat, RedisTokenBuckets.script,
+            ] + RedisPurges.scripts + CustomerStores.requestScripts
         node.trackedPrefixes = [
             SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
             RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
@@ -166,7 +168,7 @@ extension RedisClientConfiguration {
     fileprivate var forCustomers: RedisClientConfiguration {
         var configuration = self
         configuration.node.commandDeadline = max(node.commandDeadline, CustomerStores.commandDeadline)
-        configuration.node.scripts = CustomerStores.scripts
+        configuration.node.scripts = CustomerStores.scripts + RedisPurges.scripts
         configuration.node.limits.maximumReplyBytes = CustomerStores.replyBytes
         configuration.node.trackedPrefixes = []
         return configuration
@@ -194,10 +196,11 @@ extension ConfigurationProblem {
 
 extension Erasure {
     fileprivate init(
-        _ stores: [any CustomerDataStore], indexes: [any CustomerDataStore], states: any CustomerStates,
-        chainsOf ownership: any OwnershipStore
+        _ stores: [any CustomerDataStore], purge: CachedResultPurge, results: [any CustomerDataStore] = [],
+        indexes: [any CustomerDataStore], states: any CustomerStates, chainsOf ownership: any OwnershipStore
     ) {
-        self.init(stores, indexes: indexes, states: states) { (account, bundleID) throws(StoreUnreachable) in
+        self.init(stores, purge: purge, results: results, indexes: indexes, states: states) {
+            (account, bundleID) throws(StoreUnreachable) in
             try await ownership.chains(of: account, in: bundleID)
         }
     }

@@ -36,6 +36,8 @@ package final class RedisPurges: Sendable {
         static let page = 4096
         /// Replies before this node gives up for now: a whole log, and reserve for a history that changes.
         static let pages = 2 * PurgeHistory.Limits.purges / page
+        /// The IDs that one call adds.
+        static let appended = 256
         static let sealedName = "purge"
     }
 
@@ -76,11 +78,27 @@ package final class RedisPurges: Sendable {
 
     /// Adds a purge of each of these IDs for all nodes, and waits until this one knows them.
     func purge(_ ids: [String]) async throws(StoreUnreachable) {
-        let sealed = ids.map { RedisWord(seal.seal(Array($0.utf8), for: Limits.sealedName)) }
-        let head = try? await store.run(
-            Self.append, keys: Self.keys,
-            [RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()] + sealed)
-        guard head != nil, await catchUp() else { throw StoreUnreachable() }
+        try await append(ids, over: store)
+        guard await catchUp() else { throw StoreUnreachable() }
+    }
+
+    /// Does the same over other connections, on which many IDs may take longer than requests wait. It shares no read with
+    /// requests, whose failure would be its own.
+    func purge(_ ids: [String], over redis: any RedisCommands) async throws(StoreUnreachable) {
+        try await append(ids, over: redis)
+        guard await readAll(over: redis) else { throw StoreUnreachable() }
+    }
+
+    private func append(_ ids: [String], over redis: any RedisCommands) async throws(StoreUnreachable) {
+        for start in stride(from: 0, to: ids.count, by: Limits.appended) {
+            let sealed = ids[start..<min(ids.count, start + Limits.appended)].map {
+                RedisWord(seal.seal(Array($0.utf8), for: Limits.sealedName))
+            }
+            let head = try? await redis.run(
+                Self.append, keys: Self.keys,
+                [RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()] + sealed)
+            guard head != nil else { throw StoreUnreachable() }
+        }
     }
 
     private static func randomName() -> RedisWord { RedisWord(String(UInt64.random(in: 1 ... .max), radix: 16)) }
@@ -103,7 +121,7 @@ package final class RedisPurges: Sendable {
             let next = Task {
                 _ = await current?.value
                 self.reads.withLock { $0 = Reads(current: $0.next) }
-                return await self.readAll()
+                return await self.readAll(over: self.store)
             }
             reads.next = next
             return next
@@ -111,18 +129,18 @@ package final class RedisPurges: Sendable {
         return await read.value
     }
 
-    private func readAll() async -> Bool {
+    private func readAll(over redis: any RedisCommands) async -> Bool {
         let announcements = counters.announcements
-        let isComplete = await readPages()
+        let isComplete = await readPages(over: redis)
         // Unreadable purges may concern any cached answer. Answers from now on carry the new position.
         if !isComplete { counters.invalidateAll() }
         counters.resolve(upTo: announcements)
         return isComplete
     }
 
-    private func readPages() async -> Bool {
+    private func readPages(over redis: any RedisCommands) async -> Bool {
         for _ in 0..<Limits.pages {
-            switch await readPage() {
+            switch await readPage(over: redis) {
             case .complete: return true
             case .more: continue
             case .failed: return false
@@ -144,9 +162,9 @@ package final class RedisPurges: Sendable {
         case complete, more, failed
     }
 
-    private func readPage() async -> Progress {
+    private func readPage(over redis: any RedisCommands) async -> Progress {
         let position = position
-        let reply = try? await store.run(
+        let reply = try? await redis.run(
             Self.tail, keys: Self.keys,
             [
                 RedisWord(String(position.history, radix: 16)), RedisWord(String(position.number)),
@@ -167,7 +185,7 @@ package final class RedisPurges: Sendable {
             return known.head == page.headText ? .complete : .more
         }
         if let progress { return progress }
-        return await beginHistory(after: page) ? .more : .failed
+        return await beginHistory(after: page, over: redis) ? .more : .failed
     }
 
     /// Returns nil for a purge that cannot be read.
@@ -181,11 +199,13 @@ package final class RedisPurges: Sendable {
     }
 
     /// Starts a new history, because Redis lost purges that this node knows: no earlier result may be used.
-    private func beginHistory(after page: PurgePage) async -> Bool {
+    private func beginHistory(after page: PurgePage, over redis: any RedisCommands) async -> Bool {
         observe(.purgesLost)
-        let reply = try? await store.run(Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
+        let reply = try? await redis.run(Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
         return reply != nil
     }
+
+    static let scripts = [append, tail, restart]
 
     /// KEYS head, log; ARGV maximum entries, a new history's name, the last purge's nonce, the encrypted IDs. Returns the
     /// new head.

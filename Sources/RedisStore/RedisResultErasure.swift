@@ -70,8 +70,9 @@ struct RedisResultErasure: CustomerDataStore {
         }
         var number = 0
         for reply in named.isEmpty ? [] : await redis.send(named) {
-            guard case .success(.integer(let deleted)) = reply else { throw StoreUnreachable() }
-            number += Int(clamping: deleted)
+            guard let deleted = (try? reply.get())?.entryCount else { throw StoreUnreachable() }
+            // Each is of one key.
+            number += min(1, deleted)
         }
         return number
     }

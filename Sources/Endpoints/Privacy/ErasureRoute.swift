@@ -10,6 +10,7 @@ internal import NIOCore
 package import Privacy
 internal import Receipts
 internal import Settings
+internal import Synchronization
 internal import Waiting
 
 /// `POST /v1/erasures`: deletes everything that is stored about a customer. Clients need `may: [erase]`.
@@ -21,11 +22,14 @@ package struct ErasureRoute: Sendable {
         static let body = ByteCount.kibibytes(64)
         /// The time that a search of full logs may take.
         package static let wait: Duration = .seconds(600)
+        /// The seconds after which a client may try again while another erasure runs.
+        static let retryAfter = 10
     }
 
     private let erasure: Erasure
     private let observer: any ErasureObserver
     private let logger: Logger
+    private let place = ErasurePlace()
 
     /// - Parameter logger: receives a line for each request, whatever its level. No line has an ID or an account.
     package init(_ erasure: Erasure, observer: any ErasureObserver, logger: Logger) {
@@ -44,6 +48,8 @@ package struct ErasureRoute: Sendable {
             let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
             guard context.client.apps.contains(request.bundleID) else { throw GatewayError.appNotPermitted }
             return .wait {
+                guard place.take() else { throw Problem.erasureInProgress }
+                defer { place.release() }
                 let count = try await erase(request, of: context.client.name)
                 return .done(Reply(count))
             }
@@ -69,6 +75,21 @@ package struct ErasureRoute: Sendable {
             throw error
         }
     }
+}
+
+/// The place of the one erasure that a node does at a time: each reads whole logs, and all cached results.
+private final class ErasurePlace: Sendable {
+    private let isTaken = Atomic<Bool>(false)
+
+    func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+
+    func release() { isTaken.store(false, ordering: .releasing) }
+}
+
+extension Problem {
+    static let erasureInProgress = Problem(
+        .serviceUnavailable, .overloaded, "This node is erasing another customer's data. Retry later.",
+        headerFields: [.retryAfter: String(ErasureRoute.Limits.retryAfter)])
 }
 
 extension Reply {

@@ -45,10 +45,8 @@ extension RedisCommands {
     func count(
         _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord] = []
     ) async throws(StoreUnreachable) -> Int {
-        guard case .integer(let number)? = try? await run(script, keys: keys, arguments) else {
-            throw StoreUnreachable()
-        }
-        return Int(clamping: number)
+        guard let number = (try? await run(script, keys: keys, arguments))?.entryCount else { throw StoreUnreachable() }
+        return number
     }
 }
 
@@ -88,8 +86,8 @@ extension RedisNotifications: CustomerDataStore {
 
     private func delete(_ ids: [RedisWord], from stream: RedisWord) async throws(StoreUnreachable) -> Int {
         let reply = try? await redis.send(RedisCommand(["XDEL", stream] + ids, key: stream))
-        guard case .integer(let removed)? = reply else { throw StoreUnreachable() }
-        return Int(clamping: removed)
+        guard let removed = reply?.entryCount else { throw StoreUnreachable() }
+        return removed
     }
 }
 

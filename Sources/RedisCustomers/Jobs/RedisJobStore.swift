@@ -33,6 +33,8 @@ struct RedisJobStore: JobStore {
         static let forgotten = 256
         /// The jobs, and the names of customers, of one step of a deletion.
         static let erased = 256
+        /// The steps of a deletion about the same names: more jobs than the store may have.
+        static let erasures = 10_000
         /// The jobs of the longest list of an operator, and one that shows that there are more.
         static let listed = 1001
     }
@@ -310,11 +312,12 @@ extension RedisJobStore {
     /// Deletes all jobs with one of these names, some at a time.
     private func erase(about names: ArraySlice<RedisWord>) async throws(StoreUnreachable) -> Int {
         var erased = 0
-        while true {
+        for _ in 0..<Limits.erasures {
             let reply = try await run(JobScripts.erase, [RedisWord(Limits.erased)] + names)
-            guard case .integer(let count) = reply else { throw StoreUnreachable() }
-            erased += Int(count)
+            guard let count = reply.entryCount else { throw StoreUnreachable() }
+            erased += count
             if count < Limits.erased { return erased }
         }
+        throw StoreUnreachable()
     }
 }

@@ -34,6 +34,8 @@ final class RedisOwnershipStore: OwnershipStore {
         /// The time after which what is stored under an older key is removed from the index. Nodes with another first
         /// key may have written it just now.
         static let rotation: Duration = .seconds(60)
+        /// The chains whose bindings are read at once.
+        static let read = 64
         /// The chains that are erased at once.
         static let erased = 64
     }
@@ -253,12 +255,40 @@ extension RedisOwnershipStore {
 
 extension RedisOwnershipStore {
     func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain> {
+        let own = names.names(of: account, in: bundleID)
+        var chains: Set<PurchaseChain> = [], rest = try await used(by: account, in: bundleID)[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Limits.read))
+            let owners = try await owners(of: part)
+            chains.formUnion(zip(part, owners).filter { $1.allSatisfy { $0.isNone(orOneOf: own) } }.map(\.0))
+            rest = rest.dropFirst(Limits.read)
+        }
+        return chains
+    }
+
+    /// Returns the account that each chain is bound to, under each of its names.
+    private func owners(of chains: [PurchaseChain]) async throws(StoreUnreachable) -> [[RecordedOwner]] {
+        let keys = chains.map { Array(record(of: $0).keys.dropFirst()) }
+        var replies = await redis.send(keys.joined().map { RedisCommand("HGET", key: $0, "o") })[...]
+        guard replies.count == keys.joined().count else { throw StoreUnreachable() }
+        var owners: [[RecordedOwner]] = []
+        for keys in keys {
+            var ofChain: [RecordedOwner] = []
+            for reply in replies.prefix(keys.count) { ofChain.append(try RecordedOwner(reply)) }
+            owners.append(ofChain)
+            replies = replies.dropFirst(keys.count)
+        }
+        return owners
+    }
+
+    /// Returns the chains that an account was seen with, whatever they are bound to, newest first.
+    private func used(by account: Account, in bundleID: String) async throws(StoreUnreachable) -> [PurchaseChain] {
         let keys = accountKeys(account, bundleID)
         let indexes = try await hashes(keys.map(\.chains))
         let indexed = zip(keys, indexes).flatMap { keys, fields in
             fields.compactMap { IndexedChain($0.name, $0.value, of: keys, seal, bundleID: bundleID) }
         }
-        return Set(indexed.sorted { $0.usedAt > $1.usedAt }.prefix(Limits.chains).map(\.chain))
+        return indexed.sorted { $0.usedAt > $1.usedAt }.prefix(Limits.chains).map(\.chain)
     }
 
     private func accountKeys(_ account: Account, _ bundleID: String) -> [AccountKeys] {
@@ -285,6 +315,32 @@ extension RedisOwnershipStore {
     }
 }
 
+/// The account in a chain's record.
+private enum RecordedOwner {
+    case none
+    case account(String)
+    /// A key of another type, or a value of none of the gateway's forms.
+    case unreadable
+
+    /// - Parameter reply: that of `HGET`.
+    init(_ reply: Result<RedisValue, RedisError>) throws(StoreUnreachable) {
+        switch reply {
+        case .success(.null): self = .none
+        case .success(let value): self = value.text.map { .account($0) } ?? .unreadable
+        case .failure(.refused(let refusal)) where refusal.line.hasPrefix("WRONGTYPE"): self = .unreadable
+        case .failure: throw StoreUnreachable()
+        }
+    }
+
+    func isNone(orOneOf accounts: [AccountName]) -> Bool {
+        switch self {
+        case .none: true
+        case .account(let name): accounts.contains { $0.text == name }
+        case .unreadable: false
+        }
+    }
+}
+
 // MARK: - Deleting
 
 extension RedisOwnershipStore {
@@ -306,7 +362,7 @@ extension RedisOwnershipStore {
     /// repeated.
     private func remove(_ account: Account, in bundleID: String) async throws(StoreUnreachable) -> Int {
         let accounts = names.names(of: account, in: bundleID).map { RedisWord($0.text) }
-        let calls = try await chains(of: account, in: bundleID).map { chain in
+        let calls = try await used(by: account, in: bundleID).map { chain in
             let call = record(of: chain)
             return ScriptCall(keys: call.keys, call.arguments + accounts)
         }

@@ -296,16 +296,29 @@ import Testing
 
     // MARK: Index
 
-    @Test func `the chains of an account are those it was seen with, in one app`() async throws {
+    @Test func `the chains of an account are those that it used and no other account has, in one app`() async throws {
         try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), account = try Samples.account("a")
             let chains: Set = [Samples.chain("1"), Samples.chain("2", .sandbox)]
             let foreign = PurchaseChain(bundleID: "other", environment: .production, originalTransactionID: "3")
             _ = await store.record(try Samples.account("b"), using: [Samples.chain("1"), Samples.chain("4")])
             _ = await store.record(account, using: chains + [foreign])
-            #expect(try await store.chains(of: account, in: Samples.bundleID) == chains)
+            #expect(try await store.chains(of: account, in: Samples.bundleID) == [Samples.chain("2", .sandbox)])
             #expect(try await store.chains(of: account, in: "other") == [foreign])
             #expect(try await store.chains(of: try Samples.account("c"), in: Samples.bundleID).isEmpty)
+        }
+    }
+
+    @Test func `a chain whose binding cannot be read is of no account, and one without a binding is`() async throws {
+        try await NotificationStage.with { stage async throws in
+            let store = stage.ownership(), account = try Samples.account("a")
+            let chains = ["1", "2", "3", "4"].map { Samples.chain($0) }
+            _ = await store.record(account, using: chains)
+            _ = try await stage.redis.send(RedisCommand("HSET", key: Self.recordKey(chains[0]), "o", "gone:name"))
+            _ = try await stage.redis.send(RedisCommand("SET", key: Self.recordKey(chains[1]), "x"))
+            _ = try await stage.redis.send(RedisCommand("HDEL", key: Self.recordKey(chains[2]), "o"))
+            _ = try await stage.redis.send(RedisCommand("DEL", key: Self.recordKey(chains[3])))
+            #expect(try await store.chains(of: account, in: Samples.bundleID) == Set(chains[2...]))
         }
     }
 
@@ -494,7 +507,7 @@ import Testing
             try await store.transfer(chains[0], to: try Samples.account("d"))
             #expect(try await store.binding(of: chains[0], by: "d") == .same)
             let account = try Samples.account("a")
-            #expect(try await store.chains(of: account, in: Samples.bundleID) == Set(chains))
+            #expect(try await store.chains(of: account, in: Samples.bundleID) == Set(chains.dropFirst()))
             #expect(try await store.erase(Samples.subject(Set(chains), account)) == [.ownership: 40])
             for master in cluster.masters { #expect(try master.ask("DBSIZE") == "0") }
         }

@@ -160,10 +160,8 @@ extension NotificationStage {
             log ?? redis, keys: StoreSamples.keys(), retention: .test, observe: { _ in })
         // The stores of deferred verifications and of ownership have their place before the cached results.
         return Erasure(
-            [
-                notifications, events, deliveries(), CachedResultPurge(cache),
-                RedisResultErasure(redis, keys: StoreSamples.keys()),
-            ],
+            [notifications, events, deliveries()], purge: CachedResultPurge(cache),
+            results: [RedisResultErasure(redis, keys: StoreSamples.keys())],
             indexes: [RedisStateErasure(store: notifications)], states: notifications,
             chains: { (_, _) throws(StoreUnreachable) in [] })
     }

@@ -92,6 +92,25 @@ import Testing
         }
     }
 
+    @Test func `many IDs are purged over other connections, some at a time, while those of requests fail`() async throws
+    {
+        try await StoreRedis.with { redis in
+            let requests = TestRedis([.failure(.timeout)]), others = TestRedis(redis.node)
+            let purges = RedisPurges(
+                requests, seal: StoreSeal(keys: StoreSamples.keys()), counters: InvalidationCounters(),
+                clock: { StoreSamples.time(100) }, observe: { _ in })
+            let count = 2 * RedisPurges.Limits.appended + 1, ids = (1...count).map(String.init)
+            await #expect(throws: StoreUnreachable.self) { try await purges.purge(ids) }
+            try await purges.purge(ids, over: others)
+            #expect(purges.position.number == UInt64(count))
+            #expect(purges.knownPurge(of: [ids[count - 1]], since: StoreSamples.time(0)) == .named)
+            // Three calls add them; the first of each script is repeated with its source.
+            #expect(others.count <= 8)
+            let length = try await redis.node.send(RedisCommand("LLEN", key: RedisPurges.log))
+            #expect(length == .integer(Int64(count)))
+        }
+    }
+
     @Test func `a log is no longer than its limit`() async throws {
         try await StoreRedis.with { redis in
             let cache = redis.cache()
