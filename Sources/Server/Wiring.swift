@@ -117,12 +117,7 @@ private struct Wiring {
             fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,
             onEvents: onEvents, clock: dependencies.clock)
         let admission = admission(by: fleet)
-        let ownership = OwnershipCheck(
-            fleet.ownership, rules: configuration.ownership, observer: metrics.ownership,
-            onEvents: { [metrics] partition in
-                metrics.notifications.observe(.event(.fraudSuspected))
-                onEvents(partition)
-            }, clock: dependencies.clock)
+        let ownership = ownership(of: fleet, onEvents: onEvents)
         let jobs = JobHandling(
             configuration.jobs, fleet, access: access, verification: verification, ownership: ownership,
             metrics: metrics, onEvents: onEvents, clock: dependencies.clock)
@@ -182,6 +177,17 @@ private struct Wiring {
         RequestCharging(
             addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
+    }
+
+    private func ownership(
+        of fleet: FleetStore, onEvents: @escaping @Sendable (AppPartition) -> Void
+    ) -> OwnershipCheck {
+        OwnershipCheck(
+            fleet.ownership, rules: configuration.ownership, observer: metrics.ownership,
+            onEvents: { [metrics] partition in
+                metrics.notifications.observe(.event(.fraudSuspected))
+                onEvents(partition)
+            }, clock: dependencies.clock)
     }
 
     private func handler(

@@ -218,6 +218,8 @@ enum JobScripts {
     /// lost costs only the lease. Returns the IDs of these jobs.
     static let begin = RedisScript(
         functions + """
+            -- Also with a full memory, which refuses only the first write of a script.
+            redis.call('ZREM', waiting, '')
             local begun = {}
             for i = 2, #ARGV do
                 if read(ARGV[i], 'token')[1] == ARGV[1] then

@@ -5,6 +5,11 @@ internal import Redis
 
 /// The scripts over the keys of one partition, or of the index of accounts. Each is atomic.
 enum OwnershipScripts {
+    enum Limits {
+        /// The chains of an account that are looked through at each use.
+        static let shortIndex = 64
+    }
+
     static let all = [use, index, drop, report, leave, forget, unindex]
 
     /// Those that run while a client waits.
@@ -127,13 +132,19 @@ enum OwnershipScripts {
         clock + """
             redis.call('ZADD', KEYS[2], stamp, ARGV[4])
             for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
-            if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[2]) then
+            -- A long index is read as a whole when it is full, and now and then for what is too old.
+            local length = redis.call('HLEN', KEYS[1])
+            if length <= \(Limits.shortIndex) or length > tonumber(ARGV[2]) or now % 64 == 0 then
                 local fields, chains = redis.call('HGETALL', KEYS[1]), {}
                 for i = 1, #fields, 2 do
                     chains[#chains + 1] = { tonumber(string.match(fields[i + 1], '^%d+')) or 0, fields[i] }
                 end
                 table.sort(chains, function(one, other) return one[1] > other[1] end)
-                for i = tonumber(ARGV[2]) + 1, #chains do redis.call('HDEL', KEYS[1], chains[i][2]) end
+                for i, chain in ipairs(chains) do
+                    if i > tonumber(ARGV[2]) or chain[1] < now - tonumber(ARGV[1]) then
+                        redis.call('HDEL', KEYS[1], chain[2])
+                    end
+                end
             end
             return redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. before(ARGV[1]), 'LIMIT', 0, ARGV[3])
             """)

@@ -4,6 +4,7 @@
 import Events
 import Gateway
 import Ownership
+import Privacy
 import Receipts
 import Testing
 
@@ -43,7 +44,8 @@ struct OwnershipCheckTests {
         let decision = try await check(site, claims, by: Self.uuid)
         #expect(decision.ownership == .same && !decision.isRejected)
         let account = try #require(Account(Self.uuid))
-        #expect(try await site.store.chains(of: account, in: Site.app) == [Self.chain])
+        let subject = ErasureSubject(bundleID: Site.app, chains: [], account: account)
+        #expect(try await site.store.erase(subject) == [.ownership: 1])
     }
 
     @Test func `without the store the ownership is unknown, unless a token decides, and nothing is rejected`()

@@ -69,7 +69,7 @@ struct OwnershipClaimTests {
         #expect(!claims.contains { $0.chain.originalTransactionID == "1" })
     }
 
-    @Test(arguments: ["", "a b", "é1"])
+    @Test(arguments: ["a b", "é1"])
     func `an ID of another form than Apple's is no purchase`(id: String) async throws {
         let claims = try await claims(of: [contents(1) { $0.originalTransactionID = id }, contents(2) { _ in }])
         #expect(claims.map(\.chain.originalTransactionID) == [TransactionContents().originalTransactionID])

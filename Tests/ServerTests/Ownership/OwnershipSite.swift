@@ -129,7 +129,8 @@ final class UnreliableOwnershipStore: OwnershipStore {
     /// The events about a chain.
     func events(about chain: PurchaseChain) -> [Event] {
         let batches = log.read([EventQuery(chain.partition, after: .start, maximum: 100)])
-        return batches?.flatMap { $0.events.map(\.event) } ?? []
+        let events = batches?.flatMap { $0.events.map(\.event) } ?? []
+        return events.filter { $0.originalTransactionID == chain.originalTransactionID }
     }
 
     private func reach() throws(StoreUnreachable) {

@@ -416,23 +416,24 @@ import Testing
 
     // MARK: Faults
 
+    private typealias Uses = [(String, [RecordedUse.Binding])]
+
     @Test func `a key of another type makes its chain unknown, and no other`() async throws {
         try await NotificationStage.with { stage async throws in
             let store = stage.ownership(), chains = Samples.neighbours(3)
             _ = try await stage.redis.send(RedisCommand("SET", key: Self.recordKey(chains[1]), "x"))
             _ = try await stage.redis.send(RedisCommand("SET", key: try Self.indexKey("b"), "x"))
-            let expected: [(String, [RecordedUse.Binding])] = [
-                ("a", [.new, .unknown, .new]), ("b", [.other, .unknown, .other]),
-            ]
-            for (account, bindings) in expected {
+            for (account, bindings) in [("a", [.new, .unknown, .new]), ("c", [.other, .unknown, .other])] as Uses {
                 let uses = try #require(await store.record(try Samples.account(account), using: chains))
                 #expect(uses.map(\.binding) == bindings)
             }
+            // Without its index it could not be erased.
+            #expect(await store.record(try Samples.account("b"), using: chains) == nil)
             let value = try await stage.redis.send(RedisCommand("GET", key: Self.recordKey(chains[1])))
             #expect(value == .string(Array("x".utf8)))
             #expect(try await store.erase(Samples.subject(Set(chains), try Samples.account("b"))) == [.ownership: 3])
             // The damaged record could not say that this account used its chain, but the account's index does.
-            _ = try await store.erase(Samples.subject([], try Samples.account("a")))
+            for id in ["a", "c"] { _ = try await store.erase(Samples.subject([], try Samples.account(id))) }
             #expect(try await stage.keyCount == 0)
         }
     }
