@@ -66,49 +66,68 @@ public enum Base64 {
         try decode(Array(text.utf8).span)
     }
 
-    /// Decodes four characters at a time; a group with any other character goes through `Group`.
+    /// Decodes eight characters at a time; a group with any other character goes through `Group`.
     private static func decode(
         _ text: Span<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>, count: inout Int
     ) throws(Base64Error) {
-        let values = values.span
+        let values = groupValues.span, target = UnsafeMutableRawBufferPointer(output)
         var position = 0
-        while text.count - position >= 4 {
-            // SAFETY: four bytes are left, and there is a value for each of the 256 bytes.
-            let characters = unsafe text.load32(uncheckedAt: position)
-            let first = unsafe values[unchecked: Int(characters & 0xFF)]
-            let second = unsafe values[unchecked: Int(characters >> 8 & 0xFF)]
-            let third = unsafe values[unchecked: Int(characters >> 16 & 0xFF)]
-            let fourth = unsafe values[unchecked: Int(characters >> 24)]
-            guard first | second | third | fourth < invalid else {
+        // SAFETY: twelve characters are left, so eight can be read, and there is room for nine bytes: those of two
+        // groups, and the one behind them that the second store writes, too. There are four values for each of the 256
+        // bytes.
+        while text.count &- position >= 12 {
+            let characters = unsafe text.load64(uncheckedAt: position)
+            let first = unsafe Self.group(characters, values), second = unsafe Self.group(characters >> 32, values)
+            guard first | second < invalidGroup else {
                 let group = try Group(text, at: &position)
                 try unsafe group.write(to: output, count: &count)
                 continue
             }
-            unsafe output[count] = first &<< 2 | second &>> 4
-            unsafe output[count &+ 1] = second &<< 4 | third &>> 2
-            unsafe output[count &+ 2] = third &<< 6 | fourth
-            count &+= 3
-            position &+= 4
+            unsafe target.storeBytes(of: first.littleEndian, toByteOffset: count, as: UInt32.self)
+            unsafe target.storeBytes(of: second.littleEndian, toByteOffset: count &+ 3, as: UInt32.self)
+            count &+= 6
+            position &+= 8
         }
-        let rest = try Group(text, at: &position)
-        try unsafe rest.write(to: output, count: &count)
+        repeat {
+            let group = try Group(text, at: &position)
+            try unsafe group.write(to: output, count: &count)
+        } while position < text.count
+    }
+
+    /// Returns the three bytes of the lower four characters, the first in the lowest place.
+    @unsafe @inline(__always)
+    private static func group(_ characters: UInt64, _ values: Span<UInt32>) -> UInt32 {
+        let lower =
+            unsafe values[unchecked: Int(characters & 0xFF)]
+            | values[unchecked: 256 &+ Int(characters >> 8 & 0xFF)]
+        let upper =
+            unsafe values[unchecked: 512 &+ Int(characters >> 16 & 0xFF)]
+            | values[unchecked: 768 &+ Int(characters >> 24 & 0xFF)]
+        return lower | upper
     }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// One bit above the six of an alphabet character.
-    private static let invalid: UInt8 = 1 << 6
+    /// A bit above the three bytes of a group.
+    private static let invalidGroup: UInt32 = 1 << 24
 
-    /// The value of each alphabet character; `invalid` for every other byte.
-    private static let values: [UInt8] = {
-        var values = [UInt8](repeating: invalid, count: 256)
-        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
-        return values
+    /// The bits of each byte in the three bytes of its group, for each of the four places; `invalidGroup` for a byte
+    /// outside the alphabet.
+    private static let groupValues: [UInt32] = {
+        var groups = [UInt32](repeating: invalidGroup, count: 4 * 256)
+        for (value, character) in alphabet.enumerated() {
+            for place in 0..<4 {
+                let bits = UInt32(value) << UInt32(18 - 6 * place)
+                groups[256 * place + Int(character)] = (bits << 8).byteSwapped
+            }
+        }
+        return groups
     }()
 
     fileprivate static func value(of character: UInt8) -> UInt8? {
-        let value = values[Int(character)]
-        return value < invalid ? value : nil
+        // In the last place it stands in the third byte alone.
+        let bits = groupValues[768 + Int(character)]
+        return bits < invalidGroup ? UInt8(bits >> 16) : nil
     }
 }
 
