@@ -610,6 +610,22 @@ struct UpstreamVerificationTests {
         #expect(fixture.upstream.asked.count == 10 && fixture.guards.health(of: .production).inFlight == 0)
     }
 
+    @Test func `a request that waits for a slot is charged when it has one`() async throws {
+        let gate = Gate()
+        var policy = UpstreamGuardPolicy()
+        policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
+        policy.budget = RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 10)
+        let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
+        async let first = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("1") }
+        await eventually { gate.waitingCount == 1 }
+        async let second = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("2") }
+        await eventually { fixture.guards.health(of: .production).waiting == 1 }
+        #expect(fixture.guards.health(of: .production).budgetRemaining == 9)
+        gate.open()
+        #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))
+        #expect(fixture.guards.health(of: .production).budgetRemaining == 8)
+    }
+
     @Test func `a full queue rejects the next request`() async throws {
         let gate = Gate()
         var policy = UpstreamGuardPolicy()

@@ -74,6 +74,11 @@ package final class UpstreamGuard: Sendable {
         case rejected(DegradedReason)
     }
 
+    private enum SlotRequest {
+        case slot(ConcurrencyLimit.Slot)
+        case rejected(DegradedReason)
+    }
+
     fileprivate struct State: Sendable {
         var breaker: CircuitBreaker
         var limit: ConcurrencyLimit
@@ -110,28 +115,28 @@ extension UpstreamGuard {
     package func acquire(
         by deadline: Instant, limiter: any RateLimiter, charges: [RateCharge] = []
     ) async -> Entry {
-        if budget != nil || !charges.isEmpty {
-            // Only requests that would pass are charged.
-            if let reason = state.withLock({ $0.rejectionReason(maximumWaiting, at: .now, by: deadline) }) {
-                return .rejected(reason)
-            }
+        switch await slot(by: deadline) {
+        case .rejected(let reason): return .rejected(reason)
+        case .slot(let slot):
+            // Charged with the slot in hand: charged requests that wait would exceed the budget once slots become free.
             guard await budget?.take(from: limiter) ?? true, await limiter.admit(charges).isAdmitted else {
+                state.withLock { $0.release(slot, .neutral) }
                 return .rejected(.upstreamBudget)
             }
+            return pass(for: slot)
         }
-        return await enqueue(by: deadline)
     }
 
-    private func enqueue(by deadline: Instant) async -> Entry {
+    private func slot(by deadline: Instant) async -> SlotRequest {
         let now = Instant.now
         switch state.withLock({ $0.enqueue(maximumWaiting, at: now, by: deadline) }) {
         case .rejected(let reason): return .rejected(reason)
-        case .slot(let slot): return pass(for: slot)
+        case .slot(let slot): return .slot(slot)
         case .wait(let waiter):
             guard let slot = await waiter.value(waitLimit: now.duration(to: deadline), timeouts) else {
                 return .rejected(.upstreamSaturated)
             }
-            return pass(for: slot)
+            return .slot(slot)
         }
     }
 
