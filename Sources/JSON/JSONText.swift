@@ -133,12 +133,14 @@ extension JSONReader {
         return result
     }
 
-    /// Returns the string with its escapes resolved, if it is no longer than `maximumBytes`.
+    /// Returns the string with its escapes resolved, if it is then no longer than `maximumBytes` of UTF-8.
     package func value(of text: JSONText, maximumBytes: Int) throws(JSONFault) -> String {
-        guard text.range.count <= maximumBytes else {
-            throw JSONFault(.textTooLong(maximumBytes: maximumBytes), at: text.range.lowerBound)
-        }
-        return try string(of: text)
+        let fault = JSONFault(.textTooLong(maximumBytes: maximumBytes), at: text.range.lowerBound)
+        // An escape is up to six times as long as its character (`\u0041`).
+        guard text.range.count <= (text.isEscaped ? 6 * maximumBytes : maximumBytes) else { throw fault }
+        let value = try string(of: text)
+        guard value.utf8.count <= maximumBytes else { throw fault }
+        return value
     }
 
     /// Returns the string with its escapes resolved.

@@ -51,6 +51,12 @@ struct VerifyRequestBodyTests {
         #expect(try VerifyRequestBody(json).receipt.text(in: json) == expected)
     }
 
+    @Test func `the length of a text is that without escapes`() throws {
+        let escaped = String(repeating: #"\u00e9"#, count: 128)
+        let body = try VerifyRequestBody(#"{"receipt":"","account":"\#(escaped)"}"#)
+        #expect(body.options.account?.id == String(repeating: "é", count: 128))
+    }
+
     @Test func `names may be escaped too, and are still the same field`() {
         let json = #"{"receipt":"","receip\u0074":""}"#
         #expect(throws: JSONFault(.duplicateField, field: "receipt", at: 15)) { try VerifyRequestBody(json) }
@@ -262,6 +268,10 @@ struct VerifyRequestBodyTests {
         (#"{"bundle_id":""}"#, JSONFault(.notAccepted("a non-empty text"), field: "bundle_id", at: 13)),
         (
             #"{"bundle_id":"\#(String(repeating: "x", count: 257))"}"#,
+            JSONFault(.textTooLong(maximumBytes: 256), field: "bundle_id", at: 14)
+        ),
+        (
+            #"{"bundle_id":"\#(String(repeating: "\\u0078", count: 257))"}"#,
             JSONFault(.textTooLong(maximumBytes: 256), field: "bundle_id", at: 14)
         ),
         ("{\"receipt\":\"a\nb\"}", JSONFault(.controlCharacter, field: "receipt", at: 13)),
