@@ -58,6 +58,9 @@ package struct RedisRefusal: Error, Hashable, Sendable {
     /// The error reply without the command's arguments, which may be secret; for logs, at most 200 characters.
     package let line: String
 
+    /// True if the key has a value of another type: it is not the gateway's.
+    package var isWrongType: Bool { line.hasPrefix("WRONGTYPE") }
+
     /// - Parameter line: without the leading `-`.
     package init(line: String) {
         // A Redis whose AUTH was renamed repeats the password in its reply to AUTH.

@@ -62,6 +62,8 @@ struct RedisResultErasure: CustomerDataStore {
         let replies = await redis.send(keys.map { RedisCommand("GET", key: RedisWord($0)) })
         var named: [RedisCommand] = []
         for (key, reply) in zip(keys, replies) {
+            // Not the gateway's.
+            if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { continue }
             guard case .success(let value) = reply else { throw StoreUnreachable() }
             guard let sealed = value.bytes, let bytes = try? seal.open(sealed, for: Self.name(inKey: key)),
                 ids.areNamed(in: bytes)

@@ -40,12 +40,14 @@ enum ErasureScripts {
         return removed
         """)
 
-    /// KEYS erased, queue, held, dead, gaps; ARGV the names of gaps. Deletes the deliveries of deleted events, and ends the
-    /// lease, so that the worker reads its state anew. Returns how many there were.
+    /// KEYS erased, queue, held, dead, gaps; ARGV how many numbers of events follow, these, and the names of gaps. Deletes the
+    /// deliveries of these events and of deleted ones, and ends the lease, so that the worker reads its state anew. Returns
+    /// how many there were.
     static let deliveries = RedisScript(
         """
-        local removed = 0
+        local removed, gaps = 0, tonumber(ARGV[1]) + 2
         for i = 3, 4 do
+            for j = 2, gaps - 1 do removed = removed + redis.call('ZREMRANGEBYSCORE', KEYS[i], ARGV[j], ARGV[j]) end
             local members = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES')
             for j = 1, #members, 2 do
                 if redis.call('ZSCORE', KEYS[1], members[j + 1]) then
@@ -53,8 +55,8 @@ enum ErasureScripts {
                 end
             end
         end
-        for _, gap in ipairs(ARGV) do redis.call('HDEL', KEYS[5], gap) end
-        if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HDEL', KEYS[2], 'token', 'until') end
+        for i = gaps, #ARGV do redis.call('HDEL', KEYS[5], ARGV[i]) end
+        if removed > 0 or redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HDEL', KEYS[2], 'token', 'until') end
         return removed
         """)
 

@@ -76,7 +76,7 @@ extension RedisDeliveryStore {
         var state = DeliveryState()
         state.position = parts[0].text.flatMap { EventPosition(text: $0) } ?? .start
         state.disabledAt = parts[1].time
-        state.held = held.compactMap { StoredDelivery($0) }.map { heldEvent($0, keys) }
+        state.held = held.compactMap { StoredDelivery($0) }.map { heldEvent($0, ofQueue: keys.sealedName) }
         let values = gaps.indices.filter { $0 % 2 == 1 }.compactMap { gaps[$0].bytes }
         state.gaps = Set(values.compactMap { gap($0, keys) })
         return state
@@ -159,7 +159,7 @@ extension RedisDeliveryStore {
         let reply = try? await redis.send(
             RedisCommand("ZREVRANGEBYSCORE", key: keys.dead, "+inf", "-inf", "LIMIT", 0, count))
         guard case .array(let members)? = reply else { throw StoreUnreachable() }
-        return members.compactMap { StoredDelivery($0) }.compactMap { deadEvent($0, keys) }
+        return members.compactMap { StoredDelivery($0) }.compactMap { deadEvent($0, ofQueue: keys.sealedName) }
     }
 
     func redeliver(_ queue: DeliveryQueue, eventID: String?) async throws(StoreUnreachable) -> Int {
@@ -235,12 +235,12 @@ extension RedisValue {
 extension RedisDeliveryStore {
     private func stored(_ event: HeldEvent, _ keys: DeliveryKeys) -> StoredDelivery {
         StoredDelivery(
-            event.position, sealed: seal.seal(event.storedBytes, for: name(event.position, "held", keys)))
+            event.position, sealed: seal.seal(event.storedBytes, for: name(event.position, "held", keys.sealedName)))
     }
 
     /// Returns the event; if it cannot be read, as one that waits for nothing: the log says what it is about.
-    private func heldEvent(_ stored: StoredDelivery, _ keys: DeliveryKeys) -> HeldEvent {
-        let bytes = try? seal.open(stored.sealed, for: name(stored.position, "held", keys))
+    func heldEvent(_ stored: StoredDelivery, ofQueue queue: String) -> HeldEvent {
+        let bytes = try? seal.open(stored.sealed, for: name(stored.position, "held", queue))
         let event = bytes.flatMap { try? HeldEvent(stored.position, storedBytes: $0) }
         if let event { return event }
         var unknown = HeldEvent(stored.position, chain: stored.position.text)
@@ -250,17 +250,17 @@ extension RedisDeliveryStore {
 
     private func stored(_ event: DeadDelivery, _ keys: DeliveryKeys) -> StoredDelivery {
         StoredDelivery(
-            event.position, sealed: seal.seal(event.storedBytes, for: name(event.position, "dead", keys)))
+            event.position, sealed: seal.seal(event.storedBytes, for: name(event.position, "dead", keys.sealedName)))
     }
 
-    private func deadEvent(_ stored: StoredDelivery, _ keys: DeliveryKeys) -> DeadDelivery? {
-        let bytes = try? seal.open(stored.sealed, for: name(stored.position, "dead", keys))
+    func deadEvent(_ stored: StoredDelivery, ofQueue queue: String) -> DeadDelivery? {
+        let bytes = try? seal.open(stored.sealed, for: name(stored.position, "dead", queue))
         return bytes.flatMap { try? DeadDelivery(stored.position, storedBytes: $0) }
     }
 
     /// The name that binds an encrypted event to its queue and position.
-    private func name(_ position: EventPosition, _ kind: String, _ keys: DeliveryKeys) -> String {
-        "\(keys.sealedName) \(kind) \(position.text)"
+    private func name(_ position: EventPosition, _ kind: String, _ queue: String) -> String {
+        "\(queue) \(kind) \(position.text)"
     }
 
     /// Returns the names of a gap under every cache key; the first one writes.

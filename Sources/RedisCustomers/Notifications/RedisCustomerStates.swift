@@ -87,7 +87,7 @@ extension RedisNotifications {
             switch reply {
             case .success(.array(let parts)): hashes.append(StoredHash(key: key, parts.map { $0.bytes ?? [] }))
             // Not the gateway's: the merge of that chain alone fails.
-            case .failure(.refused(let refusal)) where refusal.line.hasPrefix("WRONGTYPE"):
+            case .failure(.refused(let refusal)) where refusal.isWrongType:
                 hashes.append(StoredHash(key: key, []))
             default: return nil
             }

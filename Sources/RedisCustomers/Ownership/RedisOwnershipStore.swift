@@ -307,7 +307,7 @@ extension RedisOwnershipStore {
             case .success(.array(let parts)):
                 let words = parts.map { $0.bytes ?? [] }
                 hashes.append(stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) })
-            case .failure(.refused(let refusal)) where refusal.line.hasPrefix("WRONGTYPE"): hashes.append([])
+            case .failure(.refused(let refusal)) where refusal.isWrongType: hashes.append([])
             default: throw StoreUnreachable()
             }
         }
@@ -327,7 +327,7 @@ private enum RecordedOwner {
         switch reply {
         case .success(.null): self = .none
         case .success(let value): self = value.text.map { .account($0) } ?? .unreadable
-        case .failure(.refused(let refusal)) where refusal.line.hasPrefix("WRONGTYPE"): self = .unreadable
+        case .failure(.refused(let refusal)) where refusal.isWrongType: self = .unreadable
         case .failure: throw StoreUnreachable()
         }
     }

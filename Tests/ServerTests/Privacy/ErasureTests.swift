@@ -166,6 +166,18 @@ import Webhooks
         }
     }
 
+    @Test func `a delivery that is older than the log is found by its purchase`() async throws {
+        try await NotificationStage.with { stage in
+            let cache = stage.cache(), log = NotificationKeys(Self.customer.partition).events
+            try await Self.customer.write(to: stage, cache)
+            _ = try await stage.redis.send(RedisCommand("XTRIM", key: log, "MAXLEN", 0))
+            let count = try await Self.erase(stage.erasure(cache), [Self.customer.originalTransactionID])
+            #expect(count[.events] == nil && count[.deliveries] == 1)
+            let state = try #require(try await stage.deliveries().acquire(Self.customer.queue, for: .seconds(30)))
+            #expect(state.held.isEmpty && state.gaps.isEmpty)
+        }
+    }
+
     // MARK: Caches
 
     @Test func `no node uses an erased result, also one that is written later`() async throws {
@@ -180,6 +192,16 @@ import Webhooks
             await second.insert(StoreSamples.known(naming: [id]).since(before), for: key)
             #expect(await first.result(for: key, naming: [id]) == nil)
             #expect(await second.result(for: key, naming: [id]) == nil)
+        }
+    }
+
+    @Test func `a key that another program uses does not prevent an erasure`() async throws {
+        try await NotificationStage.with { stage in
+            let cache = stage.cache()
+            try await Self.customer.write(to: stage, cache)
+            _ = try await stage.redis.send(RedisCommand("RPUSH", key: "rc:7:other", "x"))
+            let count = try await Self.erase(stage.erasure(cache), [Self.customer.originalTransactionID])
+            #expect(count[.cachedResults] == 2)
         }
     }
 
