@@ -60,8 +60,9 @@ struct DocumentationTests {
         let text = try Repository.text("docs/redis.md")
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
         let allowed = line.split(separator: " ")
-        let sources = try Repository.swiftFiles(in: ["Sources/Redis", "Sources/RedisStore", "Sources/Operations"]).map(
-            \.text)
+        let sources = try Repository.swiftFiles(in: [
+            "Sources/Redis", "Sources/RedisCustomers", "Sources/RedisStore", "Sources/Operations",
+        ]).map(\.text)
         let commands = sources.flatMap { $0.matches(of: #/RedisCommand\(\[?"([A-Z]+)"/#).map(\.output.1) }
         let calls = sources.flatMap { $0.matches(of: #/redis\.p?call\('([A-Z]+)'/#).map(\.output.1) }
         #expect(commands.count > 15 && calls.count > 5)
