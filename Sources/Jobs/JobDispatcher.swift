@@ -18,6 +18,8 @@ package final class JobDispatcher: Sendable {
     package enum Limits {
         /// The time between two checks whether something may be taken.
         static let tick: Duration = .milliseconds(50)
+        /// The same while attempts run: their ends make room for others.
+        static let busyTick: Duration = .milliseconds(10)
         /// The time for which a job is taken. After it, another worker takes the job.
         static let lease: Duration = .seconds(60)
         /// The time of an attempt, so that its result is stored before the lease ends.
@@ -88,7 +90,8 @@ package final class JobDispatcher: Sendable {
         await withDiscardingTaskGroup { group in
             while !isFinished {
                 for taken in await take(in: lane) { group.addTask { await self.work(on: taken, in: lane) } }
-                try? await Task.sleep(for: Limits.tick)
+                let isBusy = withPace(of: lane) { $0.isBusy }
+                try? await Task.sleep(for: isBusy ? Limits.busyTick : Limits.tick)
             }
         }
     }

@@ -29,6 +29,9 @@ struct JobPace: Sendable {
     private var pausedUntil: ContinuousClock.Instant?
     private var nextPoll: ContinuousClock.Instant?
 
+    /// True while attempts run.
+    var isBusy: Bool { inFlight > 0 }
+
     func permitted(at now: ContinuousClock.Instant) -> Int {
         if let pausedUntil, now < pausedUntil { return 0 }
         if let nextPoll, now < nextPoll { return 0 }

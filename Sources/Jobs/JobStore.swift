@@ -67,6 +67,8 @@ package struct JobSurvey: Hashable, Sendable {
     package var oldestAge: Duration?
     /// The kept jobs with status `failed`.
     package var failed = 0
+    /// The bytes of the kept verdicts.
+    package var keptBytes = 0
 
     package init() {}
 }

@@ -118,6 +118,7 @@ struct EmbeddedJobs: Sendable {
         (survey.waiting, survey.bytes) = (waiting.count, total.bytes)
         survey.oldestAge = waiting.map(\.job.createdAt).min().map { max(.zero, $0.duration(to: now)) }
         survey.failed = entries.values.count { $0.job.status == .failed }
+        survey.keptBytes = entries.values.reduce(0) { $0 + ($1.endedAt == nil ? 0 : $1.bytes) }
         return survey
     }
 

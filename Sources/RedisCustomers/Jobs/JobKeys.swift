@@ -19,7 +19,7 @@ internal import StoreFormat
 /// gw:{v}:done           sorted set: the IDs of jobs that ended so, by the time of their end
 /// gw:{v}:expired        the same
 /// gw:{v}:failed         the same
-/// gw:{v}:usage          hash: the number and bytes of each client's waiting jobs, and the bytes of all
+/// gw:{v}:usage          hash: the number and bytes of each client's waiting jobs, the bytes of all, and of kept verdicts
 /// gw:{v}:same           hash: the IDs of jobs, by the names of idempotency keys and of waiting requests
 /// gw:{v}:about:<name>   sorted set: the IDs of jobs about one purchase or account, by the time of their creation
 /// ```

@@ -9,7 +9,7 @@ internal import Redis
 ///
 /// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain ones: `status`,
 /// `attempts`, `losses`, `next` (the time of the next attempt), `deadline`, `token` (of the worker that has it), `bytes`
-/// (those counted for its client, until it ends), and the names `client` (in the usage), `request_name`, `same` and
+/// (those counted for its client, until it ends), `kept` (those of its verdict), and the names `client` (in the usage), `request_name`, `same` and
 /// `about`. Only the first write of a script can fail for want of memory, so all but `create` begin with one that needs
 /// none.
 enum JobScripts {
@@ -60,6 +60,12 @@ enum JobScripts {
                 end
             end
         end
+        -- The bytes of kept verdicts.
+        local function kept() return tonumber(redis.call('HGET', usage, 'kept')) or 0 end
+        local function keep(change)
+            local bytes = kept() + change
+            if bytes > 0 then redis.call('HSET', usage, 'kept', text(bytes)) else redis.call('HDEL', usage, 'kept') end
+        end
         local function release(id)
             local fields = read(id, 'client', 'bytes')
             redis.call('HDEL', job(id), 'bytes')
@@ -86,9 +92,10 @@ enum JobScripts {
             return growth
         end
         local function forget(id)
-            local fields = read(id, 'same', 'about')
+            local fields = read(id, 'same', 'about', 'kept')
             for i = 1, #lanes do redis.call('ZREM', lanes[i], id) end
             if fields[1] then release(id) end
+            if fields[3] then keep(-(tonumber(fields[3]) or 0)) end
             redis.call('DEL', job(id))
             for i = 1, #statuses do redis.call('ZREM', statuses[i], id) end
             for name in string.gmatch(fields[1] or '', '%S+') do unname(id, name) end
@@ -249,9 +256,20 @@ enum JobScripts {
             return 1
             """)
 
-    /// ARGV ID, token, status, answer, the attempts to add, then the names of customers. Returns 1; 0 without the token.
+    /// ARGV ID, token, status, answer, the attempts to add, the maximum bytes of kept verdicts, then the names of
+    /// customers. Deletes the oldest verdicts beyond that size. Returns 1; 0 without the token.
     static let end = RedisScript(
         functions + """
+            local function oldest()
+                local found, time
+                for i = 1, #statuses do
+                    local first = statuses[i] ~= waiting and redis.call('ZRANGE', statuses[i], 0, 0, 'WITHSCORES') or {}
+                    if first[1] and (not time or tonumber(first[2]) < time) then
+                        found, time = first[1], tonumber(first[2])
+                    end
+                end
+                return found
+            end
             local id = ARGV[1]
             local fields = read(id, 'token', 'status', 'attempts')
             if fields[1] ~= ARGV[2] then return 0 end
@@ -260,7 +278,16 @@ enum JobScripts {
             finish(id, ARGV[3])
             redis.call(
                 'HSET', job(id), 'answer', ARGV[4], 'attempts', (tonumber(fields[3]) or 0) + tonumber(ARGV[5]))
-            link(id, 6)
+            link(id, 7)
+            local bytes = #ARGV[4] + #(read(id, 'about')[1] or '')
+            redis.call('HSET', job(id), 'kept', bytes)
+            keep(bytes)
+            -- More than the one that comes, so that a smaller limit is reached.
+            for _ = 1, 4 do
+                local last = kept() > tonumber(ARGV[6]) and oldest() or id
+                if last == id then break end
+                forget(last)
+            end
             return 1
             """)
 
@@ -301,24 +328,28 @@ enum JobScripts {
             """)
 
     /// ARGV the age of ended jobs to forget, and how many. Returns the number and bytes of waiting jobs, the age of the
-    /// oldest one (-1 for none), and the number of failed ones.
+    /// oldest one (-1 for none), the number of failed ones, and the bytes of kept verdicts.
     static let survey = RedisScript(
         functions + """
-            local left = tonumber(ARGV[2])
+            local left, ended = tonumber(ARGV[2]), 0
             for _, key in ipairs(statuses) do
                 local old = key == waiting and {} or redis.call(
                     'ZRANGEBYSCORE', key, '-inf', '(' .. text(now - tonumber(ARGV[1])), 'LIMIT', 0, left)
                 for _, id in ipairs(old) do forget(id) end
                 left = left - #old
+                if key ~= waiting then ended = ended + redis.call('ZCARD', key) end
             end
-            local count = redis.call('ZCARD', waiting)
+            local count, bytes = redis.call('ZCARD', waiting), ended > 0 and kept() or 0
             -- The bytes of a job that an operator deleted were not subtracted.
-            if count == 0 then redis.call('DEL', usage) end
+            if count == 0 then
+                redis.call('DEL', usage)
+                if bytes > 0 then keep(bytes) end
+            end
             local oldest = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2]
             return {
                 count, tonumber(redis.call('HGET', usage, 'total')) or 0,
                 oldest and text(math.max(0, now - tonumber(oldest))) or '-1',
-                redis.call('ZCARD', '\(JobKeys.jobs(.failed))'),
+                redis.call('ZCARD', '\(JobKeys.jobs(.failed))'), bytes,
             }
             """)
 

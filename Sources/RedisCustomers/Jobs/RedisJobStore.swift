@@ -170,7 +170,7 @@ extension RedisJobStore {
         for reply in replies {
             switch reply {
             case .success(let value): values.append(value)
-            case .failure(.refused(let refusal)) where refusal.line.hasPrefix("WRONGTYPE"): values.append(.null)
+            case .failure(.refused(let refusal)) where refusal.isWrongType: values.append(.null)
             case .failure: throw StoreUnreachable()
             }
         }
@@ -244,7 +244,7 @@ extension RedisJobStore {
             JobScripts.end,
             [
                 RedisWord(job.id), RedisWord(taken.token), RedisWord(status.rawValue), sealed(result, job.id, status),
-                status == .done ? 1 : 0,
+                status == .done ? 1 : 0, RedisWord(rules.maximumTotalBytes),
             ] + names.about(job.request, result))
         return reply == .integer(1)
     }
@@ -278,7 +278,7 @@ private struct JobPlace {
 extension RedisJobStore {
     func survey() async -> JobSurvey? {
         let arguments = [RedisWord(rules.retention.wholeMilliseconds), RedisWord(Limits.forgotten)]
-        guard case .array(let parts)? = try? await run(JobScripts.survey, arguments), parts.count == 4 else {
+        guard case .array(let parts)? = try? await run(JobScripts.survey, arguments), parts.count == 5 else {
             return nil
         }
         let numbers = parts.compactMap(\.number)
@@ -286,7 +286,7 @@ extension RedisJobStore {
         var survey = JobSurvey()
         (survey.waiting, survey.bytes) = (Int(clamping: numbers[0]), Int(clamping: numbers[1]))
         survey.oldestAge = numbers[2] < 0 ? nil : .milliseconds(numbers[2])
-        survey.failed = Int(clamping: numbers[3])
+        (survey.failed, survey.keptBytes) = (Int(clamping: numbers[3]), Int(clamping: numbers[4]))
         return survey
     }
 

@@ -25,6 +25,7 @@ package final class JobSurveys: Sendable {
             reading(MetricCatalogue.jobBytes) { Double($0.bytes) },
             reading(MetricCatalogue.jobOldest) { ($0.oldestAge ?? .zero) / .seconds(1) },
             reading(MetricCatalogue.jobsFailed) { Double($0.failed) },
+            reading(MetricCatalogue.jobKeptBytes) { Double($0.keptBytes) },
         ]
     }
 

@@ -28,12 +28,15 @@ extension MetricCatalogue {
         "The time since the oldest of these verifications was created; 0 without one.")
     package static let jobsFailed = MetricFamily(
         "receipt_gateway_jobs_failed", .gauge, "Kept verifications that were given up.")
+    package static let jobKeptBytes = MetricFamily(
+        "receipt_gateway_job_kept_bytes", .gauge, "The size of the kept verdicts in the store.")
     package static let jobMaximumAge = MetricFamily(
         "receipt_gateway_job_max_age_seconds", .gauge,
         "The time after which a deferred verification expires: gateway.jobs.max_age.")
 
     static let deferredVerifications = [
-        jobs, jobAttempts, jobSeconds, jobsWaiting, jobBytes, jobOldest, jobsFailed, jobMaximumAge,
+        jobs, jobAttempts, jobSeconds, jobsWaiting, jobBytes, jobOldest, jobsFailed, jobKeptBytes,
+        jobMaximumAge,
     ]
 }
 

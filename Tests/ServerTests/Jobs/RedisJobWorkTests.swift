@@ -220,7 +220,7 @@ import Testing
             try await store.announced(second)
             #expect(await store.survey()?.waiting == 0)
             try stage.server.ask("CONFIG", "SET", "maxmemory", "0")
-            #expect(try stage.server.ask("HGETALL", JobKeys.usage) == "")
+            #expect(try stage.server.ask("HKEYS", JobKeys.usage) == "kept")
             #expect(try await store.job("ver_1", of: Samples.client)?.result == Samples.result("done"))
             #expect(try await store.create(Samples.job("ver_2", Samples.request(2)), key: nil) == .created)
         }
@@ -317,6 +317,38 @@ import Testing
             // The keys of both jobs, and the request of the one that waits.
             #expect(try stage.server.ask("HLEN", JobKeys.same) == "3")
             #expect(try stage.server.ask("ZCARD", JobKeys.due(.production)) == "2")
+        }
+    }
+
+    /// Defers a verification, and ends it with a verdict.
+    private static func finish(_ number: Int, in store: RedisJobStore) async throws {
+        let request = Samples.request(number, chains: [Samples.chain("1")])
+        _ = try await store.create(Samples.job("ver_\(number)", request), key: nil)
+        let taken = try #require(try await store.takeOne())
+        #expect(try await store.end(taken, .done, result: Samples.result("done")))
+        try await store.announced(taken)
+    }
+
+    @Test func `beyond their size the oldest verdicts are forgotten`() async throws {
+        try await NotificationStage.with { stage in
+            let all = (1...7).map { "ver_\($0)" }
+            try await Self.finish(1, in: stage.jobs())
+            let size = try #require(await stage.jobs().survey()?.keptBytes)
+            #expect(size > 100)
+            let store = stage.jobs { $0.maximumTotalBytes = 7 * size / 2 }
+            for number in 2...6 { try await Self.finish(number, in: store) }
+            #expect(try await store.statuses(of: all) == [nil, nil, nil, .done, .done, .done, nil])
+            #expect(await store.survey()?.keptBytes == 3 * size)
+            // The newest is kept, however large it is.
+            let request = Samples.request(7, chains: [Samples.chain("1")])
+            _ = try await store.create(Samples.job("ver_7", request), key: nil)
+            let small = stage.jobs { $0.maximumTotalBytes = size / 2 }
+            let taken = try #require(try await small.takeOne())
+            #expect(try await small.end(taken, .done, result: Samples.result("done")))
+            #expect(try await store.statuses(of: all) == [nil, nil, nil, nil, nil, nil, .done])
+            let subject = ErasureSubject(bundleID: Samples.bundleID, chains: [Samples.chain("1")])
+            #expect(try await store.erase(subject) == [.verifications: 1])
+            #expect(await store.survey() == JobSurvey())
         }
     }
 

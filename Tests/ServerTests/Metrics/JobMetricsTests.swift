@@ -68,7 +68,9 @@ struct JobMetricsTests {
         #expect(has("s_waiting 0") && has("_oldest_seconds 0"))
         var survey = JobSurvey()
         (survey.waiting, survey.bytes, survey.oldestAge, survey.failed) = (4, 5000, .seconds(90), 2)
+        survey.keptBytes = 7000
         metrics.observe(.surveyed(survey))
+        #expect(has("_kept_bytes 7000"))
         #expect(has("s_waiting 4") && has("_bytes 5000") && has("_oldest_seconds 90") && has("s_failed 2"))
         metrics.observe(.surveyed(JobSurvey()))
         #expect(has("s_waiting 0") && has("_oldest_seconds 0"))

@@ -25,7 +25,7 @@ struct ListVerificationsCommand: AsyncParsableCommand {
               receipt-gateway verifications list --status failed --format json
 
             waiting: Apple has not answered yet. done: there is a verdict. expired: the time was over first. failed: it \
-            was given up, because it ended the process of its worker three times, or its client may no longer have it.
+            was given up, because it ended the process of its worker three times.
 
             Exit status: 0 for success, 1 if Redis does not answer, 64 if the command line is wrong, 78 if the \
             configuration is wrong or has no Redis.
