@@ -8,7 +8,6 @@ internal import Waiting
     internal import Logging
     internal import NIOCore
     internal import NIOEmbedded
-    internal import NIOHTTP1
     @testable internal import HTTPServer
     @testable internal import Settings
     internal import Synchronization
@@ -49,7 +48,7 @@ internal import Waiting
             while channel.isActive, let piece = buffer.readSlice(length: min(pieceBytes, buffer.readableBytes)),
                 piece.readableBytes > 0
             {
-                // Errors of the decoder are answered by the edge.
+                // Errors of the parser are answered by the edge.
                 _ = try? channel.writeInbound(piece)
                 channel.embeddedEventLoop.run()
             }
@@ -73,13 +72,11 @@ internal import Waiting
                 routes: handler.routes, log: RequestLog(logger: nil),
                 logger: Logger(label: "fuzzing") { _ in SwiftLogNoOpLogHandler() })
             let edge = Edge(rules: rules, budget: budget, lifecycle: ServerLifecycle(), pipeline: pipeline)
-            let decoder = RequestDecoder(
-                HTTPLimits(
-                    target: .bytes(256), headerField: .bytes(256), headerList: .kibibytes(1), headerFieldCount: 32,
-                    body: .bytes(bodyLimit)))
+            let limits = HTTPLimits(
+                target: .bytes(256), headerField: .bytes(256), headerList: .kibibytes(1), headerFieldCount: 32,
+                body: .bytes(bodyLimit))
             let channel = EmbeddedChannel()
-            try channel.pipeline.syncOperations.addHandlers(
-                ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder))
+            try channel.pipeline.syncOperations.addHandler(EdgeHandler(edge, limits))
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             return channel
         }
@@ -113,7 +110,10 @@ internal import Waiting
         init(_ header: RequestHeader, _ body: ByteBuffer) {
             method = header.method.rawValue
             path = "\(header.path)?\(header.query ?? "")"
-            fields = header.head.headers.map { "\($0.name): \($0.value)" }
+            let lines = header.fields
+            fields = lines.indices.map { index in
+                "\(String(copying: lines.name(at: index))): \(String(copying: lines.value(at: index)))"
+            }
             contentLength = header.values(of: "Content-Length").first
             isChunked = !header.values(of: "Transfer-Encoding").isEmpty
             self.body = Array(buffer: body)

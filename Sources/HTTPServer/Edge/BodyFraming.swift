@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOHTTP1
-
 /// The length of a request's body, from the two fields that state it (RFC 9112 §6). Two lengths enable request
 /// smuggling, so everything but one clear length is refused.
 struct BodyFraming {
@@ -43,7 +41,7 @@ struct BodyFraming {
     ///
     /// A `Content-Length` beyond the limit is refused at once, even with more digits than any integer: by its grammar
     /// it is a number (RFC 9110 §8.6), so it is too large and not malformed.
-    func length(in version: HTTPVersion) throws(EdgeRefusal) -> Length {
+    func length(in version: RequestHead.Version) throws(EdgeRefusal) -> Length {
         switch (contentLength, transferCoding) {
         case (nil, nil): return .bytes(0)
         case (.bytes(let count), nil): return .bytes(count)

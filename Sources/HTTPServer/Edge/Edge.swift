@@ -41,9 +41,6 @@ package struct EdgeRules: Sendable {
     /// The linger deadline after refusing an unknown client. It must last until the answer arrives, and no longer:
     /// meanwhile the connection takes a slot that a client could use.
     var unauthenticatedLingerDeadline = TimeAmount.milliseconds(500)
-    /// The maximum size of pipelined requests that wait behind the one being answered. The socket is not read
-    /// meanwhile, so they arrived in one read.
-    var pipelinedBytesLimit = ByteCount.mebibytes(1)
 }
 
 extension EdgeRules {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOCore
-internal import NIOHTTP1
 internal import Settings
 
 /// The rules of one connection, as a value: which parts may arrive, how large, and by when. Time is an argument; the
@@ -63,6 +62,14 @@ struct EdgeConnection {
         }
     }
 
+    /// True if input is part of a request. Otherwise it is dropped, or waits for an answer.
+    var wantsInput: Bool {
+        switch phase {
+        case .awaitingHead, .receiving: true
+        case .answering, .lingering, .closed: false
+        }
+    }
+
     var isAnswering: Bool {
         if case .answering = phase { true } else { false }
     }
@@ -80,7 +87,7 @@ struct EdgeConnection {
     // MARK: - Arrivals
 
     /// Processes a part of a request. Must not be called while a request is being answered.
-    mutating func receive(_ part: HTTPServerRequestPart, at now: NIODeadline) -> Action {
+    mutating func receive(_ part: RequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
         case (.awaitingHead, .head(let head)):
             do throws(EdgeRefusal) {

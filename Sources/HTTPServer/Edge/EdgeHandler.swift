@@ -2,36 +2,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import HTTPTypes
 internal import NIOCore
-internal import NIOHTTP1
 internal import Receipts
+internal import Settings
 internal import Waiting
 
-/// The handler behind the HTTP decoder of one connection. It performs the actions of `EdgeConnection`, passes complete
+/// The handler of one connection. It parses what arrives, performs the actions of `EdgeConnection`, passes complete
 /// requests to the pipeline, and writes the answers.
+///
+/// Received bytes wait unparsed while a request is answered. The socket is not read meanwhile, so these are the bytes of
+/// one read at most.
 final class EdgeHandler: ChannelDuplexHandler {
-    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
     private let edge: Edge
     private var connection: EdgeConnection
-    private var pipelined = PipelinedParts()
+    private var parser: RequestParser
+    /// The received bytes that are not parsed yet.
+    private var received = ByteBuffer()
+    /// True if input may wait: for the previous answer, for other connections, or for a client that does not read its
+    /// answers.
+    private var hasInput = false
+    /// True if the client has closed its half of the connection, and the input before that is not processed yet.
+    private var endsInput = false
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     private var isCountedInFlight = false
     /// True if a request was answered in this tick of the event loop: then other connections come first.
     private var hasAnswered = false
     private var isResumeScheduled = false
     private var source = ConnectionSource.unknown
-    /// Tells whether an incomplete request is for HEAD.
-    private let decoder: RequestDecoder?
     /// True if the latest request is for HEAD, whose answers have no body.
     private var isHead = false
     private var streaming: Task<Void, Never>?
 
-    init(_ edge: Edge, reading decoder: RequestDecoder? = nil) {
+    init(_ edge: Edge, _ limits: HTTPLimits) {
         self.edge = edge
-        self.decoder = decoder
+        parser = RequestParser(limits)
         connection = EdgeConnection(
             rules: edge.rules, routes: edge.pipeline.routes, budget: edge.budget, at: .now())
     }
@@ -82,7 +91,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func end() {
         connection.ended()
         countInFlight()
-        pipelined.removeAll()
+        dropInput()
         timer?.task.cancel()
         timer = nil
         streaming?.cancel()
@@ -98,38 +107,75 @@ final class EdgeHandler: ChannelDuplexHandler {
     // MARK: - Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let part = unwrapInboundIn(data)
-        guard !mustQueue(context) else { return queue(.part(part)) }
-        receive(part, context)
+        var bytes = unwrapInboundIn(data)
+        if received.readableBytes == 0 { received = bytes } else { received.writeBuffer(&bytes) }
+        hasInput = true
+        processInput(context)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let unreadable = error as? UnreadableRequest else { return context.close(promise: nil) }
-        guard !mustQueue(context) else { return queue(.failure(unreadable)) }
-        fail(unreadable, context)
-    }
-
-    private func receive(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
-        if case .head(let head) = part { isHead = head.method == .HEAD }
-        perform(connection.receive(part, at: .now()), context)
-    }
-
-    private func fail(_ unreadable: UnreadableRequest, _ context: ChannelHandlerContext) {
-        isHead = unreadable.isHead
-        perform(connection.fail(unreadable.refusal, at: .now()), context)
+        context.close(promise: nil)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case ChannelEvent.inputClosed where !pipelined.isEmpty: queue(.end)
-        case ChannelEvent.inputClosed: perform(connection.inputClosed(at: .now()), context)
+        case ChannelEvent.inputClosed:
+            (hasInput, endsInput) = (true, true)
+            // Nothing follows the request that is being answered.
+            if received.readableBytes == 0 { endInput(context) } else { processInput(context) }
         case is ChannelShouldQuiesceEvent: perform(connection.quiesce(at: .now()), context)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
 
+    /// True if the next part of a request may be processed.
+    private func mayProceed(_ context: ChannelHandlerContext) -> Bool {
+        !connection.isAnswering && !hasAnswered && context.channel.isWritable
+    }
+
+    /// Parses and processes input up to the next answer.
+    private func processInput(_ context: ChannelHandlerContext) {
+        while hasInput, mayProceed(context) {
+            guard connection.wantsInput else { return dropInput() }
+            do throws(EdgeRefusal) {
+                guard let part = try parser.next(in: &received) else { return keepRest(context) }
+                if case .head(let head) = part { isHead = head.method == .head }
+                perform(connection.receive(part, at: .now()), context)
+            } catch {
+                fail(error, context)
+            }
+        }
+        guard received.readableBytes == 0 else { return }
+        received = ByteBuffer()
+        hasInput = hasInput && (endsInput || parser.isWithinRequest(before: received))
+    }
+
+    private func fail(_ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
+        isHead = parser.isHead
+        perform(connection.fail(refusal, at: .now()), context)
+    }
+
+    /// Keeps the beginning of a part until more arrives, and no buffer without one.
+    private func keepRest(_ context: ChannelHandlerContext) {
+        hasInput = false
+        if received.readableBytes == 0 { received = ByteBuffer() }
+        if endsInput { endInput(context) }
+    }
+
+    /// Refuses a request that ends in the middle.
+    private func endInput(_ context: ChannelHandlerContext) {
+        (hasInput, endsInput) = (false, false)
+        if parser.isWithinRequest(before: received), !connection.isAnswering { fail(.malformed, context) }
+        perform(connection.inputClosed(at: .now()), context)
+    }
+
+    private func dropInput() {
+        (hasInput, endsInput) = (false, false)
+        received = ByteBuffer()
+    }
+
     func read(context: ChannelHandlerContext) {
-        if connection.wantsRead, pipelined.isEmpty, context.channel.isWritable { context.read() }
+        if connection.wantsRead, !hasInput, context.channel.isWritable { context.read() }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -145,35 +191,17 @@ final class EdgeHandler: ChannelDuplexHandler {
         read(context: context)
     }
 
-    /// Returns true if input must wait: for the previous answer, for other connections, or for a client that does not
-    /// read its answers.
-    private func mustQueue(_ context: ChannelHandlerContext) -> Bool {
-        connection.isAnswering || hasAnswered || !pipelined.isEmpty || !context.channel.isWritable
-    }
-
-    private func queue(_ element: PipelinedParts.Element) {
-        pipelined.append(element, limit: edge.rules.pipelinedBytesLimit)
-    }
-
-    /// Processes pipelined input up to the next answer.
+    /// Processes input that waited.
     private func resume(_ context: ChannelHandlerContext) {
         hasAnswered = false
-        while !connection.isAnswering, !hasAnswered, context.channel.isWritable, let element = pipelined.popFirst() {
-            switch element {
-            case .part(let part): receive(part, context)
-            case .failure(let unreadable): fail(unreadable, context)
-            case .end: perform(connection.inputClosed(at: .now()), context)
-            }
-        }
+        processInput(context)
         scheduleResume(context)
         read(context: context)
     }
 
     /// Schedules `resume`. At once, a thousand pipelined requests would delay all other connections, and nest as deep.
     private func scheduleResume(_ context: ChannelHandlerContext) {
-        guard !pipelined.isEmpty, !connection.isAnswering, context.channel.isWritable, !isResumeScheduled else {
-            return
-        }
+        guard hasInput, !connection.isAnswering, context.channel.isWritable, !isResumeScheduled else { return }
         isResumeScheduled = true
         context.eventLoop.assumeIsolated().execute { [self] in
             isResumeScheduled = false
@@ -327,7 +355,7 @@ final class EdgeHandler: ChannelDuplexHandler {
 
     /// Writes the last bytes of the connection, then closes the output.
     private func writeLast(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-        pipelined.removeAll()
+        dropInput()
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { _ in
             context.close(mode: .output, promise: nil)
@@ -351,7 +379,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func timerFired(_ context: ChannelHandlerContext) {
         timer = nil
         let action = connection.deadlinePassed(at: .now())
-        if case .refuse(.headersLate, _) = action { isHead = decoder?.isHead ?? false }
+        if case .refuse(.headersLate, _) = action { isHead = parser.isHead }
         perform(action, context)
     }
 }

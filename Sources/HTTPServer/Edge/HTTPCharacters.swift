@@ -58,12 +58,6 @@ struct CharacterSet128: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Returns the index of a byte at or after `start`; nil if there is none.
-    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
-        for index in start..<count where self[index] == byte { return index }
-        return nil
-    }
-
     func tokenEnd(from start: Int) -> Int {
         var index = start
         while index < count, self[index].isTokenCharacter { index += 1 }
@@ -98,9 +92,13 @@ extension Span<UInt8> {
     }
 
     /// - Parameter text: in lower case.
+    @inline(__always)
     func equalsIgnoringCase(_ text: String) -> Bool {
+        count == text.utf8.count && hasSameLetters(as: text)
+    }
+
+    private func hasSameLetters(as text: String) -> Bool {
         let expected = text.utf8.span
-        guard count == expected.count else { return false }
         for index in expected.indices where self[index].lowercased != expected[index] { return false }
         return true
     }

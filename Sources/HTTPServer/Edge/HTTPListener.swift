@@ -88,9 +88,7 @@ package struct HTTPListener: Service {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let decoder = RequestDecoder(limits)
-                    try channel.pipeline.syncOperations.addHandlers(
-                        ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder))
+                    try channel.pipeline.syncOperations.addHandler(EdgeHandler(edge, limits))
                 }
             }
             .bind(host: address.host, port: address.port).get()

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HTTPTypes
-internal import NIOHTTP1
-internal import NIOHTTPTypesHTTP1
+internal import Receipts
 internal import Settings
 
 /// The header of a request with the fields that the edge uses, found in one pass. Ambiguous fields become nil.
 ///
 /// A class, because a header is passed on many times and never changes.
 package final class RequestHeader: Sendable {
-    let head: HTTPRequestHead
+    /// The fields, as sent.
+    let fields: FieldLines
     let method: HTTPRequest.Method
     /// The path as sent, without scheme, authority and query. Nothing is decoded.
     let path: String
@@ -39,14 +39,13 @@ package final class RequestHeader: Sendable {
     /// §9.3). A request to upgrade is answered without the upgrade, and later input is not read.
     let isLast: Bool
 
-    /// - Throws: the reason to refuse the request. The decoder has already refused a body without one clear length.
-    init(_ head: HTTPRequestHead) throws(EdgeRefusal) {
-        guard let method = try? HTTPRequest.Method(head.method) else { throw .malformed }
-        let fields = EdgeFields(head.headers)
-        guard let target = RequestTarget(head.uri, head.method) else { throw .malformed }
+    /// - Throws: the reason to refuse the request. The parser has already refused a body without one clear length.
+    init(_ head: RequestHead) throws(EdgeRefusal) {
+        let fields = EdgeFields(head.fields)
+        guard let target = RequestTarget(head.target, head.method) else { throw .malformed }
         let sentAuthority = try fields.authority(in: head.version)
-        self.head = head
-        self.method = method
+        self.fields = head.fields
+        method = head.method
         (path, query) = target.parts
         origin = fields.origin
         hasDeferralFields = fields.hasDeferralFields
@@ -66,7 +65,7 @@ package final class RequestHeader: Sendable {
 
     package var isHead: Bool { method == .head }
 
-    package func values(of name: String) -> [String] { head.headers[name] }
+    package func values(of name: String) -> [String] { fields.values(of: name) }
 }
 
 /// The target of a request (RFC 9112 §3.2): a path, a whole URL, or the asterisk of OPTIONS.
@@ -75,8 +74,8 @@ private struct RequestTarget {
     let authority: RequestAuthority?
 
     /// - Returns: nil for anything else. CONNECT, which has a form of its own, has already been refused.
-    init?(_ text: String, _ method: HTTPMethod) {
-        if text.utf8.first == UInt8(ascii: "/") || text == "*" && method == .OPTIONS {
+    init?(_ text: String, _ method: HTTPRequest.Method) {
+        if text.utf8.first == UInt8(ascii: "/") || text == "*" && method == .options {
             path = text
             authority = nil
             return
@@ -121,55 +120,58 @@ private struct EdgeFields {
     private(set) var requestID: String?
     private var hosts = SingleValue.none
 
-    init(_ headers: HTTPHeaders) {
-        for (name, value) in headers { add(FieldName(text: name), value) }
+    init(_ fields: FieldLines) {
+        for index in fields.indices { add(fields.name(at: index), fields.value(at: index)) }
     }
 
-    private mutating func add(_ name: FieldName, _ value: String) {
-        switch name {
-        case "host": hosts.add(value)
-        case "content-type": contentType.add(value.trimmed)
-        // The decoder refuses a header with two of them.
+    private mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+        switch FieldName(name) {
+        case "host": hosts.add(String(copying: value))
+        case "content-type": contentType.add(RequestMediaType.text(value))
+        // The parser refuses a header with two of them.
         case "content-length":
-            announcedBytes = Int(value.trimmed)
+            announcedBytes = Int(String(copying: value))
             announcesBody = announcedBytes != 0
-        case "authorization": credentials.add(authorization: value.trimmed)
-        case "x-api-key": credentials.add(apiKey: value.trimmed)
-        case "x-request-id": requestID = requestID == nil ? value.trimmed : ""
+        case "authorization": credentials.add(authorization: String(copying: value))
+        case "x-api-key": credentials.add(apiKey: String(copying: value))
+        case "x-request-id": requestID = requestID == nil ? String(copying: value) : ""
         // Two of them are one list, and no such list is known.
         case "expect":
-            expectsContinue = expectsContinue == false && value.trimmed.lowercased() == "100-continue" ? true : nil
-        case "traceparent": traceparent.add(value.trimmed)
+            expectsContinue = expectsContinue == false && value.equalsIgnoringCase("100-continue") ? true : nil
+        case "traceparent": traceparent.add(String(copying: value))
         case "transfer-encoding": announcesBody = true
         case "connection": addConnectionOptions(value)
-        case "origin": origin.add(value.trimmed)
+        case "origin": origin.add(String(copying: value))
         case "upgrade": wantsUpgrade = true
         case "prefer", "idempotency-key": hasDeferralFields = true
         default: break
         }
     }
 
-    private mutating func addConnectionOptions(_ value: String) {
-        for option in value.utf8.split(separator: UInt8(ascii: ",")) {
-            switch FieldName(text: String(Substring(option)).trimmed) {
+    private mutating func addConnectionOptions(_ list: Span<UInt8>) {
+        var start = 0
+        while start <= list.count {
+            let end = list.firstIndex(of: UInt8(ascii: ","), from: start) ?? list.count
+            switch FieldName(list.extracting(list.trimmed(start..<end))) {
             case "close": isClosing = true
             case "keep-alive": isKeptAlive = true
             default: break
             }
+            start = end + 1
         }
     }
 
     /// RFC 9112 §9.3.
-    func isLast(in version: HTTPVersion) -> Bool {
+    func isLast(in version: RequestHead.Version) -> Bool {
         isClosing || wantsUpgrade || version == .http1_0 && !isKeptAlive
     }
 
     /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
-    func authority(in version: HTTPVersion) throws(EdgeRefusal) -> RequestAuthority? {
+    func authority(in version: RequestHead.Version) throws(EdgeRefusal) -> RequestAuthority? {
         switch hosts {
         case .none where version == .http1_0: return nil
         case .one(let host):
-            guard let authority = RequestAuthority(host.trimmed) else { throw .malformed }
+            guard let authority = RequestAuthority(host) else { throw .malformed }
             return authority
         case .none, .several: throw .malformed
         }
@@ -192,20 +194,15 @@ package enum SingleValue: Hashable, Sendable {
 }
 
 /// The name of a field, compared without case (RFC 9110 §5.1).
-private struct FieldName {
-    let text: String
+private struct FieldName: ~Escapable {
+    let text: Span<UInt8>
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>) { self.text = text }
 
     /// - Parameter pattern: in lower case.
-    static func ~= (pattern: String, name: FieldName) -> Bool { name.text.utf8.span.equalsIgnoringCase(pattern) }
-}
-
-extension String {
-    /// The text without the white space around it (RFC 9110 §5.5); the decoder leaves the trailing part.
-    var trimmed: String {
-        guard let first = utf8.first, let last = utf8.last, first.isWhiteSpace || last.isWhiteSpace else { return self }
-        let range = utf8.span.trimmed(0..<utf8.count)
-        return String(Substring(utf8.dropFirst(range.lowerBound).prefix(range.count)))
-    }
+    @inline(__always)
+    static func ~= (pattern: String, name: borrowing FieldName) -> Bool { name.text.equalsIgnoringCase(pattern) }
 }
 
 /// The `Content-Type` of requests (RFC 9110 §8.3). Parameters are allowed, `charset` only as `utf-8`.
@@ -213,14 +210,27 @@ package enum RequestMediaType: String {
     case json = "application/json"
     case form = "application/x-www-form-urlencoded"
 
+    /// Returns the text of a field; for the media type of nearly all requests without a copy.
+    static func text(_ field: Span<UInt8>) -> String {
+        field.equals(Self.json.rawValue.utf8.span) ? Self.json.rawValue : String(copying: field)
+    }
+
     package func accepts(_ contentType: String?) -> Bool {
         guard let contentType, contentType != rawValue else { return contentType != nil }
         // Types, names and charsets ignore case.
         let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false)
-            .map { String($0).trimmed }
+            .map { $0.trimmed }
         guard parts[0] == rawValue else { return false }
         return parts.dropFirst().allSatisfy { parameter in
             !parameter.hasPrefix("charset=") || ["charset=utf-8", "charset=\"utf-8\""].contains(parameter)
         }
+    }
+}
+
+extension Substring {
+    /// The text without the white space around it (RFC 9110 §5.5).
+    fileprivate var trimmed: String {
+        let text = utf8.span
+        return String(copying: text.extracting(text.trimmed(0..<text.count)))
     }
 }

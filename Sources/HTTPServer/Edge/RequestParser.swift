@@ -1,9 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HTTPTypes
 internal import JSON
 internal import NIOCore
-internal import NIOHTTP1
+internal import Receipts
 internal import Settings
 
 /// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, parts of requests out.
@@ -21,6 +22,8 @@ struct RequestParser {
         static let chunkLine = 256
         /// The maximum bytes of white space around the value of a field, in addition to the limit of the field.
         static let fieldWhiteSpace = 64
+        /// The memory reserved for the fields of a request, in bytes; most headers are smaller.
+        static let usualFields = 384
     }
 
     private enum Phase {
@@ -39,8 +42,8 @@ struct RequestParser {
     /// The number of bytes at the front of the buffer that hold no line end.
     private var searchedBytes = 0
     private var emptyLines = 0
-    private var (method, target, version) = (HTTPMethod.GET, "", HTTPVersion.http1_1)
-    private var fields: [(String, String)] = []
+    private var (method, target, version) = (HTTPRequest.Method.get, "", RequestHead.Version.http1_1)
+    private var fields = FieldLines()
     private var fieldBytes = 0
     private var fieldCount = 0
     private var framing = BodyFraming()
@@ -49,7 +52,6 @@ struct RequestParser {
 
     init(_ limits: HTTPLimits) {
         self.limits = limits
-        fields.reserveCapacity(16)
     }
 
     func isWithinRequest(before buffer: ByteBuffer) -> Bool {
@@ -58,7 +60,7 @@ struct RequestParser {
 
     /// Returns the next part of a request from the front of the buffer; nil until more has arrived.
     /// - Throws: the reason to refuse the request. The parser must not be used after that.
-    mutating func next(in buffer: inout ByteBuffer) throws(EdgeRefusal) -> HTTPServerRequestPart? {
+    mutating func next(in buffer: inout ByteBuffer) throws(EdgeRefusal) -> RequestPart? {
         while true {
             switch phase {
             case .requestLine:
@@ -68,7 +70,7 @@ struct RequestParser {
                 if !isField { return .head(try finishHead()) }
             case .body(remaining: 0), .end:
                 phase = .requestLine
-                return .end(nil)
+                return .end
             case .body(let remaining):
                 guard let part = readBody(&buffer, upTo: remaining) else { return nil }
                 phase = .body(remaining: remaining - part.readableBytes)
@@ -138,10 +140,11 @@ struct RequestParser {
 
     private mutating func begin(_ line: RequestLine, in bytes: ByteBuffer) throws(EdgeRefusal) {
         guard let version = line.version else { throw .version }
-        guard let method = Self.method(bytes.text(in: line.method)) else { throw .notImplemented }
+        let text = bytes.readableBytesUInt8Span
+        guard let method = Self.method(text.extracting(line.method)) else { throw .notImplemented }
         guard line.target.count <= limits.target.bytes else { throw .targetTooLong }
-        (self.method, target, self.version) = (method, bytes.text(in: line.target), version)
-        fields.removeAll(keepingCapacity: true)
+        (self.method, target, self.version) = (method, String(copying: text.extracting(line.target)), version)
+        fields = FieldLines(reservingCapacity: Limits.usualFields)
         (emptyLines, fieldBytes, fieldCount, framing) = (0, 0, 0, BodyFraming())
         phase = .fields
     }
@@ -156,20 +159,19 @@ struct RequestParser {
 
     /// Returns a method of RFC 9110 §9.3 or RFC 5789, except CONNECT; nil for any other (RFC 9110 §9.1). Methods are
     /// case-sensitive.
-    private static func method(_ name: String) -> HTTPMethod? {
-        let method = HTTPMethod(rawValue: name)
-        return switch method {
-        case .POST, .GET, .HEAD, .DELETE, .PUT, .OPTIONS, .PATCH, .TRACE: method
-        default: nil
-        }
+    private static func method(_ name: Span<UInt8>) -> HTTPRequest.Method? {
+        for method in methods where name.equals(method.rawValue.utf8.span) { return method }
+        return nil
     }
+
+    private static let methods: [HTTPRequest.Method] = [.post, .get, .head, .delete, .put, .options, .patch, .trace]
 }
 
 private struct RequestLine {
     let method: Range<Int>
     let target: Range<Int>
     /// The version; nil for an unsupported one.
-    let version: HTTPVersion?
+    let version: RequestHead.Version?
 
     init(_ line: Span<UInt8>) throws(EdgeRefusal) {
         let methodEnd = line.tokenEnd(from: 0)
@@ -181,7 +183,7 @@ private struct RequestLine {
 
     /// Parses `SP "HTTP" "/" DIGIT "." DIGIT` (RFC 9112 §2.3). Protocols with a similar request line, such as RTSP/1.0
     /// and ICE/1.0, are malformed.
-    private static func version(_ text: Span<UInt8>) throws(EdgeRefusal) -> HTTPVersion? {
+    private static func version(_ text: Span<UInt8>) throws(EdgeRefusal) -> RequestHead.Version? {
         guard text.count == 9, text.begins(with: " HTTP/"), text[6].isDigit, text[7] == UInt8(ascii: "."),
             text[8].isDigit
         else { throw .malformed }
@@ -217,7 +219,7 @@ extension RequestParser {
         else { throw .headerTooLarge }
         // Trailers may be left out (RFC 9110 §6.5.1).
         guard case .fields = phase else { return }
-        fields.append((buffer.text(in: name), buffer.text(in: value)))
+        fields.append(name: line.extracting(name), value: line.extracting(value))
         try framing.add(line.extracting(name), line.extracting(value))
     }
 
@@ -230,12 +232,14 @@ extension RequestParser {
         return (0..<nameEnd, line.trimmed(nameEnd + 1..<line.count))
     }
 
-    private mutating func finishHead() throws(EdgeRefusal) -> HTTPRequestHead {
+    private mutating func finishHead() throws(EdgeRefusal) -> RequestHead {
         switch try framing.length(in: version) {
         case .bytes(let count): phase = .body(remaining: count)
         case .chunked: phase = .chunkSize
         }
-        return HTTPRequestHead(version: version, method: method, uri: target, headers: HTTPHeaders(fields))
+        // The header owns its fields from here on.
+        defer { fields = FieldLines() }
+        return RequestHead(method: method, target: target, version: version, fields: fields)
     }
 
     // MARK: - Chunks
@@ -267,12 +271,5 @@ extension RequestParser {
             for index in index..<line.count where !line[index].isPartOfFieldValue { throw .malformed }
         }
         return size
-    }
-}
-
-extension ByteBuffer {
-    /// - Parameter range: counted from the first readable byte. Invalid UTF-8 is replaced.
-    fileprivate func text(in range: Range<Int>) -> String {
-        getString(at: readerIndex + range.lowerBound, length: range.count) ?? ""
     }
 }

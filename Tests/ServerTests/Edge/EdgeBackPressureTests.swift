@@ -5,7 +5,6 @@ import Gateway
 import Logging
 import NIOCore
 import NIOEmbedded
-import NIOHTTP1
 import PrometheusExport
 import RateLimits
 import Receipts
@@ -77,20 +76,17 @@ struct EdgeBackPressureTests {
         let edge = Edge(
             rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(), pipeline: pipeline)
         let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.addHandler(EdgeHandler(edge))
+        try channel.pipeline.syncOperations.addHandler(EdgeHandler(edge, HTTPLimits()))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return channel
     }
 
-    /// Sends one request, as the decoder does.
+    /// Sends one request, as the socket does.
     private static func send(to channel: EmbeddedChannel) {
-        let head = HTTPRequestHead(
-            version: .http1_1, method: .POST, uri: "/v1/verify",
-            headers: ["Host": "localhost", "Content-Type": "application/json"])
-        let parts: [HTTPServerRequestPart] = [
-            .head(head), .body(ByteBuffer(string: #"{"receipt":"AQID"}"#)), .end(nil),
-        ]
-        for part in parts { channel.pipeline.syncOperations.fireChannelRead(NIOAny(part)) }
+        let request = "POST /v1/verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        let body = #"{"receipt":"AQID"}"#
+        let bytes = ByteBuffer(string: request + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
+        channel.pipeline.syncOperations.fireChannelRead(NIOAny(bytes))
     }
 
     /// Returns the number of responses written since the last call.

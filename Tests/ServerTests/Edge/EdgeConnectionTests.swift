@@ -31,7 +31,7 @@ struct EdgeConnectionTests {
         #expect(connection.deadline == start + .seconds(16))
         _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start + .seconds(9))
         #expect(connection.deadline == start + .seconds(16))
-        _ = connection.receive(.end(nil), at: start + .seconds(10))
+        _ = connection.receive(.end, at: start + .seconds(10))
         #expect(connection.deadline == start + .seconds(70))
         _ = connection.beginAnswer(isLast: false)
         let goesOn = connection.endAnswer(at: start + .seconds(11))
@@ -117,7 +117,7 @@ struct EdgeConnectionTests {
         _ = connection.receive(head(), at: start)
         _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start)
         var delivered: IncomingRequest?
-        if case .deliver(let request) = connection.receive(.end(nil), at: start) { delivered = request }
+        if case .deliver(let request) = connection.receive(.end, at: start) { delivered = request }
         #expect(delivered?.bodyBytes == 5)
         connection.ended()
         #expect(budget.reserved == 5, "the connection is gone, the bytes are not")
@@ -214,14 +214,12 @@ struct EdgeConnectionTests {
 
     // MARK: - Steps
 
-    private func head() -> HTTPServerRequestPart {
+    private func head() -> RequestPart {
         .head(Self.head())
     }
 
-    private static func head(_ headers: HTTPHeaders = [:]) -> HTTPRequestHead {
-        var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/", headers: headers)
-        head.headers.add(name: "Host", value: "localhost")
-        return head
+    private static func head(_ headers: HTTPHeaders = [:]) -> RequestHead {
+        RequestHead(headers.addingHost())
     }
 
     private static func request(_ headers: HTTPHeaders = [:], at start: NIODeadline) throws -> IncomingRequest {
@@ -233,7 +231,7 @@ struct EdgeConnectionTests {
     private func deliver(to connection: inout EdgeConnection) {
         _ = connection.receive(head(), at: start)
         _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start)
-        expect(connection.receive(.end(nil), at: start), is: "deliver")
+        expect(connection.receive(.end, at: start), is: "deliver")
     }
 
     private func expect(

@@ -58,9 +58,9 @@ struct RequestHeaderTests {
             ([("Connection", "CLOSE")], .http1_1, true), ([("Connection", "x, close")], .http1_1, true),
             ([], .http1_0, true), ([("Connection", "keep-alive")], .http1_0, false),
             ([("Upgrade", "h2c")], .http1_1, true),
-        ] as [([(String, String)], HTTPVersion, Bool)])
+        ] as [([(String, String)], RequestHead.Version, Bool)])
     func `the last request of a connection is recognised`(
-        fields: [(String, String)], version: HTTPVersion, isLast: Bool
+        fields: [(String, String)], version: RequestHead.Version, isLast: Bool
     ) throws {
         let header = try Self.header([("Host", "x")] + fields, version)
         #expect(header.isLast == isLast)
@@ -96,9 +96,8 @@ struct RequestHeaderTests {
     // MARK: - Steps
 
     private static func header(
-        _ fields: [(String, String)], _ version: HTTPVersion = .http1_1, target: String = "/"
+        _ fields: [(String, String)], _ version: RequestHead.Version = .http1_1, target: String = "/"
     ) throws -> RequestHeader {
-        let head = HTTPRequestHead(version: version, method: .POST, uri: target, headers: HTTPHeaders(fields))
-        return try RequestHeader(head)
+        try RequestHeader(RequestHead(HTTPHeaders(fields), .POST, target, version))
     }
 }

@@ -205,8 +205,6 @@ struct SourceLimitsTests {
     }
 
     private static func header(for address: String) throws -> RequestHeader {
-        let fields: HTTPHeaders = ["Host": "localhost", "X-Forwarded-For": address]
-        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/", headers: fields)
-        return try RequestHeader(head)
+        try RequestHeader(RequestHead(["Host": "localhost", "X-Forwarded-For": address]))
     }
 }

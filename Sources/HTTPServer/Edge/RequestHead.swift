@@ -1,0 +1,84 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import NIOCore
+
+/// A part of a request, as it arrives.
+enum RequestPart: Sendable {
+    case head(RequestHead)
+    case body(ByteBuffer)
+    case end
+}
+
+/// The request line and the fields of a request, as sent (RFC 9112 §2.1).
+struct RequestHead: Sendable {
+    /// The versions of HTTP that are served.
+    enum Version: Sendable {
+        case http1_0
+        case http1_1
+    }
+
+    let method: HTTPRequest.Method
+    let target: String
+    let version: Version
+    let fields: FieldLines
+}
+
+/// The fields of a header, as sent, in one piece of memory: most of them are never read as text.
+struct FieldLines: Sendable {
+    private struct Line {
+        let start: Int
+        let nameEnd: Int
+        let end: Int
+    }
+
+    private var bytes: [UInt8] = []
+    private var lines: [Line] = []
+
+    /// - Parameter capacity: the expected number of bytes.
+    init(reservingCapacity capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+        lines.reserveCapacity(capacity / 32)
+    }
+
+    var indices: Range<Int> { lines.indices }
+
+    @_lifetime(borrow self)
+    func name(at index: Int) -> Span<UInt8> {
+        bytes.span.extracting(lines[index].start..<lines[index].nameEnd)
+    }
+
+    /// Returns the value without the white space around it.
+    @_lifetime(borrow self)
+    func value(at index: Int) -> Span<UInt8> {
+        bytes.span.extracting(lines[index].nameEnd..<lines[index].end)
+    }
+
+    mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+        let start = bytes.count
+        bytes.append(name)
+        let nameEnd = bytes.count
+        bytes.append(value)
+        lines.append(Line(start: start, nameEnd: nameEnd, end: bytes.count))
+    }
+
+    /// Returns the values of all fields with a name, which is compared without case (RFC 9110 §5.1).
+    func values(of name: String) -> [String] {
+        let name = name.lowercased()
+        return indices.filter { self.name(at: $0).equalsIgnoringCase(name) }.map { String(copying: value(at: $0)) }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ other: Span<UInt8>) {
+        unsafe other.withUnsafeBytes { unsafe append(contentsOf: $0) }
+    }
+}
+
+extension String {
+    /// Copies the bytes. Invalid UTF-8 is replaced.
+    init(copying bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+}
