@@ -12,8 +12,13 @@ internal import Waiting
 /// requests to the pipeline, and writes the answers.
 ///
 /// Received bytes wait unparsed while a request is answered. The socket is not read meanwhile, so these are the bytes of
-/// one read at most.
+/// one read; or, once the client has closed its half, all that the system had received.
 final class EdgeHandler: ChannelDuplexHandler {
+    enum Limits {
+        /// The maximum bytes that wait unparsed. Of more, the complete requests are answered, and the next is refused.
+        static let receivedBytes = 1 << 20
+    }
+
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
@@ -23,6 +28,8 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var parser: RequestParser
     /// The received bytes that are not parsed yet.
     private var received = ByteBuffer()
+    /// True if more bytes came than may wait.
+    private var isTruncated = false
     /// True if input may wait: for the previous answer, for other connections, or for a client that does not read its
     /// answers.
     private var hasInput = false
@@ -107,11 +114,22 @@ final class EdgeHandler: ChannelDuplexHandler {
     // MARK: - Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var bytes = unwrapInboundIn(data)
-        if received.readableBytes == 0 { received = bytes } else { received.writeBuffer(&bytes) }
+        keep(unwrapInboundIn(data))
         hasInput = true
         processInput(context)
     }
+
+    private func keep(_ bytes: ByteBuffer) {
+        isTruncated = isTruncated || received.readableBytes + bytes.readableBytes > Limits.receivedBytes
+        guard !isTruncated else { return }
+        guard received.readableBytes > 0 else { return received = bytes }
+        // Otherwise all that was parsed would stay in memory as long as each read ends in the middle of a line.
+        received.discardReadBytes()
+        received.writeImmutableBuffer(bytes)
+    }
+
+    /// The memory of the bytes that wait.
+    var receivedCapacity: Int { received.storageCapacity }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
@@ -122,7 +140,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         case ChannelEvent.inputClosed:
             (hasInput, endsInput) = (true, true)
             // Nothing follows the request that is being answered.
-            if received.readableBytes == 0 { endInput(context) } else { processInput(context) }
+            if connection.isAnswering, received.readableBytes == 0 { endInput(context) } else { processInput(context) }
         case is ChannelShouldQuiesceEvent: perform(connection.quiesce(at: .now()), context)
         default: context.fireUserInboundEventTriggered(event)
         }
@@ -136,7 +154,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     /// Parses and processes input up to the next answer.
     private func processInput(_ context: ChannelHandlerContext) {
         while hasInput, mayProceed(context) {
-            guard connection.wantsInput else { return dropInput() }
+            guard connection.wantsInput else { return dropRest(context) }
             do throws(EdgeRefusal) {
                 guard let part = try parser.next(in: &received) else { return keepRest(context) }
                 if case .head(let head) = part { isHead = head.method == .head }
@@ -147,7 +165,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         }
         guard received.readableBytes == 0 else { return }
         received = ByteBuffer()
-        hasInput = hasInput && (endsInput || parser.isWithinRequest(before: received))
+        hasInput = hasInput && (endsInput || isTruncated || parser.isWithinRequest(before: received))
     }
 
     private func fail(_ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
@@ -159,7 +177,15 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func keepRest(_ context: ChannelHandlerContext) {
         hasInput = false
         if received.readableBytes == 0 { received = ByteBuffer() }
+        if isTruncated { fail(.overloaded, context) }
         if endsInput { endInput(context) }
+    }
+
+    /// Drops what follows the last request of the connection.
+    private func dropRest(_ context: ChannelHandlerContext) {
+        let hasEnded = endsInput
+        dropInput()
+        if hasEnded { perform(connection.inputClosed(at: .now()), context) }
     }
 
     /// Refuses a request that ends in the middle.
@@ -170,7 +196,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     private func dropInput() {
-        (hasInput, endsInput) = (false, false)
+        (hasInput, endsInput, isTruncated) = (false, false, false)
         received = ByteBuffer()
     }
 

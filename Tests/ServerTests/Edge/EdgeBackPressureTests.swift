@@ -57,9 +57,46 @@ struct EdgeBackPressureTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test func `parsed bytes are forgotten, also if each read ends in the middle of a request`() throws {
+        let (channel, handler) = try Self.connection()
+        let whole = Self.request()
+        let first = try #require(whole.getSlice(at: 0, length: 1))
+        let request = try #require(whole.getSlice(at: 1, length: whole.readableBytes - 1))
+        channel.pipeline.syncOperations.fireChannelRead(NIOAny(first))
+        for _ in 0..<2000 {
+            var bytes = request
+            bytes.writeImmutableBuffer(first)
+            channel.pipeline.syncOperations.fireChannelRead(NIOAny(bytes))
+            channel.pipeline.fireChannelReadComplete()
+            channel.embeddedEventLoop.run()
+            #expect(try Self.answers(of: channel) == 1)
+            #expect(handler.receivedCapacity <= 1024)
+        }
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func `of more bytes than may wait the complete requests are answered, and the next is refused`() throws {
+        let (channel, handler) = try Self.connection()
+        let most = EdgeHandler.Limits.receivedBytes
+        for _ in 0..<most / Self.request().readableBytes + 10 { Self.send(to: channel) }
+        #expect(handler.receivedCapacity <= 2 * most)
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        channel.pipeline.fireChannelReadComplete()
+        channel.embeddedEventLoop.run()
+        var statuses: [String] = []
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
+            statuses.append(String(String(buffer: bytes).prefix(12)))
+        }
+        #expect(statuses.dropLast().allSatisfy { $0 == "HTTP/1.1 200" } && statuses.count > 1000)
+        #expect(statuses.last == "HTTP/1.1 503")
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
     // MARK: - Steps
 
-    private static func channel() throws -> EmbeddedChannel {
+    private static func channel() throws -> EmbeddedChannel { try connection().channel }
+
+    private static func connection() throws -> (channel: EmbeddedChannel, handler: EdgeHandler) {
         let rules = EdgeRules(
             bodyLimit: .kibibytes(64), headersDeadline: .hours(1), requestDeadline: .hours(1),
             answerDeadline: .hours(1),
@@ -75,18 +112,21 @@ struct EdgeBackPressureTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let edge = Edge(
             rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(), pipeline: pipeline)
-        let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.addHandler(EdgeHandler(edge, HTTPLimits()))
+        let channel = EmbeddedChannel(), edgeHandler = EdgeHandler(edge, HTTPLimits())
+        try channel.pipeline.syncOperations.addHandler(edgeHandler)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        return channel
+        return (channel, edgeHandler)
     }
 
     /// Sends one request, as the socket does.
     private static func send(to channel: EmbeddedChannel) {
-        let request = "POST /v1/verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        channel.pipeline.syncOperations.fireChannelRead(NIOAny(request()))
+    }
+
+    private static func request() -> ByteBuffer {
+        let header = "POST /v1/verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         let body = #"{"receipt":"AQID"}"#
-        let bytes = ByteBuffer(string: request + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
-        channel.pipeline.syncOperations.fireChannelRead(NIOAny(bytes))
+        return ByteBuffer(string: header + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
     }
 
     /// Returns the number of responses written since the last call.
