@@ -41,17 +41,22 @@ package struct JSONWriter: Sendable {
     /// Writes a member's name, before its value.
     /// - Parameter suffix: the end of a name that has two parts.
     package mutating func key(_ name: String, suffix: String = "") {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        append(escaping: name)
-        append(escaping: suffix)
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        var (name, suffix) = (name, suffix)
+        name.withUTF8 { name in
+            guard unsafe name.needsNoEscape else { return unsafe appendKey(escaping: name) }
+            suffix.withUTF8 { suffix in
+                bytes.append(addingCapacity: name.count &+ suffix.count &+ 4) { output in
+                    if needsComma { output.append(UInt8(ascii: ",")) }
+                    unsafe output.append(name: name, suffix: suffix)
+                }
+            }
+        }
         needsComma = false
     }
 
     package mutating func key(_ name: JSONKey) {
-        bytes.append(contentsOf: name.beforeString[(needsComma ? 0 : 1)...].dropLast())
+        append(name)
+        bytes.removeLast()
         needsComma = false
     }
 
@@ -65,11 +70,25 @@ package struct JSONWriter: Sendable {
         member(name) { append(&$0.bytes) }
     }
 
-    /// Writes a member with a string value, or nothing for nil.
+    /// Writes a member with a string value, or nothing for nil. In one step, as answers hold thousands of them.
     package mutating func member(_ name: String, _ value: String?) {
-        guard let value else { return }
-        key(name)
-        string(value)
+        guard var value else { return }
+        var name = name
+        value.withUTF8 { value in
+            name.withUTF8 { name in
+                guard unsafe name.needsNoEscape && value.needsNoEscape else {
+                    return unsafe appendMember(escaping: name, value)
+                }
+                bytes.append(addingCapacity: name.count &+ value.count &+ 6) { output in
+                    if needsComma { output.append(UInt8(ascii: ",")) }
+                    unsafe output.append(name: name, suffix: nil)
+                    output.append(UInt8(ascii: "\""))
+                    unsafe output.append(value)
+                    output.append(UInt8(ascii: "\""))
+                }
+            }
+        }
+        needsComma = true
     }
 
     package mutating func member(_ name: String, _ value: Int64?) {
@@ -85,14 +104,16 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func member(_ name: JSONKey, content: (inout JSONWriter) -> Void) {
-        if needsComma {
-            bytes.append(contentsOf: name.beforeString)
-        } else {
-            bytes.append(contentsOf: name.beforeString.dropFirst())
-        }
+        append(name)
         content(&self)
         bytes.append(UInt8(ascii: "\""))
         needsComma = true
+    }
+
+    private mutating func append(_ name: JSONKey) {
+        unsafe name.beforeString.withUnsafeBufferPointer { text in
+            unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[(needsComma ? 0 : 1)...]))
+        }
     }
 
     /// Writes members that another writer wrote, at least one.
@@ -107,12 +128,16 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: written)
     }
 
-    /// Writes again a value that this writer wrote, from its range in `bytes`.
-    package mutating func value(writtenAt range: Range<Int>) {
-        separate()
-        // A copy, because a slice would copy the whole array.
-        bytes.append(contentsOf: Array(bytes[range]))
-    }
+    /// Leaves out a value, which the caller adds at the end of `bytes`.
+    package mutating func leaveOutValue() { separate() }
+
+    /// Begins an object whose end another writer writes.
+    package mutating func beginObject() { open(UInt8(ascii: "{")) }
+
+    /// Writes from now on the members of an object that another writer began with other members.
+    package mutating func continueObject() { needsComma = true }
+
+    package mutating func endObject() { close(UInt8(ascii: "}")) }
 
     package mutating func string(_ value: String) {
         separate()
@@ -158,20 +183,14 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func appendDigits(of value: Int64) {
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        var rest = value.magnitude
-        var first = bytes.count
-        repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        // In place: reversing a slice would copy it.
-        var last = bytes.count - 1
-        while first < last {
-            bytes.swapAt(first, last)
-            (first, last) = (first + 1, last - 1)
+        bytes.append(addingCapacity: Self.longestInteger) { output in
+            if value < 0 { output.append(UInt8(ascii: "-")) }
+            output.append(digitsOf: value.magnitude)
         }
     }
+
+    /// The bytes of the smallest 64-bit integer.
+    private static let longestInteger = 20
 
     /// Writes a floating-point number; infinities and NaN, which JSON lacks, become `null`.
     package mutating func number(_ value: Double) {
@@ -229,16 +248,37 @@ package struct JSONWriter: Sendable {
     // MARK: - Strings
 
     private mutating func append(escaping value: String) {
-        if Self.needsNoEscape(value.utf8.span) {
-            bytes.append(contentsOf: value.utf8)
+        var value = value
+        value.withUTF8 { unsafe append(escaping: $0) }
+    }
+
+    private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) {
+        if unsafe text.needsNoEscape {
+            unsafe bytes.append(contentsOf: text)
         } else {
-            for byte in value.utf8 { append(escaping: byte) }
+            for index in text.indices { unsafe append(escaping: text[index]) }
         }
     }
 
-    private static func needsNoEscape(_ text: Span<UInt8>) -> Bool {
-        for index in text.indices where !standsForItself(text[index]) { return false }
-        return true
+    @inline(never)
+    private mutating func appendKey(escaping name: UnsafeBufferPointer<UInt8>) {
+        separate()
+        unsafe appendQuoted(escaping: name)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    @inline(never)
+    private mutating func appendMember(
+        escaping name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+    ) {
+        unsafe appendKey(escaping: name)
+        unsafe appendQuoted(escaping: value)
+    }
+
+    private mutating func appendQuoted(escaping text: UnsafeBufferPointer<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        unsafe append(escaping: text)
+        bytes.append(UInt8(ascii: "\""))
     }
 
     private mutating func append(escaping byte: UInt8) {
@@ -252,10 +292,80 @@ package struct JSONWriter: Sendable {
         default: bytes.append(byte)
         }
     }
+}
 
-    private static func standsForItself(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+extension OutputSpan<UInt8> {
+    /// Appends bytes, for which there must be room.
+    @inline(__always)
+    fileprivate mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+        precondition(text.count <= freeCapacity)
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            guard let target = buffer.baseAddress, let source = text.baseAddress else { return }
+            // SAFETY: the capacity was checked above, and the two do not overlap.
+            unsafe (target + count).update(from: source, count: text.count)
+            count &+= text.count
+        }
     }
+
+    /// Appends the name of a member in quotation marks, with its colon. Both parts must need no escape.
+    @inline(__always)
+    fileprivate mutating func append(name: UnsafeBufferPointer<UInt8>, suffix: UnsafeBufferPointer<UInt8>?) {
+        append(UInt8(ascii: "\""))
+        unsafe append(name)
+        if let suffix = unsafe suffix { unsafe append(suffix) }
+        append(UInt8(ascii: "\""))
+        append(UInt8(ascii: ":"))
+    }
+
+    /// Appends a number in decimal digits, the last one first.
+    fileprivate mutating func append(digitsOf number: UInt64) {
+        var (digits, bound) = (1, 10 as UInt64)
+        // 10 to the power of 19 is the largest one of 64 bits.
+        while digits < 19, number >= bound { (digits, bound) = (digits + 1, bound &* 10) }
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            var (rest, position) = (number, count + digits)
+            while position > count {
+                position -= 1
+                unsafe buffer[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+            count += digits
+        }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// True if no byte needs an escape (RFC 8259 §7): eight at a time.
+    @inline(__always)
+    fileprivate var needsNoEscape: Bool {
+        let bytes = UnsafeRawBufferPointer(self)
+        guard count >= 8 else {
+            for index in indices where unsafe !self[index].standsForItself { return false }
+            return true
+        }
+        var found: UInt64 = 0
+        // SAFETY: each load checks its bounds; the last one ends with the text.
+        for offset in stride(from: 0, to: count - 8, by: 8) {
+            found |= unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self).escapedBytes
+        }
+        return unsafe found | bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self).escapedBytes == 0
+    }
+}
+
+extension UInt64 {
+    /// Not 0 if one of eight bytes needs an escape: in the high bits of these bytes, and perhaps of higher ones.
+    @inline(__always)
+    fileprivate var escapedBytes: UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let (quote, backslash) = (self ^ (ones &* 0x22), self ^ (ones &* 0x5C))
+        let zeros = (quote &- ones) & ~quote | (backslash &- ones) & ~backslash
+        let controls = (self &- (ones &* 0x20)) & ~self
+        return (zeros | controls) & 0x8080_8080_8080_8080
+    }
+}
+
+extension UInt8 {
+    fileprivate var standsForItself: Bool { self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") }
 }
 
 /// The name of a member: escaped once, written many times.
