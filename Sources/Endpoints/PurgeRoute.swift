@@ -17,7 +17,7 @@ extension Route {
     /// - Parameter invalidation: nil if Apple is not used, so that there are no cached results.
     package static func purge(_ invalidation: CacheInvalidation?) -> Route {
         Route(.delete, RouteLabel.purge.rawValue) { context, _ in
-            guard context.client.may.contains(.purge) else { throw Problem.operationNotPermitted }
+            guard context.client.may.contains(.purge) else { throw Problem.rightMissing(.purge) }
             let id = context.match.parameter
             guard id.isTransactionID else { throw Problem.invalidTransactionID }
             return .wait {

@@ -79,7 +79,7 @@ extension JSONFault.Rule {
         case .duplicateField: ("duplicate_field", "appears more than once")
         case .missingField: ("missing_field", "is required")
         case .wrongType(let expected, let found):
-            ("wrong_type", "must be a \(expected.rawValue), not \(found.withArticle)")
+            ("wrong_type", "must be \(expected.withArticle), not \(found.withArticle)")
         case .notAnInteger: ("not_an_integer", "must be an integer, without fraction or exponent")
         case .notAccepted(let accepted): ("value_not_accepted", "must be \(accepted)")
         case .textTooLong(let maximumBytes): ("text_too_long", "is longer than \(maximumBytes) bytes")

@@ -67,7 +67,7 @@ package struct OwnershipRoutes: Sendable {
     }
 
     private func transactionID(_ context: RequestContext) throws(Problem) -> String {
-        guard context.client.may.contains(.ownership) else { throw .operationNotPermitted }
+        guard context.client.may.contains(.ownership) else { throw .rightMissing(.ownership) }
         guard context.match.parameter.isTransactionID else { throw .invalidTransactionID }
         return context.match.parameter
     }

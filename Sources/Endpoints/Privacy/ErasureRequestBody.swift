@@ -44,7 +44,9 @@ struct ErasureRequestBody: Sendable {
         try reader.endDocument()
         guard seen.contains(.bundleID) else { throw Self.missing(.bundleID, at: reader.position) }
         guard account != nil || !originalTransactionIDs.isEmpty else {
-            throw Self.missing(.originalTransactionIDs, at: reader.position)
+            let expected = "a list of at least one ID, unless \"\(Field.account.rawValue)\" is sent"
+            throw JSONFault(
+                .notAccepted(expected), field: Field.originalTransactionIDs.rawValue, at: reader.position)
         }
     }
 
@@ -67,7 +69,7 @@ struct ErasureRequestBody: Sendable {
             for text in try reader.strings(maximumCount: ErasureSubject.Limits.chains) {
                 let id = try reader.value(of: text, maximumBytes: Limits.textBytes)
                 guard id.isTransactionID else {
-                    throw JSONFault(.notAccepted("a list of transaction IDs"), at: text.range.lowerBound)
+                    throw JSONFault(.notAccepted("a list of IDs of \(TransactionIDForm.description)"), at: text.range.lowerBound)
                 }
                 originalTransactionIDs.append(id)
             }

@@ -43,7 +43,7 @@ package struct ErasureRoute: Sendable {
         Route(
             .post, RouteLabel.erasures.rawValue, bodyLimit: Limits.body, waitLimit: Limits.wait
         ) { context, body in
-            guard context.client.may.contains(.erase) else { throw Problem.operationNotPermitted }
+            guard context.client.may.contains(.erase) else { throw Problem.rightMissing(.erase) }
             guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
             let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
             guard context.client.apps.contains(request.bundleID) else { throw GatewayError.appNotPermitted }

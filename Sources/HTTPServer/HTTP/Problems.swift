@@ -80,8 +80,11 @@ extension Problem {
         .unauthorized, .unauthenticated, "A valid API key is required.",
         headerFields: [.wwwAuthenticate: #"Bearer realm="receipt-gateway""#])
 
-    package static let operationNotPermitted = Problem(
-        .forbidden, .operationNotPermitted, "This client is not permitted to do this.")
+    package static func rightMissing(_ right: Client.Permission) -> Problem {
+        Problem(
+            .forbidden, .operationNotPermitted,
+            "This client needs the right \"\(right.rawValue)\": may in the clients file.")
+    }
 
     package static let onlyFromThisMachine = Problem(
         .forbidden, .operationNotPermitted, "Only loopback clients may do this. Connect to 127.0.0.1.")

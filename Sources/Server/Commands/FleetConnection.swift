@@ -45,7 +45,8 @@ struct FleetConnection: Sendable {
             configuration, upstreams: upstreams, health: health, metrics: metrics.store,
             certificates: metrics.certificates, isNode: false, clock: dependencies.clock, logger: dependencies.logger)
         guard let service = store.service else {
-            throw ConfigurationProblems("gateway.redis.url", "is not set: \(reason)")
+            throw ConfigurationProblems(
+                "gateway.redis.url", "is not set: \(reason). Pass their --config, or set GATEWAY_REDIS_URL")
         }
         self.service = service
     }

@@ -46,7 +46,7 @@ struct PurgeRouteTests {
             let step = try route.handler(context, ReservedBody(nil, nil))
             #expect(try await step.value().status == .ok)
         } else {
-            #expect(throws: Problem.operationNotPermitted) { try route.handler(context, ReservedBody(nil, nil)) }
+            #expect(throws: Problem.rightMissing(.purge)) { try route.handler(context, ReservedBody(nil, nil)) }
         }
     }
 
