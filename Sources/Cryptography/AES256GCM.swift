@@ -23,20 +23,17 @@ package struct AES256GCM: Sendable, CustomReflectable {
 
     /// True if OpenSSL, as configured, offers AES-256-GCM and random numbers. Without them, sealing traps.
     package static var isOffered: Bool {
-        var byte: UInt8 = 0
-        return unsafe CipherAlgorithm.aes256GCM.pointer != nil && RAND_bytes(&byte, 1) == 1
+        unsafe CipherAlgorithm.aes256GCM.pointer != nil && SecureRandom.isOffered
     }
 
     /// Returns nonce, ciphertext and tag.
     /// - Parameter context: bytes that are authenticated and not encrypted; opening requires the same.
     package func seal(_ text: [UInt8], context: [UInt8]) -> [UInt8] {
-        var nonce = [UInt8](repeating: 0, count: Self.nonceByteCount)
+        let nonce = SecureRandom.bytes(Self.nonceByteCount)
         var ciphertext = [UInt8](repeating: 0, count: text.count)
         var tag = [UInt8](repeating: 0, count: Self.tagByteCount)
         var count: Int32 = 0
         let cipher = CipherContext()
-        // RAND_bytes may return -1, which `&` would take for success.
-        precondition(unsafe RAND_bytes(&nonce, Int32(nonce.count)) == 1, "random numbers are checked at the start")
         // SAFETY: OpenSSL writes as many bytes as the text, the nonce and the tag have.
         let status =
             unsafe EVP_EncryptInit_ex(cipher.pointer, CipherAlgorithm.aes256GCM.pointer, nil, key, nonce)

@@ -24,17 +24,13 @@ public struct AESCBCEncryption: Hashable, Sendable, CustomReflectable {
 
     /// True if OpenSSL, as configured, offers both ciphers and random numbers. Without them, encrypting traps.
     public static var isOffered: Bool {
-        var byte: UInt8 = 0
-        return unsafe CipherAlgorithm.aes128CBC.pointer != nil && CipherAlgorithm.aes256CBC.pointer != nil
-            && RAND_bytes(&byte, 1) == 1
+        unsafe CipherAlgorithm.aes128CBC.pointer != nil && CipherAlgorithm.aes256CBC.pointer != nil
+            && SecureRandom.isOffered
     }
 
     /// Returns a fresh random initialization vector of 16 bytes, and the ciphertext.
     public func encrypt(_ text: Span<UInt8>) -> [UInt8] {
-        var vector = [UInt8](repeating: 0, count: Self.blockByteCount)
-        // RAND_bytes may also return -1.
-        precondition(unsafe RAND_bytes(&vector, Int32(vector.count)) == 1, "random numbers are checked at the start")
-        return encrypt(text, vector)
+        encrypt(text, SecureRandom.bytes(Self.blockByteCount))
     }
 
     /// Returns the vector, and the ciphertext: 1 to 16 bytes longer than the text.

@@ -319,7 +319,7 @@ extension Route {
         Route(.get, "/metrics", authentication: .none, on: .thread) { _ in
             Reply(
                 fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: ByteBuffer(string: registry.text()))
+                body: ReplyBody(Array(registry.text().utf8)))
         }
     }
 }

@@ -148,7 +148,7 @@ internal import Waiting
 
         @Sendable private func answer(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, any Error> {
             recorded.withLock { $0.append(HandledRequest(context.header, body.bytes)) }
-            let reply = Reply(body: ByteBuffer())
+            let reply = Reply(body: [])
             return answersAtOnce ? .done(reply) : .wait { .done(reply) }
         }
     }

@@ -99,7 +99,7 @@ package struct Deferral: Sendable {
         for request: VerificationRequest, _ answer: Answer, _ plain: Reply, of client: Client
     ) -> VerificationJob {
         let now = clock(), signed = signedAnswer(about: request, at: now)
-        var result = JobResult(answer, json: Array(plain.body.readableBytesView))
+        var result = JobResult(answer, json: plain.body.bytes)
         result.environment = result.environment ?? signed?.environment
         result.bundleID = result.bundleID ?? signed?.subject?.bundleID ?? request.options.expectations.bundleID
         if result.originalTransactionIDs.isEmpty { result.originalTransactionIDs = signed?.chainIDs ?? [] }

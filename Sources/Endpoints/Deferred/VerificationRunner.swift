@@ -58,7 +58,7 @@ package struct VerificationRunner: JobRunner {
         let owned = await ownership.checked(answer, for: options.account, of: client)
         var reply = VerdictEndpoint().replies(to: options, with: owned.answer, at: now).now
         reply.addOwnership(owned.ownership)
-        var result = JobResult(owned.answer, json: Array(reply.body.readableBytesView))
+        var result = JobResult(owned.answer, json: reply.body.bytes)
         // An answer without a verdict, and a rejected one, say nothing about the purchase.
         result.environment = result.environment ?? job.result.environment
         result.bundleID = result.bundleID ?? job.result.bundleID

@@ -62,11 +62,11 @@ struct FormEndpoint: VerifyEndpoint {
             return .form(.subscriptionExpired, VerifyReceiptStatus.subscriptionExpired.explanation)
         }
         if let json = answer.upstreamBody.flatMap({ FormAnswer.success(from: $0.span) }) {
-            return Reply(body: ByteBuffer(bytes: json), from: answer.provenance)
+            return Reply(body: ReplyBody(json), from: answer.provenance)
         }
         guard let rebuilt = answer.rebuilt(to: options, at: now), let json = FormAnswer.success(from: rebuilt.body.span)
         else { return .form(.failed, "The answer has no receipt.", statuses) }
-        return Reply(body: ByteBuffer(bytes: json), from: answer.provenance, rebuilding: rebuilt.members)
+        return Reply(body: ReplyBody(json), from: answer.provenance, rebuilding: rebuilt.members)
     }
 
     /// Always false: this API does not end with Apple's.

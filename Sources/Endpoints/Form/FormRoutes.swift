@@ -103,17 +103,18 @@ extension Reply {
 
     /// Returns a successful reply with its body encrypted, and any other reply as it is.
     fileprivate func encrypted(with encryption: AESCBCEncryption, in envelope: FormEnvelope) -> Reply {
-        guard body.readableBytesView.starts(with: FormAnswer.successPrefix) else { return self }
+        let plain = body.bytes
+        guard plain.starts(with: FormAnswer.successPrefix) else { return self }
         var text: [UInt8] = []
-        Base64.append(encoding: encryption.encrypt(body.readableBytesUInt8Span), to: &text)
+        Base64.append(encoding: encryption.encrypt(plain.span), to: &text)
         var reply = self
         switch envelope {
         case .text:
-            reply.body = ByteBuffer(bytes: text)
+            reply.body = ReplyBody(text)
             reply.fields[.contentType] = "text/plain; charset=utf-8"
         case .json:
             let quote = [UInt8(ascii: "\"")]
-            reply.body = ByteBuffer(bytes: quote + text + quote)
+            reply.body = ReplyBody(quote + text + quote)
         }
         return reply
     }

@@ -84,7 +84,7 @@ package struct NotificationRoutes: Sendable {
                 defer { withExtendedLifetime(reservation) {} }
                 let accepted = try await step.value()
                 context.record { $0.notification = accepted }
-                return .done(Reply(fields: [:], body: ByteBuffer()))
+                return .done(Reply(fields: [:], body: []))
             }
         }
     }

@@ -30,13 +30,12 @@ extension Reply {
     /// Adds the member `ownership` to the body of an answer, as the first one; nothing for nil.
     mutating func addOwnership(_ ownership: Ownership?) {
         guard let ownership else { return }
-        var json = JSONWriter(reservingCapacity: body.readableBytes + 32)
-        let members = body.readableBytesView.dropFirst().dropLast()
+        var json = JSONWriter(reservingCapacity: body.count + 32)
         json.object { json in
             json.member("ownership", ownership.rawValue)
-            json.members(Array(members)[...])
+            json.members(body.bytes.dropFirst().dropLast())
         }
-        body = ByteBuffer(bytes: json.bytes)
+        body = ReplyBody(json.bytes)
     }
 }
 

@@ -16,15 +16,15 @@ internal import Telemetry
 /// full, the client that uses most of it is evicted from first.
 package final class NearCache: Sendable {
     enum Limits {
-        /// The maximum bytes of a request. Genuine receipts are known up to 105 KB in base64; a larger body takes the
-        /// space of dozens of ordinary ones, and finding it takes nearly as long as verifying it.
+        /// The maximum bytes of a request. Genuine receipts are known up to 105 KB in base64; the answer to a larger body
+        /// takes the space of dozens of ordinary ones, and finding it takes nearly as long as verifying it.
         static let bodyBytes = BodyBudget.ordinaryBodyBytes
     }
 
     private let genuine: Mutex<SharedGenerations<String, Key, CachedReply>>
     private let others: Mutex<SharedGenerations<String, Key, CachedReply>>
 
-    /// - Parameter maximumBytes: the memory of all answers with their requests; 0 disables the cache.
+    /// - Parameter maximumBytes: the memory of all answers; 0 disables the cache.
     package init(maximumBytes: Int) {
         let share = maximumBytes / 16
         genuine = Mutex(SharedGenerations(maximumBytes: maximumBytes - share))
@@ -37,87 +37,39 @@ package final class NearCache: Sendable {
     }
 
     func insert(_ known: CachedReply, for key: Key) {
-        let kept = key.kept
-        let byteCount = kept.byteCount + known.byteCount
+        let byteCount = known.byteCount
         if known.isGenuine {
-            genuine.withLock { $0.insert(known, for: kept, of: key.client, byteCount: byteCount) }
+            genuine.withLock { $0.insert(known, for: key, of: key.client, byteCount: byteCount) }
         } else {
-            others.withLock { $0.insert(known, for: kept, of: key.client, byteCount: byteCount) }
+            others.withLock { $0.insert(known, for: key, of: key.client, byteCount: byteCount) }
         }
     }
 
     // MARK: - Keys
 
-    /// A request to one endpoint. The digest only locates candidates: all bytes are compared.
+    /// A request to one endpoint. Its body is known by a tag, and not kept.
     struct Key: Hashable, Sendable {
         /// The name of the sending client, whose share holds the answer.
         let client: String
         private let endpoint: String
-        private var body: ByteBuffer
+        private let tag: RequestTag
         private let secretsVersion: UInt64
-        private let digest: UInt64
 
-        /// Returns nil for a body that is too large to be kept.
+        /// Returns nil for a body that is too large to be recognised.
         /// - Parameter secretsVersion: `Access.secretsVersion` of the secrets: with others the answer may differ.
         init?(endpoint: String, body: ByteBuffer, secretsVersion: UInt64, client: String) {
-            guard body.readableBytes <= Limits.bodyBytes else { return nil }
+            guard let tag = RequestTag(of: body.readableBytesUInt8Span) else { return nil }
             self.endpoint = endpoint
-            self.body = body
+            self.tag = tag
             self.secretsVersion = secretsVersion
             self.client = client
-            digest = BodyDigest.digest(of: body.readableBytesUInt8Span)
         }
 
-        func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+        func hash(into hasher: inout Hasher) { hasher.combine(tag) }
 
         static func == (one: Key, other: Key) -> Bool {
-            one.digest == other.digest && one.secretsVersion == other.secretsVersion && one.endpoint == other.endpoint
-                && one.body == other.body
+            one.tag == other.tag && one.secretsVersion == other.secretsVersion && one.endpoint == other.endpoint
         }
-
-        /// The same key with a copy of the bytes, unless it uses most of the buffer that it is part of.
-        var kept: Key {
-            guard byteCount > 2 * body.readableBytes else { return self }
-            var kept = self
-            kept.body = ByteBuffer(bytes: body.readableBytesView)
-            return kept
-        }
-
-        /// The memory that the body takes, with the buffer around it.
-        var byteCount: Int { body.storageCapacity }
-    }
-}
-
-/// A hash of request bodies, at a fraction of the cost of comparing them with all others.
-///
-/// It multiplies eight bytes at a time with the previous value, and keeps both halves of the product. It does not
-/// resist chosen bodies: so each process has random seeds, and only the speed of a look-up depends on it.
-enum BodyDigest {
-    private static let seeds = (seed(), seed(), seed(), seed())
-
-    private static func seed() -> UInt64 { UInt64.random(in: .min ... .max) | 1 }
-
-    static func digest(of bytes: Span<UInt8>) -> UInt64 {
-        let raw = unsafe bytes.bytes
-        var lanes = (seeds.0, seeds.1)
-        var offset = 0
-        while offset + 32 <= raw.byteCount {
-            lanes.0 = fold(lanes.0 ^ word(raw, offset), seeds.2 ^ word(raw, offset + 8))
-            lanes.1 = fold(lanes.1 ^ word(raw, offset + 16), seeds.3 ^ word(raw, offset + 24))
-            offset += 32
-        }
-        for index in offset..<raw.byteCount { lanes.0 = fold(lanes.0 ^ UInt64(bytes[index]), seeds.2) }
-        return fold(lanes.0 ^ UInt64(raw.byteCount), lanes.1)
-    }
-
-    /// The caller stays within the bytes; any eight of them are a number.
-    private static func word(_ raw: RawSpan, _ offset: Int) -> UInt64 {
-        unsafe raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-    }
-
-    private static func fold(_ one: UInt64, _ other: UInt64) -> UInt64 {
-        let product = one.multipliedFullWidth(by: other)
-        return product.high ^ product.low
     }
 }
 
@@ -157,7 +109,7 @@ final class CachedReply: Sendable {
     var byteCount: Int {
         let expected = options.expectations
         let texts = (expected.bundleID?.utf8.count ?? 0) + (expected.applicationVersion?.utf8.count ?? 0)
-        return Self.fixedByteCount + reply.body.storageCapacity + texts + (expected.deviceIdentifier?.count ?? 0)
+        return Self.fixedByteCount + reply.body.byteCount + texts + (expected.deviceIdentifier?.count ?? 0)
             + (claims?.byteCount ?? 0)
     }
 

@@ -18,8 +18,7 @@ internal import Waiting
 ///               └──▶ reply          └──▶ problem └──▶ charge, problem                    └──▶ OwnershipCheck, Deferral
 /// ```
 ///
-/// A body lives until it is read. A request that waits for Apple holds the receipt, and the body only if it is kept for
-/// the near cache; the reserved memory follows.
+/// A body lives until it is read. A request that waits for Apple holds the evidence; the reserved memory follows.
 package final class VerifyHandler: Sendable {
     private let admission: ClientAdmission
     private let verification: VerificationService
@@ -111,8 +110,8 @@ package final class VerifyHandler: Sendable {
         case .reply(let reply): return try admission.charge(client) { .done(self.announcing(reply, from: nil, call)) }
         case .request(var request):
             request.client = charging.requestClient(of: call.client, asking: request.options, in: call.context)
-            let kept = body.hold(&request, key)
-            return try admission.admit(request.client) { [request] in try self.decide(request, kept, call) }
+            body.hold(&request)
+            return try admission.admit(request.client) { [request] in try self.decide(request, key, call) }
         }
     }
 
@@ -136,8 +135,8 @@ package final class VerifyHandler: Sendable {
         case .reply(let reply): return .done(announcing(reply, from: nil, call))
         case .request(var request):
             request.client = client
-            let kept = body.hold(&request, key)
-            return try decide(request, kept, call)
+            body.hold(&request)
+            return try decide(request, key, call)
         }
     }
 
@@ -258,15 +257,11 @@ package final class VerifyHandler: Sendable {
 }
 
 extension ReservedBody {
-    /// Reserves memory for what is held from now on: the evidence, and the body if its answer is to be kept.
-    /// - Returns: the key of the near cache; nil if there is no memory for it, or if the answer is not to be kept.
-    fileprivate func hold(_ request: inout VerificationRequest, _ key: NearCache.Key?) -> NearCache.Key? {
-        guard let reservation else { return key?.kept }
+    /// Reserves memory for what is held from now on: the evidence.
+    fileprivate func hold(_ request: inout VerificationRequest) {
+        guard let reservation else { return }
         request.reservation = reservation
-        let subjectBytes = request.subject.byteCount
-        if let kept = key?.kept, reservation.resize(to: subjectBytes + kept.byteCount) { return kept }
         // Base64 is never shorter than the bytes it encodes, so this is no more than was reserved.
-        _ = reservation.resize(to: min(subjectBytes, reservation.bytes))
-        return nil
+        _ = reservation.resize(to: min(request.subject.byteCount, reservation.bytes))
     }
 }

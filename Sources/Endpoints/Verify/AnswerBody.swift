@@ -14,27 +14,31 @@ internal import SignedPayloads
 /// Names are Apple's if Apple has one. Dates are RFC 3339 in UTC with a `_ms` twin in milliseconds, identifiers are
 /// strings, flags are booleans. Values absent from a receipt are left out.
 ///
-/// The contents are written once; the provenance differs when the answer is sent again.
+/// The contents are written once, and so is the list of transactions that stands in them twice. The provenance differs
+/// when the answer is sent again.
 extension Replies {
     /// - Parameter latestReceipt: in base64; nil if it is not requested.
     init(_ answer: Answer, latestReceipt: String? = nil) {
-        let transactionBytes = 2 * answer.transactions.count * 640
+        let transactionBytes = (answer.transactions.count + answer.subscriptions.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
-        var contents = 0..<0
-        json.object { json in
-            json.provenance(of: answer)
-            let comma = json.bytes.count
-            json.contents(of: answer)
-            json.member("latest_receipt", latestReceipt)
-            contents = comma + 1..<json.bytes.count
+        json.continueObject()
+        let repetition = json.contents(of: answer)
+        json.member("latest_receipt", latestReceipt)
+        json.endObject()
+        func reply(to answer: Answer) -> Reply {
+            Reply(body: ReplyBody(start: answer.start, json.bytes, repeating: repetition))
         }
-        let written = json.bytes
-        var repeated = JSONWriter(reservingCapacity: written.count + 64)
-        repeated.object { json in
-            json.provenance(of: answer.repeated)
-            json.members(written[contents])
-        }
-        self.init(now: Reply(json: written), repeated: Reply(json: repeated.bytes))
+        self.init(now: reply(to: answer), repeated: reply(to: answer.repeated))
+    }
+}
+
+extension Answer {
+    /// The first members of the JSON, which begin its object.
+    fileprivate var start: [UInt8] {
+        var json = JSONWriter(reservingCapacity: 320)
+        json.beginObject()
+        json.provenance(of: self)
+        return json.bytes
     }
 }
 
@@ -48,9 +52,11 @@ extension JSONWriter {
         provenance(answer.provenance)
     }
 
-    fileprivate mutating func contents(of answer: Answer) {
+    /// - Returns: the transactions of a receipt, which are written once.
+    fileprivate mutating func contents(of answer: Answer) -> ReplyBody.Repetition? {
         if !answer.rejectedItems.isEmpty { rejectedItems(answer.rejectedItems) }
         var transactions: Range<Int>?
+        var repetition: ReplyBody.Repetition?
         if let receipt = answer.receipt {
             key("receipt")
             transactions = self.receipt(receipt, answer)
@@ -61,11 +67,17 @@ extension JSONWriter {
             self.appTransaction(appTransaction)
         }
         key("transactions")
-        if let transactions { value(writtenAt: transactions) } else { self.transactions(answer.transactions) }
+        if let transactions {
+            leaveOutValue()
+            repetition = ReplyBody.Repetition(of: transactions, at: bytes.count)
+        } else {
+            self.transactions(answer.transactions)
+        }
         key("subscriptions")
         array { json in
             for subscription in answer.subscriptions { json.subscription(subscription) }
         }
+        return repetition
     }
 
     private mutating func provenance(_ provenance: Provenance) {

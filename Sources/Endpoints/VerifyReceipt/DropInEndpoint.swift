@@ -78,9 +78,9 @@ extension DropInEndpoint {
         if options.sentSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
-        if let body = answer.upstreamBody { return Reply(body: ByteBuffer(bytes: body), from: provenance) }
+        if let body = answer.upstreamBody { return Reply(body: ReplyBody(body), from: provenance) }
         guard let rebuilt = answer.rebuilt(to: options, at: now) else { return Self.undecided }
-        return Reply(body: ByteBuffer(bytes: rebuilt.body), from: provenance, rebuilding: rebuilt.members)
+        return Reply(body: ReplyBody(rebuilt.body), from: provenance, rebuilding: rebuilt.members)
     }
 
     /// Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
@@ -149,7 +149,7 @@ extension Answer {
 
 extension Reply {
     /// Creates an answer in a format that does not tell its provenance: header fields name it.
-    init(body: ByteBuffer, from provenance: Provenance, rebuilding members: [String] = []) {
+    init(body: ReplyBody, from provenance: Provenance, rebuilding members: [String] = []) {
         self.init(body: body)
         if !members.isEmpty { fields[.gatewayRebuilt] = members.joined(separator: ", ") }
         fields[.gatewaySource] = provenance.source.rawValue

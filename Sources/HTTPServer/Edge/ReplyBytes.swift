@@ -15,14 +15,14 @@ extension Reply {
     func bytes(
         to requestID: RequestID, isLast: Bool, isHead: Bool, isChunked: Bool, _ allocator: ByteBufferAllocator
     ) -> ByteBuffer {
-        var bytes = allocator.buffer(capacity: 512 + (isHead ? 0 : body.readableBytes))
+        var bytes = allocator.buffer(capacity: 512 + (isHead ? 0 : body.count))
         bytes.writeImmutableBuffer(head)
         for field in added { bytes.write(field) }
         if stream != nil, isChunked { bytes.writeString("Transfer-Encoding: chunked\r\n") }
         bytes.writeString("X-Request-Id: ")
         bytes.write(requestID)
         bytes.writeString(isLast ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
-        if !isHead { bytes.writeImmutableBuffer(body) }
+        if !isHead { body.write(to: &bytes) }
         return bytes
     }
 
@@ -33,7 +33,7 @@ extension Reply {
         for field in fields { bytes.write(field) }
         // RFC 9110 §8.6: no length in an answer without content.
         let hasLength = stream == nil && status != .noContent
-        if hasLength { bytes.writeString("Content-Length: \(body.readableBytes)\r\n") }
+        if hasLength { bytes.writeString("Content-Length: \(body.count)\r\n") }
         return bytes
     }
 }

@@ -9,7 +9,7 @@ package struct Reply: Sendable {
     package var status: HTTPResponse.Status { didSet { writtenHead = nil } }
     package var fields: HTTPFields { didSet { writtenHead = nil } }
     /// The body; empty for a stream.
-    package var body: ByteBuffer { didSet { writtenHead = nil } }
+    package var body: ReplyBody { didSet { writtenHead = nil } }
     /// The fields that differ each time the reply is sent.
     package var added: [HTTPField] = []
     /// True if the connection ends after this reply: a client that is not identified must not keep it.
@@ -21,15 +21,16 @@ package struct Reply: Sendable {
     /// The status line, `fields` and the framing of the body, as sent.
     var head: ByteBuffer { writtenHead ?? writeHead() }
 
-    /// The reply with its head written once, for sending it many times.
+    /// The reply for sending it many times: its head is written once, and it takes no more memory than it needs.
     package var repeatable: Reply {
         var reply = self
+        reply.body = body.compact
         reply.writtenHead = head
         return reply
     }
 
     package init(
-        status: HTTPResponse.Status = .ok, fields: HTTPFields = [.contentType: "application/json"], body: ByteBuffer
+        status: HTTPResponse.Status = .ok, fields: HTTPFields = [.contentType: "application/json"], body: ReplyBody
     ) {
         self.status = status
         self.fields = fields
@@ -37,7 +38,7 @@ package struct Reply: Sendable {
     }
 
     package init(fields: HTTPFields, stream: ReplyStream) {
-        self.init(fields: fields, body: ByteBuffer())
+        self.init(fields: fields, body: [])
         self.stream = stream
     }
 }
@@ -61,10 +62,10 @@ extension Reply {
         var fields = problem.headerFields
         fields[.contentType] = Problem.contentType
         self.init(
-            status: problem.status, fields: fields, body: ByteBuffer(bytes: problem.json(requestID: requestID)))
+            status: problem.status, fields: fields, body: ReplyBody(problem.json(requestID: requestID)))
     }
 
     package init(json body: [UInt8]) {
-        self.init(body: ByteBuffer(bytes: body))
+        self.init(body: ReplyBody(body))
     }
 }

@@ -53,7 +53,7 @@ package final class RequestPipeline: Sendable {
         guard let path = context.match.path else { throw Problem.notFound }
         guard context.header.method == .options else { throw Problem.methodNotAllowed(allowed: path.allowed) }
         // RFC 9110 §9.3.7.
-        var reply = Reply(status: .noContent, fields: [.allow: path.allowed], body: ByteBuffer())
+        var reply = Reply(status: .noContent, fields: [.allow: path.allowed], body: [])
         reply.isLast = context.match.authentication == .body
         return .done(reply)
     }
@@ -108,7 +108,7 @@ package final class RequestPipeline: Sendable {
             var line = RequestLog.Line(
                 requestID: requestID, trace: TraceContext(following: request.flatMap { TraceContext($0.header) }),
                 method: request?.header.method.rawValue, status: reply.status.code, duration: $0,
-                answerBytes: reply.body.readableBytes)
+                answerBytes: reply.body.count)
             line.details.bodyBytes = request?.bodyBytes
             line.details.problem = problem.code
             return line
@@ -119,7 +119,7 @@ package final class RequestPipeline: Sendable {
 
     /// Logs the reply, and adds the fields common to all answers.
     private func finish(_ reply: consuming Reply, _ context: RequestContext) -> Reply {
-        let (status, answerBytes) = (reply.status.code, reply.body.readableBytes)
+        let (status, answerBytes) = (reply.status.code, reply.body.count)
         log.write(status, took: .now - context.start, waited: context.details.waited) {
             context.line(status, answerBytes, took: $0)
         }

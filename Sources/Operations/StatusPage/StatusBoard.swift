@@ -130,7 +130,7 @@ extension StatusBoard {
     package var routes: [Route] {
         [
             Route(.get, "/", authentication: .none, on: .thread) { _ in
-                Reply(fields: StatusPage.headers, body: ByteBuffer(bytes: self.page.html.utf8))
+                Reply(fields: StatusPage.headers, body: ReplyBody(Array(self.page.html.utf8)))
             },
             Route(.get, "/status.json", authentication: .none, on: .thread) { _ in
                 var reply = Reply(json: self.json)

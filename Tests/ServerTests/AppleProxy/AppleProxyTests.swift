@@ -340,7 +340,7 @@ struct AppleProxyTests {
             case .refused(_, _, let body): body
             case .unauthorized, .unanswered: []
             }
-        #expect(reply.status.code == status && Array(buffer: reply.body) == body)
+        #expect(reply.status.code == status && reply.body.bytes == body)
         #expect(reply.fields[.contentType] == (body.isEmpty ? nil : "application/json"))
         #expect(reply.fields[.gatewaySource] == "app_store_server_api")
         #expect(reply.fields[.cacheControl] == "no-store")

@@ -97,7 +97,7 @@ final class ProxySite: Sendable {
 }
 
 extension Reply {
-    var text: String { String(buffer: body) }
+    var text: String { String(decoding: body.bytes, as: UTF8.self) }
 
     /// The code of a problem; empty for other replies.
     var code: String { text.firstMatch(of: /"code":"([a-z_]+)"/).map { String($0.output.1) } ?? "" }

@@ -148,7 +148,7 @@ struct DeferredAnswer {
 
     init(_ reply: Reply) {
         self.reply = reply
-        members = String(buffer: reply.body).jsonObject ?? [:]
+        members = String(decoding: reply.body.bytes, as: UTF8.self).jsonObject ?? [:]
     }
 
     var status: Int { reply.status.code }
@@ -158,7 +158,7 @@ struct DeferredAnswer {
     var verdict: String? { (members["answer"] as? NSDictionary ?? members)["verdict"] as? String }
     var attempts: Int? { members["attempts"] as? Int }
     var isDurable: Bool? { members["durable"] as? Bool }
-    var body: String { String(buffer: reply.body) }
+    var body: String { String(decoding: reply.body.bytes, as: UTF8.self) }
     var location: String { field(.location) ?? "" }
 }
 

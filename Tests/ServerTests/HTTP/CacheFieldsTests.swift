@@ -56,7 +56,7 @@ struct CacheFieldsTests {
         let answer = Answer(
             .rejected(.accountNotFound), Provenance(source: source, cache: .shared, verifiedAt: Self.now),
             freshUntil: Self.now)
-        let reply = Reply(body: ByteBuffer()).withCacheFields(of: CacheProvenance(answer), at: Self.end(seconds))
+        let reply = Reply(body: []).withCacheFields(of: CacheProvenance(answer), at: Self.end(seconds))
         #expect(reply.added == [age].compactMap { $0 }.map { HTTPField(name: .age, value: $0) })
     }
 }

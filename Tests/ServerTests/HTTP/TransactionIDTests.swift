@@ -29,7 +29,7 @@ struct TransactionIDTests {
         let body = #"{"transaction_id":"2"}"#
         for cache in ["miss", "near"] {
             let reply = try await site.ask(body, of: .shop).get()
-            let json = String(buffer: reply.body)
+            let json = String(decoding: reply.body.bytes, as: UTF8.self)
             #expect(reply.status == .ok && json.hasPrefix(#"{"verdict":"genuine","environment":"Sandbox""#))
             #expect(json.contains(#""provenance":{"source":"app_store_server_api","cache":"\#(cache)""#))
             #expect(json.contains(#""bundle_id":"\#(Self.app)","transactions":[{"#) && !json.contains("apple_status"))
@@ -42,7 +42,7 @@ struct TransactionIDTests {
 
     @Test func `an unknown ID is rejected with an explanation`() async throws {
         let reply = try await Site().ask(#"{"transaction_id":"7"}"#, of: .shop).get()
-        let json = String(buffer: reply.body)
+        let json = String(decoding: reply.body.bytes, as: UTF8.self)
         #expect(
             json.hasPrefix(#"{"verdict":"rejected","reason":"transaction_not_found","explanation":"Apple knows no"#))
         #expect(json.hasSuffix(#""transactions":[],"subscriptions":[]}"#))

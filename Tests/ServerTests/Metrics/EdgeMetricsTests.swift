@@ -50,7 +50,7 @@ private struct Connection {
     }
 
     func answer() {
-        answers.yield(Reply(body: ByteBuffer()))
+        answers.yield(Reply(body: []))
         channel.embeddedEventLoop.run()
     }
 

@@ -10,11 +10,11 @@ import Testing
 
 struct RouteTableTests {
     private static let table = RouteTable([
-        Route(.post, "/v1/verify") { _ in Reply(body: ByteBuffer()) },
-        Route(.get, "/v1/status") { _ in Reply(body: ByteBuffer()) },
-        Route(.post, "/v1/status", authentication: .none) { _ in Reply(body: ByteBuffer()) },
-        Route(.delete, RouteLabel.purge.rawValue) { _ in Reply(body: ByteBuffer()) },
-        Route(.post, RouteLabel.appleProxy.rawValue) { _ in Reply(body: ByteBuffer()) },
+        Route(.post, "/v1/verify") { _ in Reply(body: []) },
+        Route(.get, "/v1/status") { _ in Reply(body: []) },
+        Route(.post, "/v1/status", authentication: .none) { _ in Reply(body: []) },
+        Route(.delete, RouteLabel.purge.rawValue) { _ in Reply(body: []) },
+        Route(.post, RouteLabel.appleProxy.rawValue) { _ in Reply(body: []) },
     ])
 
     @Test(

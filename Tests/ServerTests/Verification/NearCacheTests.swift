@@ -18,12 +18,12 @@ struct NearCacheTests {
     // MARK: - Size
 
     @Test(arguments: [32 << 10, 64 << 10, 1 << 20])
-    func `genuine answers and their requests stay within the cache's size`(maximumBytes: Int) throws {
+    func `genuine answers stay within the cache's size`(maximumBytes: Int) throws {
         let cache = NearCache(maximumBytes: maximumBytes)
         let keys = try (0..<2000).map { try Self.key($0, bytes: 800) }
         for key in keys { cache.insert(try Self.known(bytes: 700), for: key) }
         let found = keys.reversed().count { cache.reply(to: $0) != nil }
-        #expect(found > 0 && found * 1500 <= maximumBytes)
+        #expect(found > 0 && found * 700 <= maximumBytes)
     }
 
     @Test func `rejections stay within a sixteenth of the size`() throws {
@@ -80,9 +80,9 @@ struct NearCacheTests {
         #expect(found >= 30)
     }
 
-    @Test func `a request too large to be kept has no key`() throws {
+    @Test func `a request too large to be recognised has no key`() throws {
         let most = NearCache.Limits.bodyBytes
-        #expect(try Self.key(1, bytes: most).kept.byteCount >= most)
+        #expect(throws: Never.self) { try Self.key(1, bytes: most) }
         let large = NearCache.Key(
             endpoint: "/v1/verify", body: Self.body(1, bytes: most + 1), secretsVersion: 0, client: "shop")
         #expect(large == nil)
@@ -118,28 +118,6 @@ struct NearCacheTests {
         // A request that began before the change stores its answer under the old secretsVersion.
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[1]) == nil)
-    }
-
-    /// Bodies that differ in one byte rarely have to be compared.
-    @Test func `the digest depends on every byte`() {
-        let body = Array(Self.body(1, bytes: 300).readableBytesView)
-        let digest = BodyDigest.digest(of: body.span)
-        #expect(BodyDigest.digest(of: Array(body).span) == digest)
-        for index in body.indices {
-            var other = body
-            other[index] &+= 1
-            #expect(BodyDigest.digest(of: other.span) != digest)
-        }
-        #expect(Set((0...64).map { BodyDigest.digest(of: [UInt8](repeating: 0, count: $0).span) }).count == 65)
-    }
-
-    @Test func `a stored request does not share its buffer`() throws {
-        let cache = NearCache(maximumBytes: 1 << 20)
-        var buffer = ByteBuffer(string: "before {} after")
-        let slice = try #require(buffer.getSlice(at: 7, length: 2))
-        cache.insert(try Self.known(), for: try Self.key(of: slice))
-        buffer.setString("[]", at: 7)
-        #expect(try cache.reply(to: Self.key(of: ByteBuffer(string: "{}"))) != nil)
     }
 
     // MARK: - Concurrency
@@ -187,7 +165,7 @@ struct NearCacheTests {
         options.expectations = expectations
         return CachedReply(
             sample.answer, to: options, validity: sample.validity, counters: sample.counters,
-            reply: Reply(body: body(0, bytes: bytes)))
+            reply: Reply(body: ReplyBody(Array(buffer: body(0, bytes: bytes)))))
     }
 
     private struct Sample {

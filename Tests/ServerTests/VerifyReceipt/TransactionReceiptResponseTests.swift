@@ -115,7 +115,7 @@ struct TransactionReceiptResponseTests {
             guard receipt.first == UInt8(ascii: "{") else { continue }
             let reply = try Self.dropIn(receipt, at: Self.start)
             let status = unreadable.contains(rule) ? 21002 : 21003
-            #expect(String(buffer: reply.body) == #"{"status":\#(status)}"#, "\(fault)")
+            #expect(String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":\#(status)}"#, "\(fault)")
             #expect(reply.status == .ok && reply.fields[.gatewayReason] == rule.rawValue, "\(fault)")
             statuses.insert(status)
         }
@@ -125,7 +125,7 @@ struct TransactionReceiptResponseTests {
     @Test func `a weak key is not authentic, unless the operator accepts it`() throws {
         let receipt = Self.forge.pki.sign(Self.forge.contents, version: 2)
         let refused = try Self.dropIn(receipt, at: Self.start)
-        #expect(String(buffer: refused.body) == #"{"status":21003}"#)
+        #expect(String(decoding: refused.body.bytes, as: UTF8.self) == #"{"status":21003}"#)
         #expect(refused.fields[.gatewayReason] == "key_too_small")
         let accepted = try Self.dropIn(receipt, at: Self.start, Self.service(acceptsVersion2: true))
         #expect(try VerifyReceiptResponse(parsing: accepted.body.bytes).status == .valid)
@@ -136,7 +136,7 @@ struct TransactionReceiptResponseTests {
         let answer = Answer(.undecided(.upstreamDidNotAnswer), provenance, freshUntil: Self.start.timestamp)
         let reply = DropInEndpoint()
             .replies(to: VerificationOptions(), with: answer, at: Self.start.timestamp).now
-        #expect(reply.status == .ok && String(buffer: reply.body) == #"{"status":21005}"#)
+        #expect(reply.status == .ok && String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":21005}"#)
     }
 
     // MARK: - The form API
