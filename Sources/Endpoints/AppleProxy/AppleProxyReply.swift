@@ -25,7 +25,7 @@ extension Reply {
     private init(ofApple status: Int, _ body: [UInt8]) {
         var fields: HTTPFields = [.gatewaySource: Provenance.Source.serverAPI.rawValue, .cacheControl: "no-store"]
         if !body.isEmpty { fields[.contentType] = "application/json" }
-        self.init(status: HTTPResponse.Status(code: status), fields: fields, body: ReplyBody( body))
+        self.init(status: HTTPResponse.Status(code: status), fields: fields, body: ReplyBody(body))
     }
 }
 

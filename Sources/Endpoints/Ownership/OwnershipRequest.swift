@@ -113,5 +113,6 @@ extension Problem {
         OwnershipQuery.Parameter.bundleID, "is required unless the client has exactly one app")
 
     static let unboundPurchase = Problem(
-        .notFound, .notFound, "This purchase is bound to no account. Check bundle_id and environment, and send its original transaction ID.")
+        .notFound, .notFound,
+        "This purchase is bound to no account. Check bundle_id and environment, and send its original transaction ID.")
 }

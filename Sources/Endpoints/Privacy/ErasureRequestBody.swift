@@ -69,7 +69,8 @@ struct ErasureRequestBody: Sendable {
             for text in try reader.strings(maximumCount: ErasureSubject.Limits.chains) {
                 let id = try reader.value(of: text, maximumBytes: Limits.textBytes)
                 guard id.isTransactionID else {
-                    throw JSONFault(.notAccepted("a list of IDs of \(TransactionIDForm.description)"), at: text.range.lowerBound)
+                    throw JSONFault(
+                        .notAccepted("a list of IDs of \(TransactionIDForm.description)"), at: text.range.lowerBound)
                 }
                 originalTransactionIDs.append(id)
             }

@@ -43,7 +43,8 @@ struct RequestTag: Hashable, Sendable {
     private mutating func add(_ words: (UInt64, UInt64), _ key: Span<UInt64>, at index: Int) {
         // SAFETY: the key has a word for each word of the longest body, and four more.
         let pairs = unsafe (
-            (key[unchecked: index], key[unchecked: index &+ 1]), (key[unchecked: index &+ 2], key[unchecked: index &+ 3])
+            (key[unchecked: index], key[unchecked: index &+ 1]),
+            (key[unchecked: index &+ 2], key[unchecked: index &+ 3])
         )
         first &+= UInt128(words.0 &+ pairs.0.0) &* UInt128(words.1 &+ pairs.0.1)
         second &+= UInt128(words.0 &+ pairs.1.0) &* UInt128(words.1 &+ pairs.1.1)

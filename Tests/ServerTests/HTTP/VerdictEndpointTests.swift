@@ -210,7 +210,10 @@ struct VerdictEndpointTests {
             case .done(let answer) = try Samples.service.answer(request, at: Samples.now)
         else { throw CancellationError() }
         let replies = endpoint.replies(to: request.options, with: answer, at: Samples.now)
-        return (String(decoding: replies.now.body.bytes, as: UTF8.self), String(decoding: replies.repeated.body.bytes, as: UTF8.self))
+        return (
+            String(decoding: replies.now.body.bytes, as: UTF8.self),
+            String(decoding: replies.repeated.body.bytes, as: UTF8.self)
+        )
     }
 
     private static func expect(_ object: NSDictionary, has members: String) throws {
