@@ -3,11 +3,12 @@
 
 /// A least recently used cache, bounded in bytes.
 ///
-/// Inlinable, so that the code is specialised for its keys: a look-up is most of the cost of a repeated answer.
+/// Public and inlinable, so that the code is specialised for its keys: `package` functions never are in other targets (Swift
+/// 6.3). A look-up is a good part of a repeated answer.
 ///
 /// Two generations approximate the order of use without a list. Values enter the young one, and return to it when they
 /// are found in the old one. When the young one is full it becomes the old one, and the old one is dropped.
-package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Entry = (value: Value, byteCount: Int)
 
     @usableFromInline struct Generation: Sendable {
@@ -33,11 +34,12 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     @usableFromInline let maximumYoungByteCount: Int
 
     /// - Parameter maximumBytes: the limit of both generations together; 0 keeps nothing.
-    @inlinable package init(maximumBytes: Int) {
+    @inlinable public init(maximumBytes: Int) {
         maximumYoungByteCount = maximumBytes / 2
     }
 
-    @inlinable package mutating func find(_ key: Key) -> Value? {
+    /// Returns a value, which counts as used now.
+    @inlinable public mutating func find(_ key: Key) -> Value? {
         if let value = young.entries[key]?.value { return value }
         guard let entry = old.remove(key) else { return nil }
         insert(entry, for: key)
@@ -45,13 +47,13 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
 
     /// Stores a value of this size, its key included. A value larger than a generation is not stored.
-    @inlinable package mutating func insert(_ value: Value, for key: Key, byteCount: Int) {
+    @inlinable public mutating func insert(_ value: Value, for key: Key, byteCount: Int) {
         insert((value: value, byteCount: byteCount), for: key)
     }
 
     /// - Returns: true if there was one.
     @discardableResult @inlinable
-    package mutating func remove(_ key: Key) -> Bool {
+    public mutating func remove(_ key: Key) -> Bool {
         let removed = (young.remove(key), old.remove(key))
         return removed.0 != nil || removed.1 != nil
     }
@@ -75,23 +77,24 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 ///
 /// An owner may take all space that the others leave. Once it is full, the largest owner loses its old values,
 /// whichever owner adds one. So many values of one owner do not push out the small share of another.
-package struct SharedGenerations<Owner: Hashable & Sendable, Key: Hashable & Sendable, Value: Sendable>: Sendable {
+public struct SharedGenerations<Owner: Hashable & Sendable, Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var shares: [Owner: Generations<Key, Value>] = [:]
     @usableFromInline let maximumBytes: Int
     /// The bytes of all shares, or more: values that a share drops by itself are subtracted when needed.
     @usableFromInline var estimatedByteCount = 0
 
     /// - Parameter maximumBytes: the limit of all values together; 0 keeps nothing.
-    @inlinable package init(maximumBytes: Int) {
+    @inlinable public init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
     }
 
-    @inlinable package mutating func find(_ key: Key, of owner: Owner) -> Value? {
+    /// Returns a value of an owner, which counts as used now.
+    @inlinable public mutating func find(_ key: Key, of owner: Owner) -> Value? {
         shares[owner]?.find(key)
     }
 
     /// Stores a value of this size, its key included. A value larger than half of all bytes is not stored.
-    @inlinable package mutating func insert(_ value: Value, for key: Key, of owner: Owner, byteCount: Int) {
+    @inlinable public mutating func insert(_ value: Value, for key: Key, of owner: Owner, byteCount: Int) {
         guard byteCount <= maximumBytes / 2 else { return }
         shares[owner, default: Generations(maximumBytes: maximumBytes)].insertAgeing(
             value, for: key, byteCount: byteCount)

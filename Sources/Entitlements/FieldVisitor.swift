@@ -27,10 +27,8 @@ package protocol FieldVisitor {
 
 extension FieldVisitor {
     /// Returns true if the value has them.
-    @inlinable
     package mutating func visitsSignedFields(_ arePresent: Bool) throws(Failure) -> Bool { arePresent }
 
-    @inlinable
     package mutating func required(_ name: String, _ value: inout String) throws(Failure) {
         var text: String? = value
         try self.text(name, &text)
@@ -38,7 +36,6 @@ extension FieldVisitor {
     }
 
     /// Visits a flag that is written only if it is set.
-    @inlinable
     package mutating func mark(_ name: String, _ value: inout Bool) throws(Failure) {
         var flag: Bool? = value ? true : nil
         try self.flag(name, &flag)
@@ -46,7 +43,6 @@ extension FieldVisitor {
     }
 
     /// Visits one of a closed set of values.
-    @inlinable
     package mutating func word<Word: RawRepresentable<String>>(_ name: String, _ value: inout Word?) throws(Failure) {
         var text = value?.rawValue
         try self.text(name, &text)
@@ -57,7 +53,6 @@ extension FieldVisitor {
 
 extension Transaction {
     /// Visits all fields in Apple's order and by Apple's names. To add a field, add a property and a line here.
-    @inlinable
     package mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.count("quantity", &quantity)
         try visitor.required("product_id", &productID)
@@ -85,7 +80,6 @@ extension Transaction {
 }
 
 extension SignedTransactionFields {
-    @inlinable
     mutating func visit<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.date("signed_date", &signedDate)
         try visitor.text("storefront", &storefront)
@@ -110,7 +104,6 @@ extension SignedTransactionFields {
 
 extension Renewal {
     /// Visits all fields except the IDs of the plan's subscription and product.
-    @inlinable
     package mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.flag("will_renew", &willRenew)
         try visitor.text("auto_renew_product_id", &renewalProductID)
@@ -128,7 +121,6 @@ extension Renewal {
 }
 
 extension SignedRenewalFields {
-    @inlinable
     mutating func visit<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.date("signed_date", &signedDate)
         try visitor.date("renewal_date", &renewalDate)

@@ -5,10 +5,10 @@ package import Receipts
 package import SignedPayloads
 
 /// A value on the heap, so that its owner stays small: most transactions have no signed fields.
-@frozen package indirect enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
+package indirect enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
     case value(Value)
 
-    @inlinable package var value: Value {
+    package var value: Value {
         switch self {
         case .value(let value): value
         }

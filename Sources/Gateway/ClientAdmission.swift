@@ -7,8 +7,8 @@ package import Waiting
 
 /// Admits the requests of clients: each needs a concurrency slot, and tokens from all buckets that it is charged to.
 package final class ClientAdmission: Sendable {
-    @usableFromInline let rates: any RateLimiter
-    @usableFromInline let slots: any InFlightLimiter
+    private let rates: any RateLimiter
+    private let slots: any InFlightLimiter
 
     package init(rates: any RateLimiter, slots: any InFlightLimiter) {
         self.rates = rates
@@ -26,7 +26,7 @@ package final class ClientAdmission: Sendable {
     /// Does the work for a request once it has a concurrency slot, which it keeps until the end, and its tokens.
     /// - Parameter work: runs at once, or after the tokens have come from the store.
     /// - Throws: `GatewayError` if a limit is exceeded.
-    @inlinable package func admit<Value>(
+    package func admit<Value>(
         _ client: RequestClient, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
         guard let slot = try slot(for: client) else { return try charge(client, then: work) }
@@ -34,7 +34,7 @@ package final class ClientAdmission: Sendable {
     }
 
     /// Does the work for a request once it has its tokens. It needs no slot, because nothing is left to verify.
-    @inlinable package func charge<Value>(
+    package func charge<Value>(
         _ client: RequestClient, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
         guard !client.charges.isEmpty else { return try work() }
@@ -49,19 +49,19 @@ package final class ClientAdmission: Sendable {
         }
     }
 
-    @usableFromInline func enforce(_ admission: RateAdmission, _ client: RequestClient) throws(GatewayError) {
+    private func enforce(_ admission: RateAdmission, _ client: RequestClient) throws(GatewayError) {
         client.onAdmission(admission)
         guard admission.isAdmitted else { throw .rateLimited(admission) }
     }
 
-    @usableFromInline func slot(for client: RequestClient) throws(GatewayError) -> InFlightSlot? {
+    private func slot(for client: RequestClient) throws(GatewayError) -> InFlightSlot? {
         guard let limit = client.inFlight else { return nil }
         guard slots.acquire(limit) else { throw .tooManyInFlight }
         return InFlightSlot(of: limit, in: slots)
     }
 
     /// Takes the next step, and releases the slot after the last one.
-    @inlinable func holding<Value>(
+    private func holding<Value>(
         _ slot: InFlightSlot, _ take: () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
         do {
@@ -85,7 +85,7 @@ package final class ClientAdmission: Sendable {
 
 /// A concurrency slot of one request, released once: by `release`, or with the last reference. The steps of a request
 /// whose client has disconnected may never run.
-@usableFromInline final class InFlightSlot: Sendable {
+final class InFlightSlot: Sendable {
     private let limit: InFlightLimit
     private let slots: any InFlightLimiter
     private let isReleased = Atomic<Bool>(false)
@@ -97,13 +97,13 @@ package final class ClientAdmission: Sendable {
 
     deinit { release() }
 
-    @usableFromInline func release() {
+    func release() {
         if !isReleased.exchange(true, ordering: .relaxed) { slots.release(limit) }
     }
 }
 
 extension Result where Failure == any Error, Success: Sendable {
-    @inlinable init(_ work: () async throws -> Success) async {
+    init(_ work: () async throws -> Success) async {
         do { self = .success(try await work()) } catch { self = .failure(error) }
     }
 }

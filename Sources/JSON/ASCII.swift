@@ -4,7 +4,6 @@
 /// Hexadecimal digits and safe characters in ASCII text.
 package enum ASCII {
     /// Returns the value of a hexadecimal digit, 0...15; nil for any other byte.
-    @inlinable
     package static func hexadecimalValue(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -15,7 +14,6 @@ package enum ASCII {
     }
 
     /// Returns true for letters, digits, `.`, `_` and `-`, which are safe in log lines and header fields.
-    @inlinable
     package static func isSafe(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

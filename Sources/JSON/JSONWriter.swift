@@ -11,7 +11,7 @@
 ///     $0.string("genuine")
 /// }
 /// ```
-package struct JSONWriter: Sendable {
+public struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
@@ -21,7 +21,7 @@ package struct JSONWriter: Sendable {
 
     /// Writes an object; `members` writes pairs of `key(_:)` and a value.
     @inlinable
-    package mutating func object<Failure: Error>(
+    public mutating func object<Failure: Error>(
         _ members: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
         open(UInt8(ascii: "{"))
@@ -29,8 +29,9 @@ package struct JSONWriter: Sendable {
         close(UInt8(ascii: "}"))
     }
 
+    /// Writes an array; `elements` writes its values.
     @inlinable
-    package mutating func array<Failure: Error>(
+    public mutating func array<Failure: Error>(
         _ elements: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
         open(UInt8(ascii: "["))

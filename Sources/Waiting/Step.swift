@@ -5,24 +5,31 @@
 ///
 /// The caller chooses where the steps run. A known value needs no task, computations can alternate with other work of
 /// an event loop, and only a waiting step needs a task.
-package enum Step<Value: Sendable, Failure: Error>: Sendable {
+///
+/// Public and inlinable, so that the code is specialised for its values: `package` functions never are in other targets
+/// (Swift 6.3).
+public enum Step<Value: Sendable, Failure: Error>: Sendable {
+    /// The work is done.
     case done(Value)
     /// The next step computes and never suspends.
     case compute(@Sendable () throws(Failure) -> Step)
     /// The next step waits for the network, a timer or other work.
     case wait(@Sendable () async throws(Failure) -> Step)
 
-    @inlinable package var isComputing: Bool {
+    /// True if the next step computes.
+    @inlinable public var isComputing: Bool {
         if case .compute = self { true } else { false }
     }
 
-    @inlinable package func computed() throws(Failure) -> Step {
+    /// Computes up to the first step that is done or waits.
+    @inlinable public func computed() throws(Failure) -> Step {
         var step = self
         while case .compute(let next) = step { step = try next() }
         return step
     }
 
-    @inlinable package func next() async throws(Failure) -> Step {
+    /// Takes the next step.
+    @inlinable public func next() async throws(Failure) -> Step {
         switch self {
         case .done: self
         case .compute(let next): try next()
@@ -30,7 +37,8 @@ package enum Step<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
-    @inlinable package func value() async throws(Failure) -> Value {
+    /// Takes all steps, and returns the value.
+    @inlinable public func value() async throws(Failure) -> Value {
         var step = self
         while true {
             if case .done(let value) = step { return value }
@@ -39,7 +47,7 @@ package enum Step<Value: Sendable, Failure: Error>: Sendable {
     }
 
     /// Returns the same work with its value transformed.
-    @inlinable package func map<Other: Sendable>(
+    @inlinable public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws(Failure) -> Other
     ) throws(Failure) -> Step<Other, Failure> {
         switch self {
@@ -50,7 +58,7 @@ package enum Step<Value: Sendable, Failure: Error>: Sendable {
     }
 
     /// Returns the same work, followed by work that depends on its value.
-    package func then<Other: Sendable>(
+    @inlinable public func then<Other: Sendable>(
         _ next: @escaping @Sendable (Value) throws(Failure) -> Step<Other, Failure>
     ) throws(Failure) -> Step<Other, Failure> {
         switch self {

@@ -113,5 +113,5 @@ final class CachedReply: Sendable {
             + (claims?.byteCount ?? 0)
     }
 
-    private static let fixedByteCount = 1024
+    private static let fixedByteCount = 832
 }

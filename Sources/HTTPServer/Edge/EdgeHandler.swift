@@ -146,19 +146,16 @@ final class EdgeHandler: ChannelDuplexHandler {
         }
     }
 
-    /// True if the next part of a request may be processed.
-    private func mayProceed(_ context: ChannelHandlerContext) -> Bool {
-        !connection.isAnswering && !hasAnswered && context.channel.isWritable
-    }
-
     /// Parses and processes input up to the next answer.
     private func processInput(_ context: ChannelHandlerContext) {
-        while hasInput, mayProceed(context) {
+        guard context.channel.isWritable else { return }
+        let now = NIODeadline.now()
+        while hasInput, !connection.isAnswering, !hasAnswered {
             guard connection.wantsInput else { return dropRest(context) }
             do throws(EdgeRefusal) {
                 guard let part = try parser.next(in: &received) else { return keepRest(context) }
                 if case .head(let head) = part { isHead = head.method == .head }
-                perform(connection.receive(part, at: .now()), context)
+                perform(connection.receive(part, at: now), context)
             } catch {
                 fail(error, context)
             }
