@@ -44,7 +44,7 @@ public struct JSONWriter: Sendable {
     package mutating func key(_ name: String, suffix: String = "") {
         var (name, suffix) = (name, suffix)
         name.withUTF8 { name in
-            guard unsafe name.needsNoEscape else { return unsafe appendKey(escaping: name) }
+            guard unsafe name.needsNoEscape else { return unsafe appendKey(escaping: name, suffix) }
             suffix.withUTF8 { suffix in
                 bytes.append(addingCapacity: name.count &+ suffix.count &+ 4) { output in
                     if needsComma { output.append(UInt8(ascii: ",")) }
@@ -262,9 +262,12 @@ public struct JSONWriter: Sendable {
     }
 
     @inline(never)
-    private mutating func appendKey(escaping name: UnsafeBufferPointer<UInt8>) {
+    private mutating func appendKey(escaping name: UnsafeBufferPointer<UInt8>, _ suffix: String = "") {
         separate()
-        unsafe appendQuoted(escaping: name)
+        bytes.append(UInt8(ascii: "\""))
+        unsafe append(escaping: name)
+        append(escaping: suffix)
+        bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
     }
 
@@ -273,12 +276,8 @@ public struct JSONWriter: Sendable {
         escaping name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
     ) {
         unsafe appendKey(escaping: name)
-        unsafe appendQuoted(escaping: value)
-    }
-
-    private mutating func appendQuoted(escaping text: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
-        unsafe append(escaping: text)
+        unsafe append(escaping: value)
         bytes.append(UInt8(ascii: "\""))
     }
 

@@ -36,6 +36,22 @@ struct JSONWriterTests {
         #expect(written { $0.string(value) } == expected)
     }
 
+    @Test(arguments: [("\"", #"\""#), ("\\", #"\\"#), ("\n", #"\n"#), ("\u{1}", #"\u0001"#), ("\u{1F}", #"\u001f"#)])
+    func `an escape is found at each position, in names, suffixes and values`(character: String, escape: String) {
+        for length in 0...20 {
+            for position in 0...length {
+                func text(_ inserted: String) -> String {
+                    String(repeating: "é", count: position % 3) + String(repeating: " ", count: position) + inserted
+                        + String(repeating: "~", count: length - position)
+                }
+                let (plain, escaped) = (text(character), text(escape))
+                #expect(written { $0.member(plain, "\(plain)!") } == "\"\(escaped)\":\"\(escaped)!\"")
+                #expect(written { $0.member("a", plain) } == "\"a\":\"\(escaped)\"")
+                #expect(written { $0.key(plain, suffix: "_ms") } == "\"\(escaped)_ms\":")
+            }
+        }
+    }
+
     @Test(arguments: ["name", "", "a \"b\"\\\n", "é"])
     func `a name that was escaped once is written as if it were escaped each time`(name: String) {
         let key = JSONKey(name)
