@@ -9,7 +9,6 @@ internal import HTTPServer
 internal import HTTPTypes
 internal import Jobs
 internal import Logging
-internal import NIOCore
 internal import Notifications
 internal import Operations
 internal import PrometheusExport

@@ -5,7 +5,6 @@ internal import AppStore
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
-internal import NIOCore
 
 extension Reply {
     /// Creates the reply to a call: Apple's status and body, unchanged.

@@ -6,7 +6,6 @@ package import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 package import Jobs
-internal import NIOCore
 package import Receipts
 internal import Settings
 internal import Waiting

@@ -4,7 +4,6 @@
 package import Gateway
 internal import HTTPServer
 package import Jobs
-internal import NIOCore
 package import Receipts
 package import Settings
 internal import Waiting

@@ -4,7 +4,6 @@
 internal import Gateway
 internal import HTTPServer
 internal import JSON
-internal import NIOCore
 internal import Ownership
 internal import Settings
 

@@ -42,16 +42,14 @@ struct ErasureRequestBody: Sendable {
             }
         }
         try reader.endDocument()
-        guard seen.contains(.bundleID) else { throw Self.missing(.bundleID, at: reader.position) }
+        guard seen.contains(.bundleID) else {
+            throw JSONFault(.missingField, field: Field.bundleID.rawValue, at: reader.position)
+        }
         guard account != nil || !originalTransactionIDs.isEmpty else {
             let expected = "a list of at least one ID, unless \"\(Field.account.rawValue)\" is sent"
             throw JSONFault(
                 .notAccepted(expected), field: Field.originalTransactionIDs.rawValue, at: reader.position)
         }
-    }
-
-    private static func missing(_ field: Field, at position: Int) -> JSONFault {
-        JSONFault(.missingField, field: field.rawValue, at: position)
     }
 
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {

@@ -11,7 +11,7 @@ internal import Cryptography
 /// process, and neither it nor a tag leaves the process. So a body need not be kept to recognise it.
 struct RequestTag: Hashable, Sendable {
     enum Limits {
-        /// The maximum bytes of a body. The key is longer than the body by two words.
+        /// The maximum bytes of a body. The key is longer by two words.
         static let bodyBytes = NearCache.Limits.bodyBytes
     }
 
@@ -41,7 +41,7 @@ struct RequestTag: Hashable, Sendable {
     /// Adds the products of two words under both keys.
     @inline(__always)
     private mutating func add(_ words: (UInt64, UInt64), _ key: Span<UInt64>, at index: Int) {
-        // SAFETY: the key has a word for each word of the longest body, and four more.
+        // SAFETY: the key has a word for each word of the longest body, padded to pairs, and two more.
         let pairs = unsafe (
             (key[unchecked: index], key[unchecked: index &+ 1]),
             (key[unchecked: index &+ 2], key[unchecked: index &+ 3])
@@ -61,7 +61,7 @@ struct RequestTag: Hashable, Sendable {
     }
 
     private static let key: [UInt64] = {
-        let bytes = SecureRandom.bytes(Limits.bodyBytes + 4 * MemoryLayout<UInt64>.size)
+        let bytes = SecureRandom.bytes(Limits.bodyBytes + 2 * MemoryLayout<UInt64>.size)
         return stride(from: 0, to: bytes.count, by: 8).map { start in
             bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
         }

@@ -9,9 +9,9 @@ internal import Redis
 ///
 /// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain ones: `status`,
 /// `attempts`, `losses`, `next` (the time of the next attempt), `deadline`, `token` (of the worker that has it), `bytes`
-/// (those counted for its client, until it ends), `kept` (those of its verdict), and the names `client` (in the usage), `request_name`, `same` and
-/// `about`. Only the first write of a script can fail for want of memory, so all but `create` begin with one that needs
-/// none.
+/// (those counted for its client, until it ends), `kept` (those of its verdict), and the names `client` (in the usage),
+/// `request_name`, `same` and `about`. Only the first write of a script can fail for want of memory, so all but `create`
+/// begin with one that needs none.
 enum JobScripts {
     static let all = [create, take, begin, postpone, end, announced, discard, leave, survey, erase]
 
