@@ -16,7 +16,7 @@ struct Edge: Sendable {
     var metrics: EdgeMetrics?
     /// The limits per source address on this listener; nil for none.
     var sources: SourceLimits?
-    let schedulers = VerificationScheduler.PerEventLoop()
+    let schedulers = TurnScheduler.PerEventLoop()
 }
 
 /// The limits and deadlines that the edge enforces on each connection.

@@ -54,12 +54,10 @@ struct EdgeConnection {
         phase = .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
     }
 
-    /// True if the socket should be read. Not while a request is being answered: that is the back-pressure.
+    /// True if the socket should be read unless received input waits, also while a request is being answered: to change the
+    /// interest in a socket takes a system call.
     var wantsRead: Bool {
-        switch phase {
-        case .awaitingHead, .receiving, .lingering: true
-        case .answering, .closed: false
-        }
+        if case .closed = phase { false } else { true }
     }
 
     /// True if input is part of a request. Otherwise it is dropped, or waits for an answer.

@@ -11,8 +11,8 @@ internal import Waiting
 /// The handler of one connection. It parses what arrives, performs the actions of `EdgeConnection`, passes complete
 /// requests to the pipeline, and writes the answers.
 ///
-/// Received bytes wait unparsed while a request is answered. The socket is not read meanwhile, so these are the bytes of
-/// one read; or, once the client has closed its half, all that the system had received.
+/// Received bytes wait unparsed while a request is answered. The socket is not read once some wait, so these are the bytes
+/// of two reads at most; or, once the client has closed its half, all that the system had received.
 final class EdgeHandler: ChannelDuplexHandler {
     enum Limits {
         /// The maximum bytes that wait unparsed. Of more, the complete requests are answered, and the next is refused.
@@ -37,9 +37,6 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var endsInput = false
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     private var isCountedInFlight = false
-    /// True if a request was answered in this tick of the event loop: then other connections come first.
-    private var hasAnswered = false
-    private var isResumeScheduled = false
     private var source = ConnectionSource.unknown
     /// True if the latest request is for HEAD, whose answers have no body.
     private var isHead = false
@@ -150,7 +147,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func processInput(_ context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return }
         let now = NIODeadline.now()
-        while hasInput, !connection.isAnswering, !hasAnswered {
+        while hasInput, !connection.isAnswering {
             guard connection.wantsInput else { return dropRest(context) }
             do throws(EdgeRefusal) {
                 guard let part = try parser.next(in: &received) else { return keepRest(context) }
@@ -201,35 +198,16 @@ final class EdgeHandler: ChannelDuplexHandler {
         if connection.wantsRead, !hasInput, context.channel.isWritable { context.read() }
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) {
-        hasAnswered = false
-        scheduleResume(context)
-        read(context: context)
-    }
-
     /// Stops reading from a client that does not read its answers.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
-        scheduleResume(context)
-        read(context: context)
+        resume(context)
     }
 
     /// Processes input that waited.
     private func resume(_ context: ChannelHandlerContext) {
-        hasAnswered = false
         processInput(context)
-        scheduleResume(context)
         read(context: context)
-    }
-
-    /// Schedules `resume`. At once, a thousand pipelined requests would delay all other connections, and nest as deep.
-    private func scheduleResume(_ context: ChannelHandlerContext) {
-        guard hasInput, !connection.isAnswering, context.channel.isWritable, !isResumeScheduled else { return }
-        isResumeScheduled = true
-        context.eventLoop.assumeIsolated().execute { [self] in
-            isResumeScheduled = false
-            resume(context)
-        }
     }
 
     // MARK: - Actions
@@ -274,20 +252,23 @@ final class EdgeHandler: ChannelDuplexHandler {
         }
     }
 
+    /// Takes the next steps. The answer is sent together with others; only then the next pipelined request is read, so a
+    /// thousand of them delay no other connection, and do not nest.
     private func proceed(_ step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
+        let turns = edge.schedulers.scheduler(of: context.eventLoop)
         // Not a switch: Swift 6.3 crashes over patterns for the cases with closures if `Failure` is `Never`.
-        if case .done(let reply) = step { return send(reply, context) }
-        if step.isComputing { compute(step, context) } else { wait(for: step, context) }
-    }
-
-    private func compute(_ step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
-        var isLater = false
-        edge.schedulers.scheduler(of: context.eventLoop).run { [self] in
-            guard connection.isAnswering else { return }
-            proceed(step.computed(), context)
-            if isLater { resume(context) }
+        if case .done(let reply) = step {
+            turns.send { [self] in
+                send(reply, context)
+                resume(context)
+            }
+        } else if step.isComputing {
+            turns.verify { [self] in
+                if connection.isAnswering { proceed(step.computed(), context) }
+            }
+        } else {
+            wait(for: step, context)
         }
-        isLater = true
     }
 
     /// Waits for the next step. The work goes on after the client has gone: other requests may have joined it.
@@ -297,7 +278,6 @@ final class EdgeHandler: ChannelDuplexHandler {
             let next = await step.next()
             let (handler, context) = bound.value
             handler.proceed(next, context)
-            handler.resume(context)
         }
     }
 
@@ -318,7 +298,6 @@ final class EdgeHandler: ChannelDuplexHandler {
             isLast: reply.isLast || edge.lifecycle.stage == .draining, hasLength: reply.stream == nil)
         guard let (request, isLast) = answer else { return }
         edge.metrics?.answered(request, reply.status, at: .now())
-        hasAnswered = true
         // In HTTP/1.0 the end of the connection ends a stream.
         let isChunked = !request.header.isHTTP10
         let bytes = reply.bytes(
@@ -362,11 +341,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         let staysOpen = connection.endAnswer(at: .now())
         countInFlight()
         setTimer(context)
-        guard !staysOpen else {
-            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-            return scheduleResume(context)
-        }
-        writeLast(bytes, context)
+        if staysOpen { context.writeAndFlush(wrapOutboundOut(bytes), promise: nil) } else { writeLast(bytes, context) }
     }
 
     /// Closes the connection after the pending bytes are written.

@@ -95,13 +95,15 @@ struct EdgeConnectionTests {
         expect(connection.deadlinePassed(at: start + .seconds(32)), is: "close")
     }
 
-    @Test mutating func `the socket is not read while a request is being answered`() {
-        #expect(connection.wantsRead)
+    @Test mutating func `the socket is read until the connection has ended, and input waits for the answer`() {
+        #expect(connection.wantsRead && connection.wantsInput)
         deliver(to: &connection)
-        #expect(!connection.wantsRead)
+        #expect(connection.wantsRead && !connection.wantsInput)
         _ = connection.beginAnswer(isLast: false)
         _ = connection.endAnswer(at: start)
-        #expect(connection.wantsRead)
+        #expect(connection.wantsRead && connection.wantsInput)
+        connection.ended()
+        #expect(!connection.wantsRead)
     }
 
     @Test mutating func `bytes of an undelivered body are released when the connection ends`() {
