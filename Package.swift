@@ -253,7 +253,8 @@ let package = Package(
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "AppleSimulator", "COpenSSL", "JSON", "ReceiptForge", "Receipts", "SignedPayloads",
+                "AppleSimulator", "COpenSSL", "JSON", "RateLimits", "ReceiptForge", "Receipts", "Resilience",
+                "SignedPayloads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -424,7 +425,8 @@ let package = Package(
         .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "AppleSimulator", "JSON", "LoadTest", "RealServers", "ReceiptForge", "Receipts",
+                "AppStore", "AppleSimulator", "Gateway", "JSON", "LoadTest", "RateLimits", "RealServers",
+                "ReceiptForge", "Receipts", "Resilience",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -114,8 +114,10 @@ package final class FleetRateLimiter: RateLimiter {
     }
 
     private func land(_ batch: NodeBuckets.Batch, _ waiters: [Waiter], _ delivery: TokenGrant, requestedAt: Instant) {
-        let (nodes, moment) = (liveNodes(), NodeBucket.Moment(requestedAt: requestedAt, now: clock()))
-        let admissions = state.withLock { $0.buckets.settle(batch, with: delivery, nodes: nodes, moment: moment) }
+        let (nodes, now) = (liveNodes(), clock())
+        let admissions = state.withLock {
+            $0.buckets.settle(batch, with: delivery, nodes: nodes, requestedAt: requestedAt, at: now)
+        }
         for (waiter, admission) in zip(waiters, admissions) { waiter.resume(returning: admission) }
     }
 

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
+package import Resilience
 
 /// The state of all buckets, as one node knows it, and the decisions by it.
-struct NodeBuckets: Sendable {
+package struct NodeBuckets: Sendable {
     private var buckets: BucketTable<NodeBucket>
 
-    init(maximumBuckets: Int) { buckets = BucketTable(maximumCount: maximumBuckets) }
+    package init(maximumBuckets: Int) { buckets = BucketTable(maximumCount: maximumBuckets) }
 
     /// Decides by leased tokens and remembered refusals; nil if only the store can decide.
-    mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
+    package mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let locations = locations(of: charges, at: now)
         let decisions = charges.indices.map { buckets[locations[$0]].decideLocally(charges[$0], at: now) }
         let isRefused = charges.indices.contains {
@@ -35,17 +35,17 @@ struct NodeBuckets: Sendable {
         return isRefused ? decide(charges, nodes: nodes, at: now) : nil
     }
 
-    mutating func decideAlone(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission {
+    package mutating func decideAlone(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission {
         let locations = locations(of: charges, at: now)
         let decisions = buckets.takeAll(charges, at: locations) { $0.decideAlone($1, nodes: nodes, at: now) }
         return admission(charges, decisions, at: locations, nodes: nodes, at: now)
     }
 
-    struct Batch: Sendable {
+    package struct Batch: Sendable {
         let charges: [RateCharge]
         let requests: Int
         fileprivate let preparations: [NodeBucket.Preparation]
-        let order: TokenRequest
+        package let order: TokenRequest
 
         /// Returns the grant's line for each charge; nil where nothing was requested.
         func lines(of delivery: TokenGrant) -> [TokenGrant.Line?] {
@@ -54,7 +54,7 @@ struct NodeBuckets: Sendable {
         }
     }
 
-    mutating func prepare(_ charges: [RateCharge], requests: Int, at now: Instant) -> Batch {
+    package mutating func prepare(_ charges: [RateCharge], requests: Int, at now: Instant) -> Batch {
         let locations = locations(of: charges, at: now)
         let preparations = charges.indices.map {
             buckets[locations[$0]].prepare(charges[$0], requests: requests, at: now)
@@ -65,11 +65,13 @@ struct NodeBuckets: Sendable {
     }
 
     /// Records the store's grant.
+    /// - Parameter requestedAt: the time of the request to the store.
     /// - Returns: the decision about each request.
-    mutating func settle(
-        _ batch: Batch, with delivery: TokenGrant, nodes: Int, moment: NodeBucket.Moment
+    package mutating func settle(
+        _ batch: Batch, with delivery: TokenGrant, nodes: Int, requestedAt: Instant, at now: Instant
     ) -> [RateAdmission] {
-        let locations = locations(of: batch.charges, at: moment.now)
+        let moment = NodeBucket.Moment(requestedAt: requestedAt, now: now)
+        let locations = locations(of: batch.charges, at: now)
         let lines = batch.lines(of: delivery)
         for index in batch.charges.indices {
             buckets[locations[index]].settle(
@@ -78,7 +80,7 @@ struct NodeBuckets: Sendable {
         }
         return (0..<batch.requests).map { number in
             let decisions = lines.map { Self.decision(by: $0, on: number) }
-            return admission(batch.charges, decisions, at: locations, nodes: nodes, at: moment.now)
+            return admission(batch.charges, decisions, at: locations, nodes: nodes, at: now)
         }
     }
 
@@ -90,7 +92,7 @@ struct NodeBuckets: Sendable {
     }
 
     /// Returns the reserved tokens of a batch that did not reach the store.
-    mutating func abandon(_ batch: Batch, at now: Instant) {
+    package mutating func abandon(_ batch: Batch, at now: Instant) {
         let locations = locations(of: batch.charges, at: now)
         for index in batch.charges.indices { buckets[locations[index]].abandon(batch.preparations[index], at: now) }
     }
