@@ -167,9 +167,9 @@ package struct AnswerValidity: Sendable {
         bundleID = answer.subject?.bundleID
     }
 
-    package func isValid(for options: VerificationOptions, at now: Timestamp) -> Bool {
-        now < freshUntil && version?.isCurrent ?? true
-            && verifiedAt.isAccepted(at: now, maximumAge: options.maximumAge)
+    /// - Parameter maximumAge: the maximum age that the client accepts; nil for any.
+    package func isValid(at now: Timestamp, maximumAge: Duration?) -> Bool {
+        now < freshUntil && version?.isCurrent ?? true && verifiedAt.isAccepted(at: now, maximumAge: maximumAge)
     }
 
     package func checkApp(for client: RequestClient) throws(GatewayError) {

@@ -49,7 +49,7 @@ package final class EmbeddedNotificationStore: NotificationStore {
     private let maximumBytes: Int
     private let clock: @Sendable () -> Timestamp
     private let state = Mutex(State())
-    private let states: Mutex<Generations<PurchaseChain, ChainRecord>>
+    private let states: Mutex<S3FIFOCache<PurchaseChain, ChainRecord>>
     /// The next time at which dates alone make an event, of each chain.
     private let due = Mutex<[PurchaseChain: Timestamp]>([:])
     private let log: EmbeddedEventLog
@@ -68,7 +68,7 @@ package final class EmbeddedNotificationStore: NotificationStore {
         self.isPermitted = isPermitted
         self.maximumBytes = maximumBytes
         self.clock = clock
-        states = Mutex(Generations(maximumBytes: Limits.stateBytes))
+        states = Mutex(S3FIFOCache(maximumBytes: Limits.stateBytes))
     }
 }
 

@@ -117,7 +117,7 @@ private final class RecentlyVerified: Sendable {
         static let bytes = 32 << 20
     }
 
-    private let notifications = Mutex(Generations<Fingerprint, SignedNotification>(maximumBytes: Limits.bytes))
+    private let notifications = Mutex(S3FIFOCache<Fingerprint, SignedNotification>(maximumBytes: Limits.bytes))
 
     /// - Returns: the record.
     func insert(_ notification: SignedNotification, of record: NotificationRecord) -> NotificationRecord {

@@ -27,7 +27,7 @@ final class RedisUpstreamCache: UpstreamCache {
     private let counters: InvalidationCounters
     let purges: RedisPurges
     /// By the name under the first key.
-    private let localCopies: Mutex<Generations<String, LocalCopy>>
+    private let localCopies: Mutex<S3FIFOCache<String, LocalCopy>>
 
     private struct LocalCopy {
         let known: CachedResult
@@ -67,7 +67,7 @@ final class RedisUpstreamCache: UpstreamCache {
         policy = freshness
         self.clock = clock
         self.observe = observe
-        localCopies = Mutex(Generations(maximumBytes: localBytes))
+        localCopies = Mutex(S3FIFOCache(maximumBytes: localBytes))
     }
 
     func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: names.names(of: key)) }

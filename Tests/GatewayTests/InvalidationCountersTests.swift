@@ -33,7 +33,7 @@ struct InvalidationCountersTests {
                 freshUntil: Samples.time(10))
             answer.version = counters.version(of: ["a"])
             change()
-            return AnswerValidity(answer, at: Samples.created)?.isValid(for: VerificationOptions(), at: Samples.created)
+            return AnswerValidity(answer, at: Samples.created)?.isValid(at: Samples.created, maximumAge: nil)
                 == true
         }
         #expect(keep {})

@@ -42,7 +42,9 @@ final class RememberingService: Sendable {
 
     private func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
         let key = request.sameness
-        if let before = known.withLock({ $0[key] }), before.validity.isValid(for: request.options, at: now) {
+        if let before = known.withLock({ $0[key] }),
+            before.validity.isValid(at: now, maximumAge: request.options.maximumAge)
+        {
             try before.validity.checkApp(for: request.client)
             return .done(before.repeated)
         }

@@ -92,7 +92,7 @@ final class InterruptedHistories: Sendable {
         let end: ContinuousClock.Instant
     }
 
-    private let histories = Mutex(Generations<Customer, Pages>(maximumBytes: Limits.bytes))
+    private let histories = Mutex(S3FIFOCache<Customer, Pages>(maximumBytes: Limits.bytes))
 
     func keep(_ history: CustomerHistory, of customer: Customer) {
         let byteCount = Limits.transactionBytes * (1 + history.transactions.count)

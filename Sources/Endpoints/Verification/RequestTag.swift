@@ -15,10 +15,10 @@ struct RequestTag: Hashable, Sendable {
         static let bodyBytes = NearCache.Limits.bodyBytes
     }
 
-    // The theorem is about bodies of one length.
-    private let byteCount: Int
     private var first: UInt128 = 0
     private var second: UInt128 = 0
+    // The theorem is about bodies of one length.
+    private let byteCount: Int
 
     /// Returns nil for a body beyond the limit.
     init?(of body: Span<UInt8>) {
@@ -66,6 +66,9 @@ struct RequestTag: Hashable, Sendable {
             bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
         }
     }()
+
+    /// The number that decides the part of the near cache. The hash uses other bits.
+    var part: Int { Int(truncatingIfNeeded: second >> 64) }
 
     /// One word is as good as all: they are evenly distributed.
     func hash(into hasher: inout Hasher) { hasher.combine(UInt64(truncatingIfNeeded: first)) }

@@ -10,14 +10,14 @@ internal import Synchronization
 /// A customer's history is sent again and again with one new transaction. A digest costs a tenth of a verification.
 /// Only verified items are kept, so that junk evicts none.
 package final class SignedItemCache: Sendable {
-    private let items: Mutex<Generations<Fingerprint, SignedItem>>
+    private let items: Mutex<S3FIFOCache<Fingerprint, SignedItem>>
     private let onLookup: @Sendable (_ isKnown: Bool) -> Void
 
     /// - Parameters:
     ///   - maximumBytes: the limit of all items together; 0 keeps none.
     ///   - onLookup: called after each look-up.
     package init(maximumBytes: Int, onLookup: @escaping @Sendable (_ isKnown: Bool) -> Void = { _ in }) {
-        items = Mutex(Generations(maximumBytes: maximumBytes))
+        items = Mutex(S3FIFOCache(maximumBytes: maximumBytes))
         self.onLookup = onLookup
     }
 

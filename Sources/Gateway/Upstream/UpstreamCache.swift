@@ -74,13 +74,13 @@ package struct CacheInvalidation: Sendable {
 
 /// Stores results in this process, bounded in bytes.
 package final class EmbeddedUpstreamCache: UpstreamCache {
-    private let results: Mutex<Generations<CacheKey, CachedResult>>
+    private let results: Mutex<S3FIFOCache<CacheKey, CachedResult>>
     private let history = Mutex(PurgeHistory())
     private let counters = InvalidationCounters()
 
     /// - Parameter maximumBytes: the limit of all results together; 0 keeps none.
     package init(maximumBytes: Int) {
-        results = Mutex(Generations(maximumBytes: maximumBytes))
+        results = Mutex(S3FIFOCache(maximumBytes: maximumBytes))
     }
 
     package func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {

@@ -16,7 +16,7 @@ extension Reply {
         to requestID: RequestID, isLast: Bool, isHead: Bool, isChunked: Bool, _ allocator: ByteBufferAllocator
     ) -> ByteBuffer {
         var bytes = allocator.buffer(capacity: 512 + (isHead ? 0 : body.count))
-        bytes.writeImmutableBuffer(head)
+        if let writtenHead { bytes.writeBytes(writtenHead) } else { writeHead(to: &bytes) }
         for field in added { bytes.write(field) }
         if stream != nil, isChunked { bytes.writeString("Transfer-Encoding: chunked\r\n") }
         bytes.writeString("X-Request-Id: ")
@@ -26,15 +26,13 @@ extension Reply {
         return bytes
     }
 
-    /// Returns the beginning of the header, the same for every request.
-    func writeHead() -> ByteBuffer {
-        var bytes = ByteBuffer()
+    /// Writes the beginning of the header, the same for every request.
+    func writeHead(to bytes: inout ByteBuffer) {
         bytes.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
         for field in fields { bytes.write(field) }
         // RFC 9110 §8.6: no length in an answer without content.
         let hasLength = stream == nil && status != .noContent
         if hasLength { bytes.writeString("Content-Length: \(body.count)\r\n") }
-        return bytes
     }
 }
 

@@ -16,16 +16,15 @@ package struct Reply: Sendable {
     package var isLast = false
     /// The parts that follow the header in place of `body`; nil for a complete answer.
     var stream: ReplyStream? { didSet { writtenHead = nil } }
-    private var writtenHead: ByteBuffer?
-
-    /// The status line, `fields` and the framing of the body, as sent.
-    var head: ByteBuffer { writtenHead ?? writeHead() }
+    /// The status line, `fields` and the framing of the body, as sent; nil if they are still to be written.
+    private(set) var writtenHead: [UInt8]?
 
     /// The reply for sending it many times: its head is written once, and it takes no more memory than it needs.
     package var repeatable: Reply {
-        var reply = self
+        var reply = self, head = ByteBuffer()
+        writeHead(to: &head)
         reply.body = body.compact
-        reply.writtenHead = head
+        reply.writtenHead = Array(buffer: head)
         return reply
     }
 

@@ -28,14 +28,13 @@ struct HTTPListenerTests {
     }
 
     private static func isListening(_ descriptor: Int32, on port: Int) -> Bool {
-        var address = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe getsockname(descriptor, $0, &length)
-            }
+        // The family in two bytes of this machine's order, and the port in two of the network's.
+        var address: [UInt8] = Array(repeating: 0, count: 128)
+        var length = socklen_t(address.count)
+        let status = unsafe address.withUnsafeMutableBytes { bytes in
+            unsafe getsockname(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
         }
-        guard status == 0, Int(UInt16(bigEndian: address.sin_port)) == port else { return false }
+        guard status == 0, Int(address[2]) << 8 + Int(address[3]) == port else { return false }
         var accepts: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &size) == 0 && accepts == 1
