@@ -66,6 +66,7 @@ final class Bench {
         case .connections: try await measureConnections()
         case .growth: try await measureGrowth()
         case .churn: try await measureChurn()
+        case .scale: try await measureScale()
         case .bodies: try await measureBodies()
         case .start: try await measureStart()
         }

@@ -33,6 +33,8 @@ struct BenchCommand: AsyncParsableCommand {
               connections, growth, churn
                            memory of idle connections, over minutes, and after
                            100,000 distinct receipts
+              scale        near-cache hits of 1 to 100,000 customers, over 10 to 10,000
+                           connections, by one event loop and by two
               bodies       the most expensive bodies that an event loop reads
               start        from nothing to the first verified receipt
 
@@ -115,7 +117,7 @@ struct BenchCommand: AsyncParsableCommand {
 enum BenchPart: String, CaseIterable, Sendable, ExpressibleByArgument {
     case near, local, verify, transactions, notifications, form, shared, fleet
     case serverAPI = "server_api"
-    case tail, flood, connections, growth, churn, bodies, start
+    case tail, flood, connections, growth, churn, scale, bodies, start
 }
 
 struct BenchPlan: Hashable, Sendable {
@@ -138,6 +140,8 @@ struct BenchPlan: Hashable, Sendable {
     var notifications = 4000
     var idleConnections = 10_000
     var churnReceipts = 100_000
+    /// The most customers whose answers are in the near cache together.
+    var scaleCustomers = 100_000
     /// The size of the near cache that the churn is to overflow.
     var churnCacheMebibytes = 64
 
@@ -145,7 +149,8 @@ struct BenchPlan: Hashable, Sendable {
     static func quick(_ parts: [BenchPart]) -> BenchPlan {
         BenchPlan(
             parts: parts, runs: 2, seconds: 1, warmupSeconds: 0.5, minutes: 0.1, keys: 100, distinctReceipts: 2000,
-            notifications: 500, idleConnections: 1000, churnReceipts: 3000, churnCacheMebibytes: 8)
+            notifications: 500, idleConnections: 1000, churnReceipts: 3000, scaleCustomers: 1000,
+            churnCacheMebibytes: 8)
     }
 
     /// The approximate time of one run of notifications: three signatures of each are made, and verified by the gateway.
@@ -170,6 +175,7 @@ struct BenchPlan: Hashable, Sendable {
         case .connections: 12
         case .growth: warmupSeconds + seconds + 60 * minutes
         case .churn: Double(churnReceipts) / 1000
+        case .scale: Double(scaleCustomers) / 2000 + count * (12 * seconds + 2 * warmupSeconds)
         case .bodies: 10
         case .start: count
         }

@@ -1,0 +1,92 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Bench {
+    /// Measures the processor time of a near-cache hit by the number of customers, of connections, and of event loops. The
+    /// near cache is large enough for all of the customers.
+    func measureScale() async throws {
+        let pool = await factory.fresh(plan.scaleCustomers) { _ in }
+        let settings = [
+            "GATEWAY_CACHE_NEAR_SIZE": "1GiB", "GATEWAY_HTTP_LIMITS_CONNECTIONS": "\(plan.idleConnections + 1000)",
+            "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "\(plan.idleConnections + 1000)",
+        ]
+        try OpenFiles.makeRoom(for: plan.idleConnections)
+        try await withGateway(settings) { gateway, _ in
+            try await measureCustomers(gateway, pool)
+            try await measureConnectionCounts(gateway)
+        }
+        try await measureEventLoops()
+    }
+
+    private func measureCustomers(_ gateway: BenchServer, _ pool: [PooledRequest]) async throws {
+        for count in tenfold(from: 1, to: pool.count) {
+            let source = traffic(
+                ReceiptPools(repeated: repeated, fresh: Array(pool.prefix(count))), .only(.fresh))
+            try await addCost(of: gateway, source, "with \(count.grouped) \(count > 1 ? "customers" : "customer")") {
+                // Each answer is computed once: others have expired meanwhile.
+                var load = try closedPlan(for: gateway.port, seconds: 600)
+                load.maximumRequests = count
+                _ = try await drive(load, source)
+            }
+        }
+    }
+
+    private func measureConnectionCounts(_ gateway: BenchServer) async throws {
+        for count in tenfold(from: 10, to: plan.idleConnections) {
+            try await addCost(of: gateway, repeatedTraffic, "over \(count.grouped) connections", connections: count) {
+                try await turn(gateway, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+            }
+        }
+    }
+
+    /// Measures a gateway with an event loop on each of two cores. The generator shares them.
+    private func measureEventLoops() async throws {
+        guard cores.all.count > 1 else { return }
+        var alone = Rates(), both = Rates()
+        for _ in 0..<plan.runs {
+            try await withGateway { gateway, _ in alone.append(try await warmRate(of: gateway)) }
+            try await ProgramGroup().whileRunning { group in
+                let gateway = try await group.add(RunningGateway.start(gatewayPath, localSettings))
+                both.append(try await warmRate(of: BenchServer(gateway)))
+            }
+        }
+        report.add(
+            "near-cache hits of two event loops on two cores / of one, per processor time x 2",
+            2 * both.ratio(to: alone),
+            "ratio", .atLeast(1.9))
+    }
+
+    private func warmRate(of gateway: BenchServer) async throws -> Double {
+        try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
+        let turn = try await turn(gateway, repeatedTraffic, seconds: plan.seconds)
+        try check(turn, .hitNear)
+        return turn.requestsPerBusySecond
+    }
+
+    /// Reports the processor time of a hit.
+    /// - Parameter warm: fills the near cache before each run.
+    private func addCost(
+        of gateway: BenchServer, _ source: TrafficSource, _ name: String, connections: Int? = nil,
+        after warm: () async throws -> Void
+    ) async throws {
+        var rates = Rates()
+        for _ in 0..<plan.runs {
+            try await warm()
+            let cpu = gateway.processes.cpuSeconds
+            var load = try closedPlan(for: gateway.port, seconds: plan.seconds)
+            if let connections { load.connections = connections }
+            let measurements = try await drive(load, source)
+            let turn = BenchTurn(
+                .gateway, measurements, serverCPUSeconds: gateway.processes.cpuSeconds - cpu)
+            try check(turn, .hitNear)
+            rates.append(turn.requestsPerBusySecond)
+            passed(plan.seconds)
+        }
+        report.add("CPU of a near-cache hit \(name)", 1e6 / rates.median, "us")
+    }
+
+    /// Returns the first number and its tenfold, again and again, up to the last number.
+    private func tenfold(from first: Int, to last: Int) -> [Int] {
+        Array(sequence(first: first) { $0 < last ? min(last, $0 * 10) : nil })
+    }
+}
