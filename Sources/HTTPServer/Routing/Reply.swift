@@ -22,6 +22,7 @@ package struct Reply: Sendable {
     /// The reply for sending it many times: its head is written once, and it takes no more memory than it needs.
     package var repeatable: Reply {
         var reply = self, head = ByteBuffer()
+        head.reserveCapacity(512)
         writeHead(to: &head)
         reply.body = body.compact
         reply.writtenHead = Array(buffer: head)
