@@ -31,11 +31,16 @@ public struct S3FIFOCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// The bookkeeping of a value: a slot, and its part of the hash tables, which are up to half empty.
+    /// The bookkeeping of a value: a slot, and its part of the hash tables, which are up to half empty. While the array of slots
+    /// grows, up to half of it is empty, too.
     @inlinable public static var entryBytes: Int { MemoryLayout<Slot<Key, Value>>.stride + 16 }
 
     /// The uses that are counted, as in the paper.
     @inlinable static var maximumUses: UInt8 { 3 }
+
+    /// The values that one eviction passes over. If all have been used, the next one is evicted nevertheless: an insertion
+    /// must not take milliseconds.
+    @inlinable static var maximumPasses: Int { 1000 }
 
     @inlinable var maximumValueBytes: Int { min(maximumBytes / 2, Int(Int32.max)) }
 }
@@ -94,15 +99,17 @@ extension S3FIFOCache {
 
     /// Evicts the first value that was not used. Those before it go to the end of the main queue.
     @inlinable mutating func evict(from share: OwnerShares.Share) {
+        var passes = 0
         while true {
             let isSmall = shares.evictsFromSmallQueue(of: share)
             guard let index = shares.queues[isSmall ? share.small : share.main].first.index else { return }
             unlink(index)
             let uses = table.slots[index].uses
-            guard uses > 0 else {
+            guard uses > 0, passes < Self.maximumPasses else {
                 if isSmall { evictedKeys.insert(table.hash(of: index), capacity: table.chains.count) }
                 return free(index)
             }
+            passes += 1
             table.slots[index].uses = isSmall ? 0 : uses - 1
             append(index, to: share.main)
         }

@@ -104,6 +104,15 @@ struct S3FIFOCacheTests {
         #expect(Self.count(of: 0..<80, in: cache) == 80)
     }
 
+    @Test func `an eviction passes over a bounded number of used values`() {
+        var cache = Self.cache(of: 5000)
+        for key in 0..<5000 { Self.insert(key, into: &cache) }
+        for key in 0..<5000 { for _ in 0..<3 { _ = cache.find(key) } }
+        Self.insert(5000, into: &cache)
+        #expect(Self.count(of: 0...5000, in: cache) == 5000)
+        #expect(cache.table.slots.count { $0.uses < Cache.maximumUses } <= Cache.maximumPasses + 1)
+    }
+
     @Test func `values that are not used any more are replaced by those that are`() {
         var cache = Self.cache(of: 100)
         for key in 0..<1000 {

@@ -11,8 +11,8 @@ internal import Waiting
 /// The handler of one connection. It parses what arrives, performs the actions of `EdgeConnection`, passes complete
 /// requests to the pipeline, and writes the answers.
 ///
-/// Received bytes wait unparsed while a request is answered. The socket is not read once some wait, so these are the bytes
-/// of two reads at most; or, once the client has closed its half, all that the system had received.
+/// Received bytes wait unparsed while a request is answered. The socket is not read once some wait, so these are the rest of
+/// one read and another one; or, once the client has closed its half, all that the system had received.
 final class EdgeHandler: ChannelDuplexHandler {
     enum Limits {
         /// The maximum bytes that wait unparsed. Of more, the complete requests are answered, and the next is refused.
@@ -252,8 +252,8 @@ final class EdgeHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Takes the next steps. The answer is sent together with others; only then the next pipelined request is read, so a
-    /// thousand of them delay no other connection, and do not nest.
+    /// Takes the next steps. The answer is sent together with others. Only then the next pipelined request is processed, in a
+    /// turn of its own.
     private func proceed(_ step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
         let turns = edge.schedulers.scheduler(of: context.eventLoop)
         // Not a switch: Swift 6.3 crashes over patterns for the cases with closures if `Failure` is `Never`.

@@ -20,8 +20,8 @@ final class TurnScheduler: Sendable {
     enum Limits {
         /// The time slice: half a dozen receipts of ordinary size, so that polling the sockets in between costs little.
         static let timeSlice = TimeAmount.microseconds(500)
-        /// The pause after a full slice. The event loop runs everything that is due before it polls its sockets again,
-        /// so the next slice must not be due yet.
+        /// The pause before the next turn, after a full slice or for pipelined requests. The event loop runs everything that
+        /// is due before it polls its sockets again, so this work must not be due yet.
         static let pause = TimeAmount.microseconds(20)
     }
 
@@ -34,6 +34,7 @@ final class TurnScheduler: Sendable {
         var spent = TimeAmount.zero
         var isSliceScheduled = false
         var isSendingScheduled = false
+        var isSending = false
     }
 
     private let loop: any EventLoop
@@ -52,7 +53,7 @@ final class TurnScheduler: Sendable {
         state.value.verifications.append(verification)
         guard !state.value.isSliceScheduled else { return }
         state.value.isSliceScheduled = true
-        loop.execute { self.runSlice() }
+        schedule { $0.runSlice() }
     }
 
     /// Sends an answer in this turn, together with the others.
@@ -60,14 +61,24 @@ final class TurnScheduler: Sendable {
         state.value.answers.append(answer)
         guard !state.value.isSendingScheduled else { return }
         state.value.isSendingScheduled = true
-        loop.execute { self.sendAnswers() }
+        schedule { $0.sendAnswers() }
+    }
+
+    /// Schedules work for this turn. What an answer brings on, the next of many pipelined requests, is for the next turn.
+    private func schedule(_ work: @escaping @Sendable (TurnScheduler) -> Void) {
+        if state.value.isSending {
+            loop.scheduleTask(in: Limits.pause) { work(self) }
+        } else {
+            loop.execute { work(self) }
+        }
     }
 
     private func sendAnswers() {
         let answers = state.value.answers
         state.value.answers = []
-        state.value.isSendingScheduled = false
+        (state.value.isSendingScheduled, state.value.isSending) = (false, true)
         for send in answers { send() }
+        state.value.isSending = false
     }
 
     private func runSlice() {
@@ -84,14 +95,10 @@ final class TurnScheduler: Sendable {
     }
 
     private func scheduleNextSlice() {
-        if state.value.spent >= Limits.timeSlice {
-            state.value.spent = .zero
-            loop.scheduleTask(in: Limits.pause) { self.runSlice() }
-        } else if state.value.verifications.isEmpty {
-            state.value.isSliceScheduled = false
-        } else {
-            loop.execute { self.runSlice() }
-        }
+        let isFull = state.value.spent >= Limits.timeSlice
+        if isFull { state.value.spent = .zero }
+        state.value.isSliceScheduled = isFull || !state.value.verifications.isEmpty
+        if state.value.isSliceScheduled { loop.scheduleTask(in: Limits.pause) { self.runSlice() } }
     }
 
     struct PerEventLoop: Sendable {

@@ -95,17 +95,32 @@ import Testing
         #expect(journal.lines == ["first", "second", "brought on"])
     }
 
-    @Test func `an answer brought on by sending another one is sent, too`() {
+    @Test func `what an answer brings on waits for the next turn`() {
         let scheduler = scheduler()
         scheduler.send {
             journal.write("first")
-            scheduler.send { journal.write("pipelined") }
-        }
-        scheduler.verify {
-            scheduler.send { scheduler.send { journal.write("pipelined after a verification") } }
+            scheduler.send { journal.write("pipelined answer") }
+            scheduler.verify { verify("pipelined verification", taking: .microseconds(1)) }
         }
         loop.run()
-        #expect(journal.lines == ["first", "pipelined", "pipelined after a verification"])
+        #expect(journal.lines == ["first"])
+        loop.advanceTime(by: TurnScheduler.Limits.pause)
+        #expect(journal.lines == ["first", "pipelined answer", "pipelined verification"])
+    }
+
+    @Test func `what the answer of a verification brings on waits for the next turn`() {
+        let scheduler = scheduler()
+        scheduler.verify {
+            scheduler.send {
+                journal.write("first")
+                scheduler.send { journal.write("pipelined answer") }
+                scheduler.verify { verify("pipelined verification", taking: .microseconds(1)) }
+            }
+        }
+        loop.run()
+        #expect(journal.lines == ["first"])
+        loop.advanceTime(by: TurnScheduler.Limits.pause)
+        #expect(journal.lines == ["first", "pipelined answer", "pipelined verification"])
     }
 
     private func scheduler() -> TurnScheduler {
