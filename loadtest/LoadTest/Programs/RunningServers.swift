@@ -95,7 +95,7 @@ struct AppendOnlyFile: Hashable, Sendable {
 
 /// A Redis that keeps nothing on disk, or an append-only file.
 struct RunningRedis: RunningProgram {
-    private let server: ListeningProgram
+    let server: ListeningProgram
     var port: Int { server.port }
 
     /// The most commands that its log of commands keeps.

@@ -8,11 +8,17 @@ extension Bench {
     /// Measures shared-cache hits beside redis-benchmark with the same commands. In both cases all share all cores.
     func measureShared() async throws {
         var hits = Rates(), alone = Rates(), depths = Rates()
+        var gatewayCosts = Rates(), redisCosts = Rates(), operations = Rates()
         for _ in 0..<plan.runs {
             try await withFleet(limits: "") { fleet in
                 try await fleet.once(.upstream)
                 let sent = try await fleet.redis.commands { try await fleet.once(.hitShared) }
+                let redisCPU = ProcessTree(root: fleet.redis.server.program.processIdentifier),
+                    before = redisCPU.cpuSeconds
                 let cost = try await fleet.load(.hitShared, connections: plan.connections)
+                redisCosts.append(1e6 * (redisCPU.cpuSeconds - before) / Double(cost.requests))
+                gatewayCosts.append(1e6 * cost.cpuSeconds / Double(cost.requests))
+                operations.append(Double(cost.operations) / Double(cost.requests))
                 let depth = max(1, (Double(cost.operations) / Double(max(1, cost.reads))).rounded())
                 let microseconds = try await fleet.redis.microseconds(
                     of: sent, pipeline: Int(depth), seconds: plan.seconds)
@@ -25,6 +31,9 @@ extension Bench {
         report.add(
             "shared-cache hit over Redis / redis-benchmark doing the same", hits.ratio(to: alone), "ratio",
             .atLeast(0.6))
+        report.add("CPU of the gateway for a shared-cache hit", gatewayCosts.median, "us", .atMost(70))
+        report.add("CPU of Redis for it", redisCosts.median, "us")
+        report.add("operations in Redis for it", operations.median, "")
         report.add("shared-cache hits", hits.median, "/s")
         report.add("redis-benchmark with the same commands", alone.median, "/s")
         report.add("commands that Redis read at once", depths.median, "")
