@@ -16,8 +16,7 @@ internal import CCurl
         let connections = configuration.maximumConnectionsPerHost
         for (option, value) in [
             (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)), (CURLMOPT_MAX_HOST_CONNECTIONS, connections),
-            // Those of two hosts: production and sandbox are often called in turn.
-            (CURLMOPT_MAXCONNECTS, 2 * connections),
+            (CURLMOPT_MAXCONNECTS, connections),
         ] {
             guard unsafe CCurl_multi_set_long(handle, option, value) == CURLM_OK else { throw .internal(code: 0) }
         }

@@ -8,15 +8,13 @@ struct TransferLoop {
     let configuration: TransportConfiguration
     private(set) var transfers: [PendingRequest.ID: (request: PendingRequest, handle: EasyHandle)] = [:]
     private(set) var isFinishing = false
-    /// No deadline of a transfer is earlier; nil without one. It may be that of a transfer that has finished, so that a turn of
-    /// the loop does not look at each of thousands of transfers.
-    private(set) var earliestDeadline: ContinuousClock.Instant?
 
     /// Runs until all transfers are finished; blocks its thread.
     mutating func run() {
         let clock = ContinuousClock()
         while !(isFinishing && transfers.isEmpty) {
-            multi.wait(atMost: earliestDeadline.map { $0 - clock.now } ?? Self.longestWait)
+            let deadline = transfers.values.lazy.map(\.request.deadline).min()
+            multi.wait(atMost: deadline.map { $0 - clock.now } ?? Self.longestWait)
             for command in queue.takeAll() { execute(command) }
             advance()
             endOverdue(at: clock.now)
@@ -41,7 +39,6 @@ struct TransferLoop {
             let handle = try EasyHandle(for: request, configuration)
             try multi.add(handle)
             transfers[request.id] = (request, handle)
-            earliestDeadline = min(earliestDeadline ?? request.deadline, request.deadline)
         } catch {
             request.outcome.fulfil(.failure(error))
         }
@@ -60,11 +57,9 @@ struct TransferLoop {
 
     /// Ends overdue transfers. libcurl 7.88 misses its timeout while a transfer waits for a connection (curl#13227).
     private mutating func endOverdue(at now: ContinuousClock.Instant) {
-        guard let earliestDeadline, earliestDeadline <= now else { return }
         for (id, transfer) in transfers where transfer.request.deadline <= now {
             end(id, with: .failure(.timeout(transfer.handle.wasConnected ? .answering : .connecting)))
         }
-        self.earliestDeadline = transfers.values.lazy.map(\.request.deadline).min()
     }
 
     private mutating func end(_ id: PendingRequest.ID, with outcome: Result<TransportResponse, TransportError>) {
