@@ -97,11 +97,7 @@ import Testing
 
     @Test func `what an answer brings on waits for the next turn`() {
         let scheduler = scheduler()
-        scheduler.send {
-            journal.write("first")
-            scheduler.send { journal.write("pipelined answer") }
-            scheduler.verify { verify("pipelined verification", taking: .microseconds(1)) }
-        }
+        sendFirstOfPipelined(by: scheduler)
         loop.run()
         #expect(journal.lines == ["first"])
         loop.advanceTime(by: TurnScheduler.Limits.pause)
@@ -110,17 +106,20 @@ import Testing
 
     @Test func `what the answer of a verification brings on waits for the next turn`() {
         let scheduler = scheduler()
-        scheduler.verify {
-            scheduler.send {
-                journal.write("first")
-                scheduler.send { journal.write("pipelined answer") }
-                scheduler.verify { verify("pipelined verification", taking: .microseconds(1)) }
-            }
-        }
+        scheduler.verify { sendFirstOfPipelined(by: scheduler) }
         loop.run()
         #expect(journal.lines == ["first"])
         loop.advanceTime(by: TurnScheduler.Limits.pause)
         #expect(journal.lines == ["first", "pipelined answer", "pipelined verification"])
+    }
+
+    /// Sends an answer that brings on another answer and a verification.
+    private func sendFirstOfPipelined(by scheduler: TurnScheduler) {
+        scheduler.send {
+            journal.write("first")
+            scheduler.send { journal.write("pipelined answer") }
+            scheduler.verify { verify("pipelined verification", taking: .microseconds(1)) }
+        }
     }
 
     private func scheduler() -> TurnScheduler {

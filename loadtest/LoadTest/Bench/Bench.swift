@@ -158,12 +158,14 @@ extension Bench {
     }
 
     /// Measures a server in a closed loop.
+    /// - Parameter connections: those of the load; nil for the plan's.
     @discardableResult
     func turn(
-        _ server: BenchServer, _ source: TrafficSource, seconds: Double, before: Int = 0
+        _ server: BenchServer, _ source: TrafficSource, seconds: Double, before: Int = 0, connections: Int? = nil
     ) async throws -> BenchTurn {
         let cpu = server.processes.cpuSeconds
-        let load = try closedPlan(for: server.port, seconds: seconds)
+        var load = try closedPlan(for: server.port, seconds: seconds)
+        if let connections { load.connections = connections }
         let measurements = try await drive(load, source, before: before)
         passed(seconds)
         return BenchTurn(server.name, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)

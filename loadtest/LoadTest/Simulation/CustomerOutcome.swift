@@ -85,8 +85,8 @@ extension CustomerOutcome {
     }
 }
 
-/// The effects of losing a shard, by comparison with the same requests without the loss.
-struct LossEffects: Hashable, Sendable {
+/// The effects of losing a shard, by comparison with the same requests without the loss. Shares have four decimals.
+struct LossEffects: Hashable, Sendable, Encodable {
     let lost: LostShard
     /// The share of the fresh answers that were lost.
     let lostAnswers: Double
@@ -115,12 +115,14 @@ struct LossEffects: Hashable, Sendable {
             Double(outcome.hits[minute]) / Double(max(1, outcome.requests[minute]))
         }
         self.lost = lost
-        lostAnswers = Double(run.lostAnswers) / Double(max(1, run.answersBeforeLoss))
-        usualHitRate = minutes.map { rate(usual, $0) }.reduce(0, +) / Double(minutes.count)
-        worstHitRate = minutes.map { rate(run, $0) }.min() ?? 0
-        degraded =
-            Double(minutes.reduce(0) { $0 + run.degraded[$1] })
-            / Double(max(1, minutes.reduce(0) { $0 + run.requests[$1] }))
+        func share(_ part: Int, of whole: Int) -> Double {
+            (Double(part) / Double(max(1, whole))).rounded(toDecimals: 4)
+        }
+        lostAnswers = share(run.lostAnswers, of: run.answersBeforeLoss)
+        usualHitRate = (minutes.map { rate(usual, $0) }.reduce(0, +) / Double(minutes.count)).rounded(toDecimals: 4)
+        worstHitRate = (minutes.map { rate(run, $0) }.min() ?? 0).rounded(toDecimals: 4)
+        degraded = share(
+            minutes.reduce(0) { $0 + run.degraded[$1] }, of: minutes.reduce(0) { $0 + run.requests[$1] })
         let compared = loss.lowerBound..<(loss.upperBound + Limits.after)
         extraCalls = run.callCount(in: compared) - usual.callCount(in: compared)
         peakCallsPerHour = run.peakCallsPerHour

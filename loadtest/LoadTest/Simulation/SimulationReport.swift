@@ -14,7 +14,7 @@ struct SimulationReport: Hashable, Sendable, Encodable {
     let limitsInLoss: [LimitInLoss]
     let redis: RedisLoad
     let calls: Calls
-    let losses: [Loss]
+    let losses: [LossEffects]
     let outages: [Outage]
     /// The broken promises; none if the run passed.
     let problems: [String]
@@ -67,17 +67,6 @@ struct SimulationReport: Hashable, Sendable, Encodable {
         let degraded: Double
     }
 
-    struct Loss: Hashable, Sendable, Encodable {
-        let lost: LostShard
-        let lostAnswers: Double
-        let usualHitRate: Double
-        let worstHitRate: Double
-        let degraded: Double
-        let extraCalls: Int
-        let peakCallsPerHour: Int
-        let recoveryMinutes: Int?
-    }
-
     struct Outage: Hashable, Sendable, Encodable {
         let fault: String
         let callsPerSecondOfNode: Double
@@ -104,7 +93,7 @@ extension SimulationReport {
         let busiest = whole.filter { $0.plan.load == .below }.map(\.commandsPerRequest).max() ?? 1
         redis = RedisLoad(plan, outcome.customers, bucketPerRequest: busiest)
         calls = Calls(outcome.customers, plan)
-        losses = outcome.losses.map { Loss($0) }
+        losses = outcome.losses
         outages = outcome.outages.map { Outage($0) }
         problems = Self.problems(outcome, plan)
     }
@@ -172,18 +161,6 @@ extension SimulationReport.Calls {
         nearHits = outcome.share(of: .near).rounded(toDecimals: 4)
         nearHitsIfRouted = (Double(outcome.nearIfRouted) / Double(max(1, outcome.requestCount))).rounded(toDecimals: 4)
         degraded = outcome.share(of: .degraded).rounded(toDecimals: 4)
-    }
-}
-
-extension SimulationReport.Loss {
-    init(_ effects: LossEffects) {
-        lost = effects.lost
-        lostAnswers = effects.lostAnswers.rounded(toDecimals: 4)
-        usualHitRate = effects.usualHitRate.rounded(toDecimals: 4)
-        worstHitRate = effects.worstHitRate.rounded(toDecimals: 4)
-        degraded = effects.degraded.rounded(toDecimals: 4)
-        (extraCalls, peakCallsPerHour) = (effects.extraCalls, effects.peakCallsPerHour)
-        recoveryMinutes = effects.recoveryMinutes
     }
 }
 

@@ -5,13 +5,8 @@ extension Bench {
     /// Measures the memory of connections that were used once and now wait.
     func measureConnections() async throws {
         try OpenFiles.makeRoom(for: plan.idleConnections)
-        let settings = [
-            "GATEWAY_HTTP_LIMITS_CONNECTIONS": "\(plan.idleConnections + 1000)",
-            // All of them come from one address.
-            "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "\(plan.idleConnections + 1000)",
-            "GATEWAY_HTTP_DEADLINES_HEADERS": "2m", "GATEWAY_HTTP_DEADLINES_IDLE": "2m",
-        ]
-        try await withGateway(settings) { server, _ in
+        let deadlines = ["GATEWAY_HTTP_DEADLINES_HEADERS": "2m", "GATEWAY_HTTP_DEADLINES_IDLE": "2m"]
+        try await withGateway(connectionLimits + deadlines) { server, _ in
             try await turn(server, repeatedTraffic, seconds: plan.warmupSeconds)
             let before = server.processes.residentBytes
             let (resident, open) = try await whileIdle(server) {
@@ -22,6 +17,12 @@ extension Bench {
             report.add("memory of an idle keep-alive connection", each, "KiB", .atMost(20))
             report.add("idle connections", Double(plan.idleConnections), "")
         }
+    }
+
+    /// The settings of a gateway that accepts the most connections of the bench, all from one address.
+    var connectionLimits: [String: String] {
+        let most = "\(plan.idleConnections + 1000)"
+        return ["GATEWAY_HTTP_LIMITS_CONNECTIONS": most, "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": most]
     }
 
     /// Sends a request over each connection, and then hardly any while the body runs.

@@ -6,12 +6,8 @@ extension Bench {
     /// near cache is large enough for all of the customers.
     func measureScale() async throws {
         let pool = await factory.fresh(plan.scaleCustomers) { _ in }
-        let settings = [
-            "GATEWAY_CACHE_NEAR_SIZE": "1GiB", "GATEWAY_HTTP_LIMITS_CONNECTIONS": "\(plan.idleConnections + 1000)",
-            "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "\(plan.idleConnections + 1000)",
-        ]
         try OpenFiles.makeRoom(for: plan.idleConnections)
-        try await withGateway(settings) { gateway, _ in
+        try await withGateway(connectionLimits + ["GATEWAY_CACHE_NEAR_SIZE": "1GiB"]) { gateway, _ in
             try await measureCustomers(gateway, pool)
             try await measureConnectionCounts(gateway)
         }
@@ -44,23 +40,17 @@ extension Bench {
         guard cores.all.count > 1 else { return }
         var alone = Rates(), both = Rates()
         for _ in 0..<plan.runs {
-            try await withGateway { gateway, _ in alone.append(try await warmRate(of: gateway)) }
+            try await withGateway { gateway, _ in alone.append(try await saturation(of: gateway).requestsPerBusySecond)
+            }
             try await ProgramGroup().whileRunning { group in
                 let gateway = try await group.add(RunningGateway.start(gatewayPath, localSettings))
-                both.append(try await warmRate(of: BenchServer(gateway)))
+                both.append(try await saturation(of: BenchServer(gateway)).requestsPerBusySecond)
             }
         }
         report.add(
             "near-cache hits of two event loops on two cores / of one, per processor time x 2",
             2 * both.ratio(to: alone),
             "ratio", .atLeast(1.9))
-    }
-
-    private func warmRate(of gateway: BenchServer) async throws -> Double {
-        try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
-        let turn = try await turn(gateway, repeatedTraffic, seconds: plan.seconds)
-        try check(turn, .hitNear)
-        return turn.requestsPerBusySecond
     }
 
     /// Reports the processor time of a hit.
@@ -72,15 +62,9 @@ extension Bench {
         var rates = Rates()
         for _ in 0..<plan.runs {
             try await warm()
-            let cpu = gateway.processes.cpuSeconds
-            var load = try closedPlan(for: gateway.port, seconds: plan.seconds)
-            if let connections { load.connections = connections }
-            let measurements = try await drive(load, source)
-            let turn = BenchTurn(
-                .gateway, measurements, serverCPUSeconds: gateway.processes.cpuSeconds - cpu)
+            let turn = try await turn(gateway, source, seconds: plan.seconds, connections: connections)
             try check(turn, .hitNear)
             rates.append(turn.requestsPerBusySecond)
-            passed(plan.seconds)
         }
         report.add("CPU of a near-cache hit \(name)", 1e6 / rates.median, "us")
     }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Glibc
 internal import ReceiptForge
 
 /// A stretch of a run in which the rate stays or changes evenly.
@@ -134,6 +133,6 @@ struct Arrivals: Sendable {
     /// Returns the distance to the next, in requests of all workers. Processes of Poisson add up to one.
     private mutating func step() -> Double {
         guard pattern == .poisson else { return Double(workers) }
-        return -log(1 - generator.fraction()) * Double(workers)
+        return generator.gap(mean: Double(workers))
     }
 }

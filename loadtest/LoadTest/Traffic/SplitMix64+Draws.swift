@@ -4,7 +4,7 @@
 internal import Glibc
 internal import ReceiptForge
 
-/// The random draws of a simulation: the same seed gives the same run.
+/// The random draws of loads and simulations: the same seed gives the same run.
 extension SplitMix64 {
     /// Returns a whole number from 0 to below `count`.
     mutating func index(below count: Int) -> Int { min(count - 1, Int(fraction() * Double(count))) }
