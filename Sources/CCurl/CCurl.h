@@ -9,6 +9,10 @@
 
 #include <curl/curl.h>
 
+// How the loop waits for libcurl's sockets; Swift's own module of the C library leaves them out.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
 static inline CURLcode CCurl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
 }
@@ -68,6 +72,16 @@ static inline void *CCurl_get_pointer(CURL *handle, CURLINFO wanted) {
 
 static inline CURLMcode CCurl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
     return curl_multi_setopt(handle, option, value);
+}
+
+static inline CURLMcode CCurl_multi_set_socket_watcher(CURLM *handle, curl_socket_callback watcher, void *context) {
+    CURLMcode code = curl_multi_setopt(handle, CURLMOPT_SOCKETFUNCTION, watcher);
+    return code ? code : curl_multi_setopt(handle, CURLMOPT_SOCKETDATA, context);
+}
+
+static inline CURLMcode CCurl_multi_set_timer(CURLM *handle, curl_multi_timer_callback timer, void *context) {
+    CURLMcode code = curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, timer);
+    return code ? code : curl_multi_setopt(handle, CURLMOPT_TIMERDATA, context);
 }
 
 /// What a finished transfer ended with; to be asked of messages of the kind CURLMSG_DONE only.

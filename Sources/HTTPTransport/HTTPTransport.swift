@@ -19,8 +19,9 @@ package final class HTTPTransport: Sendable {
     /// - Throws: `.trustStore` if the CA file cannot be read, `.internal` if the system refuses a thread.
     package init(_ configuration: TransportConfiguration) throws(TransportError) {
         try Self.check(caFile: configuration.caFile)
-        let multi = try MultiHandle(configuration)
-        let queue = CommandQueue(wakeUp: multi.wakeUp)
+        let events = try SocketEvents()
+        let multi = try MultiHandle(configuration, events)
+        let queue = CommandQueue(wakeUp: events.wakeUp)
         let ended = Promise<Void>()
         self.configuration = configuration
         self.queue = queue

@@ -161,6 +161,26 @@ struct ExchangeTests {
         }
     }
 
+    @Test func `hosts do not close each other's idle connections`() async throws {
+        try await ScriptedServer.with { _ in
+            [.answer()]
+        } _: { first in
+            try await ScriptedServer.with { _ in
+                [.answer()]
+            } _: { second in
+                try await HTTPTransport.with {
+                    $0.maximumConnectionsPerHost = 1
+                } _: { transport in
+                    for _ in 0..<5 {
+                        _ = try await transport.send(TransportRequest(.get, url: first.url()))
+                        _ = try await transport.send(TransportRequest(.get, url: second.url()))
+                    }
+                }
+                #expect(first.count(of: .accepted) == 1 && second.count(of: .accepted) == 1)
+            }
+        }
+    }
+
     @Test func `a connection the server closed is replaced`() async throws {
         try await ScriptedServer.with { _ in
             [.answer(), .close]

@@ -5,21 +5,27 @@ internal import CCurl
 
 /// The owner of one `CURLM` handle: all transfers in flight, and the connections they share.
 ///
-/// SAFETY (nonisolated(unsafe) handle): `wakeUp` may be called from any thread, by curl_multi_wakeup(3); only the loop
-/// calls everything else. The handle is freed once, after both.
+/// SAFETY (nonisolated(unsafe) handle): only the loop calls it. The handle is freed once; `events`, which libcurl calls back
+/// into, outlives it.
 @safe final class MultiHandle: Sendable {
     private nonisolated(unsafe) let handle: UnsafeMutableRawPointer
+    private let events: SocketEvents
 
-    init(_ configuration: TransportConfiguration) throws(TransportError) {
+    init(_ configuration: TransportConfiguration, _ events: SocketEvents) throws(TransportError) {
         guard Self.isInitialized, let handle = unsafe curl_multi_init() else { throw .internal(code: 0) }
         unsafe self.handle = handle
-        let connections = configuration.maximumConnectionsPerHost
+        self.events = events
         for (option, value) in [
-            (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)), (CURLMOPT_MAX_HOST_CONNECTIONS, connections),
-            (CURLMOPT_MAXCONNECTS, connections),
+            (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
+            (CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost),
+            // Of all hosts together: with fewer, busy hosts would close each other's idle connections.
+            (CURLMOPT_MAXCONNECTS, configuration.maximumRequests),
         ] {
-            guard unsafe CCurl_multi_set_long(handle, option, value) == CURLM_OK else { throw .internal(code: 0) }
+            try check(unsafe CCurl_multi_set_long(handle, option, value))
         }
+        let context = unsafe Unmanaged.passUnretained(events).toOpaque()
+        try check(unsafe CCurl_multi_set_socket_watcher(handle, watchSocket, context))
+        try check(unsafe CCurl_multi_set_timer(handle, setTimer, context))
     }
 
     deinit { unsafe curl_multi_cleanup(handle) }
@@ -27,20 +33,18 @@ internal import CCurl
     /// Initializes libcurl once per process, before any other call.
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// Ends the current wait, or else the next one. Callable from any thread.
-    @Sendable func wakeUp() {
-        unsafe curl_multi_wakeup(handle)
+    /// Waits until a transfer can go on, `wakeUp` is called, or the time has passed, and does all work that needs no
+    /// more waiting. Its cost depends on the transfers that go on, not on those in flight. An error concerns all transfers.
+    func perform(waitingAtMost duration: Duration) -> TransportError? {
+        var failure: TransportError?
+        events.wait(atMost: duration) { socket, bits in failure = act(on: socket, bits) ?? failure }
+        if events.takeTimer() { failure = act(on: CURL_SOCKET_TIMEOUT, 0) ?? failure }
+        return events.takeFailure() ? .internal(code: Int32(CURLM_INTERNAL_ERROR.rawValue)) : failure
     }
 
-    /// Blocks until a transfer is ready, `wakeUp` is called, or the time has passed.
-    func wait(atMost duration: Duration) {
-        unsafe curl_multi_poll(handle, nil, 0, duration.milliseconds, nil)
-    }
-
-    /// Does all work that needs no waiting. An error concerns all transfers.
-    func perform() -> TransportError? {
+    private func act(on socket: curl_socket_t, _ bits: Int32) -> TransportError? {
         var running: Int32 = 0
-        let code = unsafe curl_multi_perform(handle, &running)
+        let code = unsafe curl_multi_socket_action(handle, socket, bits, &running)
         return code == CURLM_OK ? nil : .internal(code: Int32(code.rawValue))
     }
 
@@ -56,14 +60,47 @@ internal import CCurl
     }
 
     func add(_ easy: EasyHandle) throws(TransportError) {
-        let code = unsafe easy.withHandle { unsafe curl_multi_add_handle(handle, $0) }
-        if code != CURLM_OK { throw .internal(code: Int32(code.rawValue)) }
+        try check(unsafe easy.withHandle { unsafe curl_multi_add_handle(handle, $0) })
     }
 
     /// Removes a transfer. An unfinished one loses its connection, or its stream with HTTP/2.
     func remove(_ easy: EasyHandle) {
         _ = unsafe easy.withHandle { unsafe curl_multi_remove_handle(handle, $0) }
     }
+
+    private func check(_ code: CURLMcode) throws(TransportError) {
+        if code != CURLM_OK { throw .internal(code: Int32(code.rawValue)) }
+    }
+}
+
+// MARK: - Callbacks of libcurl
+
+private func watchSocket(
+    _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ wish: Int32, _ context: UnsafeMutableRawPointer?,
+    _ socketContext: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let events = unsafe borrowedEvents(context) else { return -1 }
+    switch wish {
+    case CURL_POLL_REMOVE: events.forget(socket)
+    case CURL_POLL_IN: events.watch(socket, toRead: true, toWrite: false)
+    case CURL_POLL_OUT: events.watch(socket, toRead: false, toWrite: true)
+    case CURL_POLL_INOUT: events.watch(socket, toRead: true, toWrite: true)
+    default: break
+    }
+    return 0
+}
+
+private func setTimer(
+    _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let events = unsafe borrowedEvents(context) else { return -1 }
+    events.set(timer: milliseconds < 0 ? nil : .milliseconds(milliseconds))
+    return 0
+}
+
+/// SAFETY: the context is the events of a multi handle, which live longer than it.
+private func borrowedEvents(_ context: UnsafeMutableRawPointer?) -> SocketEvents? {
+    unsafe context.map { unsafe Unmanaged<SocketEvents>.fromOpaque($0).takeUnretainedValue() }
 }
 
 extension Duration {

@@ -6,18 +6,24 @@ struct TransferLoop {
     let queue: CommandQueue
     let multi: MultiHandle
     let configuration: TransportConfiguration
-    private(set) var transfers: [PendingRequest.ID: (request: PendingRequest, handle: EasyHandle)] = [:]
-    private(set) var isFinishing = false
+    private var transfers: [PendingRequest.ID: (request: PendingRequest, handle: EasyHandle)] = [:]
+    private var isFinishing = false
+    /// No transfer in flight has an earlier deadline.
+    private var earliestDeadline: ContinuousClock.Instant?
+
+    init(queue: CommandQueue, multi: MultiHandle, configuration: TransportConfiguration) {
+        self.queue = queue
+        self.multi = multi
+        self.configuration = configuration
+    }
 
     /// Runs until all transfers are finished; blocks its thread.
     mutating func run() {
-        let clock = ContinuousClock()
-        while !(isFinishing && transfers.isEmpty) {
-            let deadline = transfers.values.lazy.map(\.request.deadline).min()
-            multi.wait(atMost: deadline.map { $0 - clock.now } ?? Self.longestWait)
+        while true {
             for command in queue.takeAll() { execute(command) }
+            if isFinishing && transfers.isEmpty { return }
             advance()
-            endOverdue(at: clock.now)
+            endOverdue(at: .now)
         }
     }
 
@@ -39,13 +45,15 @@ struct TransferLoop {
             let handle = try EasyHandle(for: request, configuration)
             try multi.add(handle)
             transfers[request.id] = (request, handle)
+            earliestDeadline = min(earliestDeadline ?? request.deadline, request.deadline)
         } catch {
             request.outcome.fulfil(.failure(error))
         }
     }
 
     private mutating func advance() {
-        if let failure = multi.perform() {
+        let wait = earliestDeadline.map { $0 - .now } ?? Self.longestWait
+        if let failure = multi.perform(waitingAtMost: wait) {
             // Out of memory, or worse: no transfer in flight can continue.
             for id in transfers.keys { end(id, with: .failure(failure)) }
         }
@@ -57,9 +65,12 @@ struct TransferLoop {
 
     /// Ends overdue transfers. libcurl 7.88 misses its timeout while a transfer waits for a connection (curl#13227).
     private mutating func endOverdue(at now: ContinuousClock.Instant) {
+        // Rarely true: an answer ends its transfer long before.
+        guard let earliest = earliestDeadline, earliest <= now else { return }
         for (id, transfer) in transfers where transfer.request.deadline <= now {
             end(id, with: .failure(.timeout(transfer.handle.wasConnected ? .answering : .connecting)))
         }
+        earliestDeadline = transfers.values.lazy.map(\.request.deadline).min()
     }
 
     private mutating func end(_ id: PendingRequest.ID, with outcome: Result<TransportResponse, TransportError>) {
