@@ -84,6 +84,13 @@ static inline CURLMcode CCurl_multi_set_timer(CURLM *handle, curl_multi_timer_ca
     return code ? code : curl_multi_setopt(handle, CURLMOPT_TIMERDATA, context);
 }
 
+/// Does all work of all transfers that needs no waiting, and asks again for the sockets to watch. Only this older function
+/// does both.
+static inline CURLMcode CCurl_multi_act_on_all(CURLM *handle) {
+    int running = 0;
+    CURL_IGNORE_DEPRECATION(return curl_multi_socket_all(handle, &running);)
+}
+
 /// What a finished transfer ended with; to be asked of messages of the kind CURLMSG_DONE only.
 static inline CURLcode CCurl_message_result(const CURLMsg *message) {
     return message->data.result;

@@ -56,6 +56,25 @@ import Testing
         }
     }
 
+    /// With nothing else in flight: other transfers would make libcurl look at this one.
+    @Test(.timeLimit(.minutes(1)))
+    func `after an address that does not answer comes the next one of the host`() async throws {
+        try await ScriptedServer.with { _ in
+            [.answer()]
+        } _: { server in
+            try await SilentAddress.with(port: server.port) {
+                try await HTTPTransport.with {
+                    // Half of the time is for the first address.
+                    $0.connectTimeout = .seconds(4)
+                    $0.addresses = ["localhost:\(server.port):\(SilentAddress.host),127.0.0.1"]
+                } _: { transport in
+                    let status = try await transport.send(TransportRequest(.get, url: server.url())).status
+                    #expect(status == 200)
+                }
+            }
+        }
+    }
+
     /// Of several requests to a host without a connection, one connects and the others wait to share it. For these,
     /// libcurl 7.88 does not check the time.
     @Test func `requests that wait for a connection fail at the deadline too`() async throws {

@@ -11,20 +11,28 @@ typealias CurlCode = CURLcode
 /// the handle is freed once, after it was removed from its multi handle.
 @safe final class EasyHandle {
     private let handle: UnsafeMutableRawPointer
-    private let headers: HeaderList
+    private let headers: StringList
+    private let addresses: StringList
+    private let events: SocketEvents
+    private let connectTimeout: Duration
     private let slot: RequestSlot
     fileprivate var collector: ResponseCollector
     private let usesProxy: Bool
     fileprivate let allowsPrivateAddresses: Bool
     fileprivate var hasMetForbiddenAddress = false
 
-    init(for pending: PendingRequest, _ configuration: TransportConfiguration) throws(TransportError) {
+    init(
+        for pending: PendingRequest, _ configuration: TransportConfiguration, _ events: SocketEvents
+    ) throws(TransportError) {
+        self.events = events
+        connectTimeout = configuration.connectTimeout
         slot = pending.slot
         collector = ResponseCollector(
             maximumHeaderBytes: configuration.maximumHeaderBytes, maximumBodyBytes: configuration.maximumResponseBytes)
         usesProxy = configuration.proxy != nil
         allowsPrivateAddresses = configuration.allowsPrivateAddresses || usesProxy
-        headers = try HeaderList(pending.request.headerLines)
+        headers = try StringList(pending.request.headerLines)
+        addresses = try StringList(configuration.addresses)
         // Last: if a later statement throws, `deinit` runs.
         guard let handle = unsafe curl_easy_init() else { throw .internal(code: 0) }
         unsafe self.handle = handle
@@ -61,6 +69,7 @@ typealias CurlCode = CURLcode
         try setTLS(configuration)
         try setTimes(configuration)
         try setProxy(configuration.proxy)
+        unsafe try check(addresses.withList { unsafe CCurl_set_list(handle, CURLOPT_RESOLVE, $0) })
         unsafe try check(
             CCurl_set_size(handle, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(configuration.maximumResponseBytes)))
     }
@@ -151,6 +160,8 @@ typealias CurlCode = CURLcode
         return TransportError(code) ?? (collector.hasWholeHeader ? nil : .reset)
     }
 
+    fileprivate func beginConnecting() { events.beginConnecting(atMost: connectTimeout) }
+
     var wasConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     private var wasRefusedByProxy: Bool {
@@ -205,6 +216,7 @@ private func openSocket(
     _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
     guard let easy = unsafe EasyHandle.borrowed(context), let address = unsafe address else { return CURL_SOCKET_BAD }
+    easy.beginConnecting()
     if !easy.allowsPrivateAddresses, unsafe !SocketAddress.isGloballyReachable(address) {
         easy.hasMetForbiddenAddress = true
         return CURL_SOCKET_BAD

@@ -9,7 +9,7 @@ internal import CCurl
 /// into, outlives it.
 @safe final class MultiHandle: Sendable {
     private nonisolated(unsafe) let handle: UnsafeMutableRawPointer
-    private let events: SocketEvents
+    let events: SocketEvents
 
     init(_ configuration: TransportConfiguration, _ events: SocketEvents) throws(TransportError) {
         guard Self.isInitialized, let handle = unsafe curl_multi_init() else { throw .internal(code: 0) }
@@ -34,18 +34,19 @@ internal import CCurl
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// Waits until a transfer can go on, `wakeUp` is called, or the time has passed, and does all work that needs no
-    /// more waiting. Its cost depends on the transfers that go on, not on those in flight. An error concerns all transfers.
+    /// more waiting. Its cost depends on the sockets that are ready, not on the transfers in flight, unless some of these
+    /// connect. An error concerns all transfers.
     func perform(waitingAtMost duration: Duration) -> TransportError? {
         var failure: TransportError?
         events.wait(atMost: duration) { socket, bits in failure = act(on: socket, bits) ?? failure }
         if events.takeTimer() { failure = act(on: CURL_SOCKET_TIMEOUT, 0) ?? failure }
+        if events.takeLook() { failure = error(unsafe CCurl_multi_act_on_all(handle)) ?? failure }
         return events.takeFailure() ? .internal(code: Int32(CURLM_INTERNAL_ERROR.rawValue)) : failure
     }
 
     private func act(on socket: curl_socket_t, _ bits: Int32) -> TransportError? {
         var running: Int32 = 0
-        let code = unsafe curl_multi_socket_action(handle, socket, bits, &running)
-        return code == CURLM_OK ? nil : .internal(code: Int32(code.rawValue))
+        return error(unsafe curl_multi_socket_action(handle, socket, bits, &running))
     }
 
     /// Returns a finished transfer, each once.
@@ -69,7 +70,11 @@ internal import CCurl
     }
 
     private func check(_ code: CURLMcode) throws(TransportError) {
-        if code != CURLM_OK { throw .internal(code: Int32(code.rawValue)) }
+        if let error = error(code) { throw error }
+    }
+
+    private func error(_ code: CURLMcode) -> TransportError? {
+        code == CURLM_OK ? nil : .internal(code: Int32(code.rawValue))
     }
 }
 

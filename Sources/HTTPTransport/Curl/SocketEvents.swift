@@ -9,7 +9,7 @@ internal import CCurl
 #endif
 internal import Synchronization
 
-/// What the loop waits for: the sockets that libcurl wants watched, by epoll(7), libcurl's timer, and a wake-up.
+/// The events that the loop waits for: sockets that libcurl wants watched, by epoll(7), libcurl's timer, and a wake-up.
 ///
 /// Only the loop calls it, also when libcurl calls back; `wakeUp` any thread.
 final class SocketEvents: Sendable {
@@ -22,6 +22,8 @@ final class SocketEvents: Sendable {
     private struct State {
         /// The time at which libcurl wants to be called; nil for never.
         var timer: ContinuousClock.Instant?
+        /// The time of the next look at transfers that connect, and of the last one; nil while none connects.
+        var connecting: (nextLook: ContinuousClock.Instant, end: ContinuousClock.Instant)?
         /// True if the kernel refused to watch a socket: its transfer would wait for ever.
         var hasFailed = false
     }
@@ -47,7 +49,8 @@ final class SocketEvents: Sendable {
     /// Waits until a socket is ready, the timer or the duration has passed, or `wakeUp` is called.
     /// - Parameter use: called with each socket that is ready, and libcurl's `CURL_CSELECT_` bits.
     func wait(atMost duration: Duration, _ use: (Socket, Int32) -> Void) {
-        let wait = state.withLock(\.timer).map { min($0 - .now, duration) } ?? duration
+        let due = state.withLock { [$0.timer, $0.connecting?.nextLook].compactMap(\.self).min() }
+        let wait = due.map { min($0 - .now, duration) } ?? duration
         unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventsAtOnce) { events in
             let count = unsafe epoll_wait(poller, events.baseAddress, Int32(events.count), wait.milliseconds)
             for index in 0..<max(0, Int(count)) {
@@ -66,6 +69,16 @@ final class SocketEvents: Sendable {
         }
     }
 
+    /// Returns true if it is time to look at all transfers, because some of them connect.
+    func takeLook() -> Bool {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            guard let (nextLook, end) = state.connecting, nextLook <= now else { return false }
+            state.connecting = now < end ? (now + Self.lookInterval, end) : nil
+            return true
+        }
+    }
+
     /// Returns true once after the kernel refused to watch a socket.
     func takeFailure() -> Bool {
         state.withLock { state in
@@ -75,6 +88,18 @@ final class SocketEvents: Sendable {
     }
 
     // MARK: - libcurl's wishes
+
+    /// Begins to look at all transfers in short intervals, until the connection is made or has failed.
+    ///
+    /// libcurl 7.88 goes on to the next address of a host only when it is called for that transfer, but asks for no such
+    /// call (curl#11920): the transfer would fail at its timeout for connecting.
+    func beginConnecting(atMost duration: Duration) {
+        let now = ContinuousClock.now, end = now + duration + Self.lookInterval
+        state.withLock { state in
+            let others = state.connecting
+            state.connecting = (others?.nextLook ?? now + Self.lookInterval, max(others?.end ?? end, end))
+        }
+    }
 
     func set(timer duration: Duration?) {
         state.withLock { $0.timer = duration.map { .now + $0 } }
@@ -102,6 +127,7 @@ final class SocketEvents: Sendable {
     }
 
     private static let eventsAtOnce = 256
+    private static let lookInterval: Duration = .milliseconds(25)
 
     private static func bits(of events: UInt32) -> Int32 {
         let broken = EPOLLERR.rawValue | EPOLLHUP.rawValue

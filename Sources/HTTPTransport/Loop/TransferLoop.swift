@@ -42,7 +42,7 @@ struct TransferLoop {
         // Cancelled before it began: the command to cancel it may come before or after, and finds nothing.
         guard !request.outcome.isFulfilled else { return }
         do throws(TransportError) {
-            let handle = try EasyHandle(for: request, configuration)
+            let handle = try EasyHandle(for: request, configuration, multi.events)
             try multi.add(handle)
             transfers[request.id] = (request, handle)
             earliestDeadline = min(earliestDeadline ?? request.deadline, request.deadline)

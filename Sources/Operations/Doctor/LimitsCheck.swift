@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import Settings
 internal import Telemetry
 
@@ -28,7 +29,8 @@ extension AreaCheck {
             return report.ok("files", "unlimited")
         }
         let connections = configuration.http.limits.connections
-        let forApple = configuration.apple.isEnabled ? 2 * configuration.apple.concurrency : 0
+        let forApple =
+            configuration.apple.isEnabled ? UpstreamEndpoint.allCases.count * configuration.apple.concurrency : 0
         let needed = connections + forApple + Limits.adminConnections + Limits.otherFiles
         let seen =
             "\(maximum) may be open; \(connections) connections (gateway.http.limits.connections) and the rest take \(needed)"

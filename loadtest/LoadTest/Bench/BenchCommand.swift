@@ -175,7 +175,7 @@ struct BenchPlan: Hashable, Sendable {
         case .connections: 12
         case .growth: warmupSeconds + seconds + 60 * minutes
         case .churn: Double(churnReceipts) / 1000
-        case .scale: Double(scaleCustomers) / 2000 + count * (12 * seconds + 2 * warmupSeconds)
+        case .scale: Double(scaleCustomers) / 2000 + count * (16 * seconds + 3 * warmupSeconds)
         case .bodies: 10
         case .start: count
         }

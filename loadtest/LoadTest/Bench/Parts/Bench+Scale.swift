@@ -7,9 +7,12 @@ extension Bench {
     func measureScale() async throws {
         let pool = await factory.fresh(plan.scaleCustomers) { _ in }
         try OpenFiles.makeRoom(for: plan.idleConnections)
-        try await withGateway(connectionLimits + ["GATEWAY_CACHE_NEAR_SIZE": "1GiB"]) { gateway, _ in
+        try await withGateway(connectionLimits + ["GATEWAY_CACHE_NEAR_SIZE": "1GiB"]) { gateway, group in
             try await measureCustomers(gateway, pool)
-            try await measureConnectionCounts(gateway)
+            let answerBytes = try await saturation(of: gateway).answerBytes
+            let ceiling = BenchServer(
+                .nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server)))
+            try await measureConnectionCounts(gateway, beside: ceiling)
         }
         try await measureEventLoops()
     }
@@ -27,11 +30,17 @@ extension Bench {
         }
     }
 
-    private func measureConnectionCounts(_ gateway: BenchServer) async throws {
+    /// Measures the gateway beside a bare handler, whose connections cost the kernel as much.
+    private func measureConnectionCounts(_ gateway: BenchServer, beside ceiling: BenchServer) async throws {
         for count in tenfold(from: 10, to: plan.idleConnections) {
-            try await addCost(of: gateway, repeatedTraffic, "over \(count.grouped) connections", connections: count) {
-                try await turn(gateway, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+            let name = "over \(count.grouped) connections"
+            var bare = Rates()
+            try await addCost(of: gateway, repeatedTraffic, name, connections: count) {
+                let turn = try await turn(ceiling, repeatedTraffic, seconds: plan.seconds, connections: count)
+                bare.append(turn.requestsPerBusySecond)
+                try await self.turn(gateway, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
             }
+            report.add("CPU of the bare SwiftNIO handler \(name)", 1e6 / bare.median, "us")
         }
     }
 

@@ -6,7 +6,7 @@ internal import CCurl
 /// The owner of one `curl_slist`.
 ///
 /// SAFETY: libcurl copies each line; the list is freed once, with its owner, which the handle that points to it keeps.
-@safe final class HeaderList {
+@safe final class StringList {
     private var list: UnsafeMutablePointer<curl_slist>?
 
     init(_ lines: [String]) throws(TransportError) {
