@@ -92,6 +92,9 @@ package struct TransportConfiguration: Sendable {
     package var maximumRequests = 512
     /// The limit for connections to one host; further ones wait. HTTP/2 needs one, HTTP/1.1 one for each request.
     package var maximumConnectionsPerHost = 200
+    /// True if a request waits for a connection that another one makes, to share it if that has HTTP/2. libcurl has one
+    /// queue for all that wait: those of a host that hangs can hold up those of others.
+    package var sharesNewConnections = true
     /// The age after which a connection is not reused, so that DNS changes take effect. Whole seconds.
     package var maximumConnectionAge: Duration = .seconds(300)
     /// A PEM file of trusted authorities, instead of the system's.

@@ -32,6 +32,7 @@ package struct HTTPWebhookSender: WebhookSender {
         var configuration = configuration
         configuration.maximumRequests = maximumEndpoints * concurrency
         configuration.maximumConnectionsPerHost = configuration.maximumRequests
+        configuration.sharesNewConnections = false
         configuration.maximumResponseBytes = Limits.responseBytes
         configuration.maximumHeaderBytes = Limits.responseHeaderBytes
         configuration.connectTimeout = min(timeout, Limits.connectTimeout)

@@ -57,6 +57,32 @@ struct LifecycleTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `requests to a host that hangs hold up no other host's, if none waits to share a connection`() async throws {
+        try await ScriptedServer.with(tls: Authorities.localhost, deafConnections: 100) { _ in
+            [.answer()]
+        } _: { deaf in
+            try await ScriptedServer.with(tls: Authorities.localhost) { _ in
+                [.answer()]
+            } _: { sound in
+                try await HTTPTransport.with {
+                    $0.sharesNewConnections = false
+                } _: { transport in
+                    let end = ContinuousClock.now + .seconds(20)
+                    let hanging = (0..<8).map { _ in
+                        Task { try await transport.send(TransportRequest(.get, url: deaf.url()), deadline: end) }
+                    }
+                    while transport.requestsInFlight < hanging.count { try await Task.sleep(for: .milliseconds(1)) }
+                    async let first = transport.send(TransportRequest(.get, url: sound.url()), deadline: end).status
+                    async let second = transport.send(TransportRequest(.get, url: sound.url()), deadline: end).status
+                    let statuses = try await [first, second]
+                    #expect(statuses == [200, 200])
+                    for task in hanging { task.cancel() }
+                }
+            }
+        }
+    }
+
     @Test func `after cancelling the request that connects, another one connects`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost, deafConnections: 1) { _ in
             [.answer()]

@@ -38,7 +38,7 @@ typealias CurlCode = CURLcode
         unsafe self.handle = handle
         try setCallbacks()
         try setRules(configuration)
-        try set(pending.request)
+        try set(pending.request, sharesNewConnections: configuration.sharesNewConnections)
         unsafe try check(CCurl_set_pointer(handle, CURLOPT_PRIVATE, UnsafeMutableRawPointer(bitPattern: pending.id)))
     }
 
@@ -99,11 +99,10 @@ typealias CurlCode = CURLcode
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
 
-    private func set(_ request: CheckedRequest) throws(TransportError) {
+    private func set(_ request: CheckedRequest, sharesNewConnections: Bool) throws(TransportError) {
         try set(CURLOPT_URL, request.url)
-        // Wait to see if the new connection can be shared. With TLS the handshake decides (ALPN); without it,
-        // only the first answer would.
-        try set(CURLOPT_PIPEWAIT, request.isSecure ? 1 : 0)
+        // With TLS the handshake decides if a connection can be shared (ALPN); without it, only the first answer would.
+        try set(CURLOPT_PIPEWAIT, request.isSecure && sharesNewConnections ? 1 : 0)
         unsafe try check(headers.withList { unsafe CCurl_set_list(handle, CURLOPT_HTTPHEADER, $0) })
         if !request.isRepeatable { try set(CURLOPT_FRESH_CONNECT, 1) }
         guard request.method != .get else { return }

@@ -16,9 +16,6 @@ struct EventQueue<Time: Comparable, Event> {
     private var entries: [Entry] = []
     private var added = 0
 
-    /// The time of the next event; nil if there is none.
-    var nextTime: Time? { entries.first?.time }
-
     mutating func add(_ event: Event, at time: Time) {
         entries.append(Entry(time: time, number: added, event: event))
         added += 1
