@@ -84,8 +84,8 @@ static inline CURLMcode CCurl_multi_set_timer(CURLM *handle, curl_multi_timer_ca
     return code ? code : curl_multi_setopt(handle, CURLMOPT_TIMERDATA, context);
 }
 
-/// Does all work of all transfers that needs no waiting, and asks again for the sockets to watch. Only this older function
-/// does both.
+/// Does all work of all transfers that needs no waiting; libcurl then asks again for the sockets to watch. Only the
+/// deprecated `curl_multi_socket_all` does both.
 static inline CURLMcode CCurl_multi_act_on_all(CURLM *handle) {
     int running = 0;
     CURL_IGNORE_DEPRECATION(return curl_multi_socket_all(handle, &running);)

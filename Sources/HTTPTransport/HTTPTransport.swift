@@ -88,7 +88,8 @@ package struct TransportConfiguration: Sendable {
     package var maximumResponseBytes = 16 * 1024 * 1024
     /// The limit for all header fields of an answer, including interim answers and trailers.
     package var maximumHeaderBytes = 64 * 1024
-    /// The limit for requests in flight; further ones are rejected at once. As many idle connections are kept.
+    /// The limit for requests in flight; further ones are rejected at once. At most as many idle
+    /// connections are kept, over all hosts.
     package var maximumRequests = 512
     /// The limit for connections to one host; further ones wait. HTTP/2 needs one, HTTP/1.1 one for each request.
     package var maximumConnectionsPerHost = 200

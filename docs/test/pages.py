@@ -32,7 +32,7 @@ REASONS = {
     "needs Xcode",
     "needs the network",
     "needs a server elsewhere",
-    "takes a quarter of an hour",
+    "takes half an hour",
     "takes minutes",
     "tests run it",
 }

@@ -34,8 +34,8 @@ internal import CCurl
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// Waits until a transfer can go on, `wakeUp` is called, or the time has passed, and does all work that needs no
-    /// more waiting. Its cost depends on the sockets that are ready, not on the transfers in flight, unless some of these
-    /// connect. An error concerns all transfers.
+    /// more waiting. Its cost depends on the sockets that are ready, and not on the transfers in flight, unless one of them
+    /// may be connecting. An error concerns all transfers.
     func perform(waitingAtMost duration: Duration) -> TransportError? {
         var failure: TransportError?
         events.wait(atMost: duration) { socket, bits in failure = act(on: socket, bits) ?? failure }

@@ -11,7 +11,7 @@ internal import Synchronization
 
 /// The events that the loop waits for: sockets that libcurl wants watched, by epoll(7), libcurl's timer, and a wake-up.
 ///
-/// Only the loop calls it, also when libcurl calls back; `wakeUp` any thread.
+/// Only the loop's thread calls it, directly or from a callback of libcurl. Any thread may call `wakeUp`.
 final class SocketEvents: Sendable {
     typealias Socket = curl_socket_t
 
@@ -22,7 +22,7 @@ final class SocketEvents: Sendable {
     private struct State {
         /// The time at which libcurl wants to be called; nil for never.
         var timer: ContinuousClock.Instant?
-        /// The time of the next look at transfers that connect, and of the last one; nil while none connects.
+        /// The time of the next look at all transfers, and of the last one; nil if no connection was begun lately.
         var connecting: (nextLook: ContinuousClock.Instant, end: ContinuousClock.Instant)?
         /// True if the kernel refused to watch a socket: its transfer would wait for ever.
         var hasFailed = false
@@ -69,7 +69,7 @@ final class SocketEvents: Sendable {
         }
     }
 
-    /// Returns true if it is time to look at all transfers, because some of them connect.
+    /// Returns true if it is time to look at all transfers, because some of them may be connecting.
     func takeLook() -> Bool {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -89,7 +89,7 @@ final class SocketEvents: Sendable {
 
     // MARK: - libcurl's wishes
 
-    /// Begins to look at all transfers in short intervals, until the connection is made or has failed.
+    /// Begins to look at all transfers in short intervals, as long as the new connection may take to be made.
     ///
     /// libcurl 7.88 goes on to the next address of a host only when it is called for that transfer, but asks for no such
     /// call (curl#11920): the transfer would fail at its timeout for connecting.

@@ -33,8 +33,9 @@ struct BenchCommand: AsyncParsableCommand {
               connections, growth, churn
                            memory of idle connections, over minutes, and after
                            100,000 distinct receipts
-              scale        near-cache hits of 1 to 100,000 customers, over 10 to 10,000
-                           connections, by one event loop and by two
+              scale        near-cache hits of 1 to 100,000 customers; over 10 to 10,000
+                           connections, beside the bare handler; by one event
+                           loop and by two
               bodies       the most expensive bodies that an event loop reads
               start        from nothing to the first verified receipt
 
