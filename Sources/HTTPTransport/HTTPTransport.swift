@@ -19,7 +19,7 @@ package final class HTTPTransport: Sendable {
     /// - Throws: `.trustStore` if the CA file cannot be read, `.internal` if the system refuses a thread.
     package init(_ configuration: TransportConfiguration) throws(TransportError) {
         try Self.check(caFile: configuration.caFile)
-        let events = try SocketEvents()
+        let events = try SocketEvents(connectTimeout: configuration.connectTimeout)
         let multi = try MultiHandle(configuration, events)
         let queue = CommandQueue(wakeUp: events.wakeUp)
         let ended = Promise<Void>()

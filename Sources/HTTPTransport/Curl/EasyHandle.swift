@@ -13,8 +13,7 @@ typealias CurlCode = CURLcode
     private let handle: UnsafeMutableRawPointer
     private let headers: StringList
     private let addresses: StringList
-    private let events: SocketEvents
-    private let connectTimeout: Duration
+    fileprivate let events: SocketEvents
     private let slot: RequestSlot
     fileprivate var collector: ResponseCollector
     private let usesProxy: Bool
@@ -25,7 +24,6 @@ typealias CurlCode = CURLcode
         for pending: PendingRequest, _ configuration: TransportConfiguration, _ events: SocketEvents
     ) throws(TransportError) {
         self.events = events
-        connectTimeout = configuration.connectTimeout
         slot = pending.slot
         collector = ResponseCollector(
             maximumHeaderBytes: configuration.maximumHeaderBytes, maximumBodyBytes: configuration.maximumResponseBytes)
@@ -159,8 +157,6 @@ typealias CurlCode = CURLcode
         return TransportError(code) ?? (collector.hasWholeHeader ? nil : .reset)
     }
 
-    fileprivate func beginConnecting() { events.beginConnecting(atMost: connectTimeout) }
-
     var wasConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     private var wasRefusedByProxy: Bool {
@@ -215,7 +211,7 @@ private func openSocket(
     _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
     guard let easy = unsafe EasyHandle.borrowed(context), let address = unsafe address else { return CURL_SOCKET_BAD }
-    easy.beginConnecting()
+    easy.events.beginConnecting()
     if !easy.allowsPrivateAddresses, unsafe !SocketAddress.isGloballyReachable(address) {
         easy.hasMetForbiddenAddress = true
         return CURL_SOCKET_BAD

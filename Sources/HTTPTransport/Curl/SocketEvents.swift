@@ -17,6 +17,7 @@ final class SocketEvents: Sendable {
 
     private let poller: Int32
     private let alarm: Int32
+    private let connectTimeout: Duration
     private let state = Mutex(State())
 
     private struct State {
@@ -28,7 +29,9 @@ final class SocketEvents: Sendable {
         var hasFailed = false
     }
 
-    init() throws(TransportError) {
+    /// - Parameter connectTimeout: the time that a connection may take to be made.
+    init(connectTimeout: Duration) throws(TransportError) {
+        self.connectTimeout = connectTimeout
         poller = epoll_create1(Int32(EPOLL_CLOEXEC))
         alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         // `deinit` runs if this throws.
@@ -93,11 +96,11 @@ final class SocketEvents: Sendable {
     ///
     /// libcurl 7.88 goes on to the next address of a host only when it is called for that transfer, but asks for no such
     /// call (curl#11920): the transfer would fail at its timeout for connecting.
-    func beginConnecting(atMost duration: Duration) {
-        let now = ContinuousClock.now, end = now + duration + Self.lookInterval
+    func beginConnecting() {
+        let now = ContinuousClock.now, end = now + connectTimeout + Self.lookInterval
         state.withLock { state in
-            let others = state.connecting
-            state.connecting = (others?.nextLook ?? now + Self.lookInterval, max(others?.end ?? end, end))
+            // The time to connect is the same for all: the newest connection may take longest.
+            state.connecting = (state.connecting?.nextLook ?? now + Self.lookInterval, end)
         }
     }
 

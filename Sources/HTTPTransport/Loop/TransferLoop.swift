@@ -6,16 +6,10 @@ struct TransferLoop {
     let queue: CommandQueue
     let multi: MultiHandle
     let configuration: TransportConfiguration
-    private var transfers: [PendingRequest.ID: (request: PendingRequest, handle: EasyHandle)] = [:]
-    private var isFinishing = false
+    private(set) var transfers: [PendingRequest.ID: (request: PendingRequest, handle: EasyHandle)] = [:]
+    private(set) var isFinishing = false
     /// No transfer in flight has an earlier deadline.
-    private var earliestDeadline: ContinuousClock.Instant?
-
-    init(queue: CommandQueue, multi: MultiHandle, configuration: TransportConfiguration) {
-        self.queue = queue
-        self.multi = multi
-        self.configuration = configuration
-    }
+    private(set) var earliestDeadline: ContinuousClock.Instant?
 
     /// Runs until all transfers are finished; blocks its thread.
     mutating func run() {

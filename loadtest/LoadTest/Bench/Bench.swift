@@ -76,6 +76,11 @@ final class Bench {
 // MARK: - Servers and loads
 
 extension Bench {
+    /// Starts the bare SwiftNIO handler on the gateway's core. The group ends it.
+    func startBareHandler(answerBytes: Int, in group: ProgramGroup) async throws -> BenchServer {
+        BenchServer(.nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server)))
+    }
+
     /// Starts a gateway on its core that sends Apple no requests; all else is as shipped, also the log of all requests.
     func startGateway(_ settings: [String: String] = [:]) async throws -> RunningGateway {
         try await RunningGateway.start(gatewayPath, localSettings + settings, core: cores.server)

@@ -42,7 +42,7 @@ extension Bench {
 
     private func servers(answerBytes: Int, upstream: Int, in group: ProgramGroup) async throws -> [BenchServer] {
         [
-            BenchServer(.nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server))),
+            try await startBareHandler(answerBytes: answerBytes, in: group),
             BenchServer(.nginx, try await group.add(peers.nginx(upstream: upstream))),
             BenchServer(.varnish, try await group.add(peers.varnish(upstream: upstream))),
         ]

@@ -10,8 +10,7 @@ extension Bench {
         try await withGateway(connectionLimits + ["GATEWAY_CACHE_NEAR_SIZE": "1GiB"]) { gateway, group in
             try await measureCustomers(gateway, pool)
             let answerBytes = try await saturation(of: gateway).answerBytes
-            let ceiling = BenchServer(
-                .nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server)))
+            let ceiling = try await startBareHandler(answerBytes: answerBytes, in: group)
             try await measureConnectionCounts(gateway, beside: ceiling)
         }
         try await measureEventLoops()

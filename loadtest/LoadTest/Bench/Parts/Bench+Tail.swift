@@ -7,8 +7,7 @@ extension Bench {
         try await withGateway { gateway, group in
             let saturation = try await saturation(of: gateway)
             let answerBytes = saturation.answerBytes, rate = saturation.requestsPerSecond / 2
-            let ceiling = BenchServer(
-                .nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server)))
+            let ceiling = try await startBareHandler(answerBytes: answerBytes, in: group)
             var ours = Tails(), bare = Tails()
             for _ in 0..<plan.runs {
                 ours.append(try await tail(of: gateway, rate: rate))

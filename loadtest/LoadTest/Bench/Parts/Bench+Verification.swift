@@ -14,8 +14,7 @@ extension Bench {
         try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"]) { gateway, group in
             let warm = try await turn(gateway, source, seconds: plan.warmupSeconds)
             var sent = warm.requests
-            let nio = BenchServer(
-                .nio, try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.server)))
+            let nio = try await startBareHandler(answerBytes: warm.answerBytes, in: group)
             try await turn(nio, repeatedTraffic, seconds: plan.warmupSeconds)
             var floors = Rates()
             let turns = try await turns([gateway, nio]) { server in
