@@ -71,7 +71,8 @@ package struct Transaction: Hashable, Sendable {
 
 extension Transaction {
     package init(_ purchase: InAppPurchase) {
-        self.init(productID: purchase.productID, transactionID: purchase.transactionID)
+        productID = purchase.productID
+        transactionID = purchase.transactionID
         originalTransactionID = purchase.originalTransactionID
         purchaseDate = purchase.purchaseDate
         originalPurchaseDate = purchase.originalPurchaseDate
@@ -87,7 +88,8 @@ extension Transaction {
     }
 
     package init(_ receipt: VerifiedTransactionReceipt) {
-        self.init(productID: receipt.productID, transactionID: receipt.transactionID)
+        productID = receipt.productID
+        transactionID = receipt.transactionID
         originalTransactionID = receipt.originalTransactionID
         purchaseDate = receipt.purchaseDate
         originalPurchaseDate = receipt.originalPurchaseDate

@@ -42,17 +42,13 @@ public struct JSONWriter: Sendable {
     /// Writes a member's name, before its value.
     /// - Parameter suffix: the end of a name that has two parts.
     package mutating func key(_ name: String, suffix: String = "") {
-        var (name, suffix) = (name, suffix)
-        name.withUTF8 { name in
-            guard unsafe name.needsNoEscape else { return unsafe appendKey(escaping: name, suffix) }
-            suffix.withUTF8 { suffix in
-                bytes.append(addingCapacity: name.count &+ suffix.count &+ 4) { output in
-                    if needsComma { output.append(UInt8(ascii: ",")) }
-                    unsafe output.append(name: name, suffix: suffix)
-                }
-            }
+        let (text, end) = (name.utf8Span.span, suffix.utf8Span.span)
+        defer { needsComma = false }
+        guard text.needsNoEscape else { return appendKey(escaping: text, end) }
+        bytes.append(addingCapacity: text.count &+ end.count &+ 4) { output in
+            if needsComma { output.append(UInt8(ascii: ",")) }
+            output.append(name: text, suffix: end)
         }
-        needsComma = false
     }
 
     package mutating func key(_ name: JSONKey) {
@@ -73,23 +69,17 @@ public struct JSONWriter: Sendable {
 
     /// Writes a member with a string value, or nothing for nil. In one step, as answers hold thousands of them.
     package mutating func member(_ name: String, _ value: String?) {
-        guard var value else { return }
-        var name = name
-        value.withUTF8 { value in
-            name.withUTF8 { name in
-                guard unsafe name.needsNoEscape && value.needsNoEscape else {
-                    return unsafe appendMember(escaping: name, value)
-                }
-                bytes.append(addingCapacity: name.count &+ value.count &+ 6) { output in
-                    if needsComma { output.append(UInt8(ascii: ",")) }
-                    unsafe output.append(name: name, suffix: nil)
-                    output.append(UInt8(ascii: "\""))
-                    unsafe output.append(value)
-                    output.append(UInt8(ascii: "\""))
-                }
-            }
+        guard let value else { return }
+        let (key, text) = (name.utf8Span.span, value.utf8Span.span)
+        defer { needsComma = true }
+        guard key.needsNoEscape, text.needsNoEscape else { return appendMember(escaping: key, text) }
+        bytes.append(addingCapacity: key.count &+ text.count &+ 6) { output in
+            if needsComma { output.append(UInt8(ascii: ",")) }
+            output.append(name: key)
+            output.append(UInt8(ascii: "\""))
+            output.append(text)
+            output.append(UInt8(ascii: "\""))
         }
-        needsComma = true
     }
 
     package mutating func member(_ name: String, _ value: Int64?) {
@@ -163,6 +153,14 @@ public struct JSONWriter: Sendable {
     package mutating func integer(_ value: Int64) {
         separate()
         appendDigits(of: value)
+    }
+
+    /// Writes an integer as a string.
+    package mutating func numericString(_ value: Int64) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        appendDigits(of: value)
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Writes a decimal number with as many places as it needs, and at least one.
@@ -248,36 +246,30 @@ public struct JSONWriter: Sendable {
 
     // MARK: - Strings
 
-    private mutating func append(escaping value: String) {
-        var value = value
-        value.withUTF8 { unsafe append(escaping: $0) }
-    }
+    private mutating func append(escaping value: String) { append(escaping: value.utf8Span.span) }
 
-    private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) {
-        if unsafe text.needsNoEscape {
-            unsafe bytes.append(contentsOf: text)
-        } else {
-            for index in text.indices { unsafe append(escaping: text[index]) }
+    private mutating func append(escaping text: Span<UInt8>) {
+        guard !text.needsNoEscape else {
+            return bytes.append(addingCapacity: text.count) { $0.append(text) }
         }
+        for index in text.indices { append(escaping: text[index]) }
     }
 
     @inline(never)
-    private mutating func appendKey(escaping name: UnsafeBufferPointer<UInt8>, _ suffix: String = "") {
+    private mutating func appendKey(escaping name: Span<UInt8>, _ suffix: Span<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        unsafe append(escaping: name)
+        append(escaping: name)
         append(escaping: suffix)
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
     }
 
     @inline(never)
-    private mutating func appendMember(
-        escaping name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
-    ) {
-        unsafe appendKey(escaping: name)
+    private mutating func appendMember(escaping name: Span<UInt8>, _ value: Span<UInt8>) {
+        appendKey(escaping: name, Span())
         bytes.append(UInt8(ascii: "\""))
-        unsafe append(escaping: value)
+        append(escaping: value)
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -297,22 +289,24 @@ public struct JSONWriter: Sendable {
 extension OutputSpan<UInt8> {
     /// Appends bytes, for which there must be room.
     @inline(__always)
-    fileprivate mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+    fileprivate mutating func append(_ text: Span<UInt8>) {
         precondition(text.count <= freeCapacity)
-        unsafe withUnsafeMutableBufferPointer { buffer, count in
-            guard let target = buffer.baseAddress, let source = text.baseAddress else { return }
-            // SAFETY: the capacity was checked above, and the two do not overlap.
-            unsafe (target + count).update(from: source, count: text.count)
-            count &+= text.count
+        unsafe text.withUnsafeBufferPointer { text in
+            unsafe withUnsafeMutableBufferPointer { buffer, count in
+                guard let target = buffer.baseAddress, let source = text.baseAddress else { return }
+                // SAFETY: the capacity was checked above, and the two do not overlap.
+                unsafe (target + count).update(from: source, count: text.count)
+                count &+= text.count
+            }
         }
     }
 
     /// Appends the name of a member in quotation marks, with its colon. Both parts must need no escape.
     @inline(__always)
-    fileprivate mutating func append(name: UnsafeBufferPointer<UInt8>, suffix: UnsafeBufferPointer<UInt8>?) {
+    fileprivate mutating func append(name: Span<UInt8>, suffix: Span<UInt8> = Span()) {
         append(UInt8(ascii: "\""))
-        unsafe append(name)
-        if let suffix = unsafe suffix { unsafe append(suffix) }
+        append(name)
+        append(suffix)
         append(UInt8(ascii: "\""))
         append(UInt8(ascii: ":"))
     }
@@ -334,21 +328,26 @@ extension OutputSpan<UInt8> {
     }
 }
 
-extension UnsafeBufferPointer<UInt8> {
+extension Span<UInt8> {
     /// True if no byte needs an escape (RFC 8259 §7): eight at a time.
     @inline(__always)
     fileprivate var needsNoEscape: Bool {
-        let bytes = UnsafeRawBufferPointer(self)
         guard count >= 8 else {
-            for index in indices where unsafe !self[index].standsForItself { return false }
+            for index in indices where !self[index].standsForItself { return false }
             return true
         }
-        var found: UInt64 = 0
-        // SAFETY: each load checks its bounds; the last one ends with the text.
-        for offset in stride(from: 0, to: count - 8, by: 8) {
-            found |= unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self).escapedBytes
+        var found: UInt64 = 0, offset = 0
+        while offset < count - 8 {
+            found |= word(at: offset).escapedBytes
+            offset += 8
         }
-        return unsafe found | bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self).escapedBytes == 0
+        return found | word(at: count - 8).escapedBytes == 0
+    }
+
+    @inline(__always)
+    private func word(at offset: Int) -> UInt64 {
+        // SAFETY: the load checks its bounds, and every bit pattern is a number.
+        unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 }
 

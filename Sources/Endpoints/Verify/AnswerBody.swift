@@ -25,31 +25,31 @@ extension Replies {
         let repetition = json.contents(of: answer)
         json.member("latest_receipt", latestReceipt)
         json.endObject()
-        func reply(to answer: Answer) -> Reply {
-            Reply(body: ReplyBody(start: answer.start, json.bytes, repeating: repetition))
+        func reply(_ provenance: Provenance) -> Reply {
+            Reply(body: ReplyBody(start: answer.start(provenance), json.bytes, repeating: repetition))
         }
-        self.init(now: reply(to: answer), repeated: reply(to: answer.repeated))
+        self.init(now: reply(answer.provenance), repeated: reply(answer.provenance.repeated))
     }
 }
 
 extension Answer {
     /// The first members of the JSON, which begin its object.
-    fileprivate var start: [UInt8] {
+    fileprivate func start(_ provenance: Provenance) -> [UInt8] {
         var json = JSONWriter(reservingCapacity: 320)
         json.beginObject()
-        json.provenance(of: self)
+        json.verdict(of: self)
+        json.key("provenance")
+        json.provenance(provenance)
         return json.bytes
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func provenance(of answer: Answer) {
+    fileprivate mutating func verdict(of answer: Answer) {
         member("verdict", answer.verdict.name)
         member("reason", answer.verdict.reason)
         if case .rejected(let rejection) = answer.verdict { member("explanation", rejection.explanation) }
         member("environment", answer.environment?.rawValue)
-        key("provenance")
-        provenance(answer.provenance)
     }
 
     /// - Returns: the transactions of a receipt, which are written once.
@@ -80,7 +80,7 @@ extension JSONWriter {
         return repetition
     }
 
-    private mutating func provenance(_ provenance: Provenance) {
+    fileprivate mutating func provenance(_ provenance: Provenance) {
         object { json in
             json.member("source", provenance.source.rawValue)
             json.member("cache", provenance.cache.rawValue)
@@ -123,7 +123,7 @@ extension JSONWriter {
 
     private mutating func transactions(_ transactions: [Transaction]) {
         array { json in
-            for transaction in transactions { json.object { $0.transaction(transaction) } }
+            for var transaction in transactions { json.object { $0.transaction(&transaction) } }
         }
     }
 
@@ -164,7 +164,7 @@ extension JSONWriter {
             var transaction = subscription.transaction
             // Receipts made in Xcode have no original transaction ID.
             transaction.originalTransactionID = subscription.originalTransactionID
-            json.transaction(transaction)
+            json.transaction(&transaction)
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
             if var renewal = subscription.renewal {
                 json.key("renewal")
@@ -173,10 +173,9 @@ extension JSONWriter {
         }
     }
 
-    /// Writes Apple's fields, and those derived from them.
-    private mutating func transaction(_ transaction: Transaction) {
-        var fields = transaction
-        fields.visitFields(with: &self)
+    /// Writes Apple's fields, and those derived from them. The transaction does not change.
+    private mutating func transaction(_ transaction: inout Transaction) {
+        transaction.visitFields(with: &self)
         member("product_type", transaction.productType?.apiName)
         member("transaction_reason", transaction.reason.rawValue)
         member("revocation", transaction.revocation?.rawValue)
@@ -205,5 +204,9 @@ extension JSONWriter: FieldVisitor {
     /// Does nothing: this visitor only writes.
     package func invalid(_ name: String) {}
 
-    private mutating func identifier(_ name: String, _ value: Int64?) { member(name, value.map { String($0) }) }
+    private mutating func identifier(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        key(name)
+        numericString(value)
+    }
 }

@@ -28,11 +28,19 @@ extension Reply {
 
     /// Writes the beginning of the header, the same for every request.
     func writeHead(to bytes: inout ByteBuffer) {
-        bytes.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
+        // In parts: an interpolated string takes memory of its own.
+        bytes.writeString("HTTP/1.1 ")
+        bytes.writeString(String(status.code))
+        bytes.writeString(" ")
+        bytes.writeString(status.reasonPhrase)
+        bytes.writeString("\r\n")
         for field in fields { bytes.write(field) }
         // RFC 9110 §8.6: no length in an answer without content.
         let hasLength = stream == nil && status != .noContent
-        if hasLength { bytes.writeString("Content-Length: \(body.count)\r\n") }
+        guard hasLength else { return }
+        bytes.writeString("Content-Length: ")
+        bytes.writeString(String(body.count))
+        bytes.writeString("\r\n")
     }
 }
 

@@ -44,7 +44,8 @@ package final class EdgeMetrics: Sendable {
 
     /// Counts and times an answer that begins.
     func answered(_ request: IncomingRequest, _ status: HTTPResponse.Status, at now: NIODeadline) {
-        guard let answer = answers[AnswerLabels(request, status)] else { return }
+        let labels = AnswerLabels(request.match.label, request.header.method, status)
+        guard let answer = answers[labels] else { return }
         answer.count.increment()
         guard let completion = request.completion else { return }
         answer.duration.recordNanoseconds((now - completion).nanoseconds)
@@ -53,14 +54,14 @@ package final class EdgeMetrics: Sendable {
     /// Counts an answer by the edge itself. It is not timed: the client determines its duration.
     func refused(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
         refusals[refusal]?.increment()
-        answers[AnswerLabels(request, status)]?.count.increment()
+        let labels = AnswerLabels(request?.match.label ?? .other, request?.header.method, status)
+        answers[labels]?.count.increment()
     }
 }
 
 extension AnswerLabels {
-    /// Returns nil for bytes that are no request.
-    fileprivate init(_ request: IncomingRequest?, _ status: HTTPResponse.Status) {
-        self.init(
-            route: request?.match.label ?? .other, method: MethodLabel(request?.header.method), code: CodeLabel(status))
+    /// - Parameter method: nil for bytes that are no request.
+    fileprivate init(_ route: RouteLabel, _ method: HTTPRequest.Method?, _ status: HTTPResponse.Status) {
+        self.init(route: route, method: MethodLabel(method), code: CodeLabel(status))
     }
 }

@@ -154,7 +154,8 @@ package struct RequestDetails: Sendable {
     }
 }
 
-package struct AnswerDetails: Sendable {
+/// An object, because a cached answer has them for all requests that get it.
+package final class AnswerDetails: Sendable {
     let verdict: String
     let reason: String?
     let environment: String?
@@ -162,10 +163,13 @@ package struct AnswerDetails: Sendable {
     let cache: String
     /// The reason why the preferred source did not answer.
     let degraded: String?
-}
 
-extension AnswerDetails {
-    package init(_ answer: Answer) {
+    init(verdict: String, reason: String?, environment: String?, source: String, cache: String, degraded: String?) {
+        (self.verdict, self.reason, self.environment) = (verdict, reason, environment)
+        (self.source, self.cache, self.degraded) = (source, cache, degraded)
+    }
+
+    package convenience init(_ answer: Answer) {
         self.init(
             verdict: answer.verdict.name, reason: answer.verdict.reason,
             environment: answer.environment?.rawValue, source: answer.provenance.source.rawValue,
