@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Caching
+package import Caching
 package import Entitlements
 package import Receipts
 package import SignedPayloads
@@ -77,10 +77,11 @@ package enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
     case notCached = "not_cached"
 }
 
-package struct Answer: Sendable {
-    package private(set) var verdict: Verdict
+/// The answer to a request. An object, because it is handed on many times and never changes.
+package final class Answer: Sendable {
+    package let verdict: Verdict
     /// The items of the request that break a rule.
-    package private(set) var rejectedItems: [RejectedItem] = []
+    package let rejectedItems: [RejectedItem]
     /// The purchase that the answer is about; nil unless the verdict is `genuine`, or others of the items are.
     package let subject: VerificationSubject?
     /// The transactions to show: those that are signed, and those in Apple's answer.
@@ -89,23 +90,38 @@ package struct Answer: Sendable {
     package let subscriptions: [Subscription]
     /// The plans behind the states: Apple's, or those that are signed.
     package let renewals: [Renewal]
-    package internal(set) var provenance: Provenance
+    package let provenance: Provenance
     /// The time until which the answer holds, at most until a subscription's state can change.
     package let freshUntil: Timestamp
     /// Apple's own JSON, if the source is Apple.
     package let upstreamBody: [UInt8]?
     /// Apple's JSON about the same receipt from an earlier request, if the client wants it and Apple gave none now.
-    package internal(set) var earlierUpstreamBody: [UInt8]?
+    package let earlierUpstreamBody: [UInt8]?
     /// True if consumables may be missing because it is unknown which are unfinished.
-    package internal(set) var mayLackConsumables = false
+    package let mayLackConsumables: Bool
     /// The environment of Apple's answer.
-    var upstreamEnvironment: Environment?
+    private let upstreamEnvironment: Environment?
     /// True if the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
-    package internal(set) var isAppExpired: Bool?
+    package let isAppExpired: Bool?
     /// The part of caches in the answer; nil if neither they nor Apple were needed.
-    package internal(set) var cacheStatus: CacheStatus?
+    package let cacheStatus: CacheStatus?
     /// Out of date once the data behind the answer may have changed; nil if nothing can change it.
-    var version: InvalidationVersion?
+    let version: InvalidationVersion?
+
+    package init(
+        verdict: Verdict, rejectedItems: [RejectedItem] = [], subject: VerificationSubject? = nil,
+        transactions: [Transaction] = [], subscriptions: [Subscription] = [], renewals: [Renewal] = [],
+        provenance: Provenance, freshUntil: Timestamp, upstreamBody: [UInt8]? = nil,
+        earlierUpstreamBody: [UInt8]? = nil, mayLackConsumables: Bool = false, upstreamEnvironment: Environment? = nil,
+        isAppExpired: Bool? = nil, cacheStatus: CacheStatus? = nil, version: InvalidationVersion? = nil
+    ) {
+        (self.verdict, self.rejectedItems, self.subject) = (verdict, rejectedItems, subject)
+        (self.transactions, self.subscriptions, self.renewals) = (transactions, subscriptions, renewals)
+        (self.provenance, self.freshUntil) = (provenance, freshUntil)
+        (self.upstreamBody, self.earlierUpstreamBody) = (upstreamBody, earlierUpstreamBody)
+        (self.upstreamEnvironment, self.mayLackConsumables) = (upstreamEnvironment, mayLackConsumables)
+        (self.isAppExpired, self.cacheStatus, self.version) = (isAppExpired, cacheStatus, version)
+    }
 }
 
 extension Answer {
@@ -115,36 +131,48 @@ extension Answer {
 
     /// The signed environment, or else the one that Apple answered from.
     package var environment: Environment? { subject?.environment ?? upstreamEnvironment }
+}
+
+// MARK: - Variants
+
+extension Answer {
+    /// Returns the same answer with other parts; nil leaves a part as it is.
+    func replacing(
+        verdict: Verdict? = nil, rejectedItems: [RejectedItem]? = nil, provenance: Provenance? = nil,
+        earlierUpstreamBody: [UInt8]? = nil, cacheStatus: CacheStatus? = nil, version: InvalidationVersion? = nil
+    ) -> Answer {
+        Answer(
+            verdict: verdict ?? self.verdict, rejectedItems: rejectedItems ?? self.rejectedItems, subject: subject,
+            transactions: transactions, subscriptions: subscriptions, renewals: renewals,
+            provenance: provenance ?? self.provenance, freshUntil: freshUntil, upstreamBody: upstreamBody,
+            earlierUpstreamBody: earlierUpstreamBody ?? self.earlierUpstreamBody,
+            mayLackConsumables: mayLackConsumables, upstreamEnvironment: upstreamEnvironment,
+            isAppExpired: isAppExpired, cacheStatus: cacheStatus ?? self.cacheStatus, version: version ?? self.version)
+    }
+
+    /// The answer in the form in which it is repeated.
+    package var repeated: Answer {
+        replacing(
+            provenance: provenance.repeated, cacheStatus: .hit(freshUntil: cacheStatus?.freshUntil ?? freshUntil))
+    }
 
     /// The answer to a client that rejects purchases of other accounts.
-    package var rejectedForAccount: Answer { Answer(.rejected(.otherAccount), provenance, freshUntil: freshUntil) }
+    package var rejectedForAccount: Answer {
+        Answer(verdict: .rejected(.otherAccount), provenance: provenance, freshUntil: freshUntil)
+    }
 
     /// Returns the answer, which is out of date once this version is, too.
     func joining(_ version: InvalidationVersion) -> Answer {
-        var answer = self
-        answer.version = self.version.map { $0.joined(with: version) } ?? version
-        return answer
+        replacing(version: self.version.map { $0.joined(with: version) } ?? version)
     }
 
     /// Returns the answer with the items that break a rule.
-    func naming(_ items: [RejectedItem]) -> Answer {
-        var answer = self
-        answer.rejectedItems = items
-        return answer
-    }
+    func naming(_ items: [RejectedItem]) -> Answer { replacing(rejectedItems: items) }
 
     /// Returns the answer about the other items of a request, of which these are rejected.
     /// - Parameter items: at least one.
     func rejected(because items: [RejectedItem]) -> Answer {
-        var answer = naming(items)
-        if verdict == .genuine { answer.verdict = .rejected(.rule(items[0].rule)) }
-        return answer
-    }
-
-    init(_ verdict: Verdict, _ provenance: Provenance, freshUntil: Timestamp) {
-        self.init(
-            verdict: verdict, subject: nil, transactions: [], subscriptions: [], renewals: [],
-            provenance: provenance, freshUntil: freshUntil, upstreamBody: nil)
+        replacing(verdict: verdict == .genuine ? .rejected(.rule(items[0].rule)) : verdict, rejectedItems: items)
     }
 }
 
@@ -175,16 +203,6 @@ package struct AnswerValidity: Sendable {
     package func checkApp(for client: RequestClient) throws(GatewayError) {
         guard isAboutApp else { return }
         try client.check(mayUse: bundleID)
-    }
-}
-
-extension Answer {
-    /// The answer in the form in which it is repeated.
-    package var repeated: Answer {
-        var repeated = self
-        repeated.provenance.cache = .near
-        repeated.cacheStatus = .hit(freshUntil: cacheStatus?.freshUntil ?? freshUntil)
-        return repeated
     }
 }
 

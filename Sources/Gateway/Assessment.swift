@@ -223,7 +223,7 @@ extension Assessment {
             provenance: Provenance(
                 source: isNotified ? .notification : .local, cache: .miss, verifiedAt: min(notifiedAt ?? now, now),
                 degradedReasons: reasons),
-            freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil, isAppExpired: isAppExpired)
+            freshUntil: reasons.isEmpty ? end : now, isAppExpired: isAppExpired)
     }
 
     /// Returns the answer made of a result of Apple; nil if Apple did not answer.
@@ -272,9 +272,7 @@ extension Assessment {
     }
 
     private func rejected(_ rejection: Rejection, _ provenance: Provenance, _ cacheStatus: CacheStatus?) -> Answer {
-        var answer = Answer(.rejected(rejection), provenance, freshUntil: now)
-        answer.cacheStatus = cacheStatus
-        return answer
+        Answer(verdict: .rejected(rejection), provenance: provenance, freshUntil: now, cacheStatus: cacheStatus)
     }
 
     /// Returns the answer without Apple: made of the evidence if the mode allows it, else undecided.
@@ -282,8 +280,9 @@ extension Assessment {
     func withoutUpstream(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
         guard request.options.mode == .apple || subject.evidence == nil else { return local(degradedBecause: reasons) }
         return Answer(
-            .undecided(reason),
-            Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons), freshUntil: now)
+            verdict: .undecided(reason),
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),
+            freshUntil: now)
     }
 
     /// Returns a result of the Server API together with what only the evidence says: the transactions of chains that Apple

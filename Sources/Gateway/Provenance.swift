@@ -38,6 +38,13 @@ package struct Provenance: Hashable, Sendable {
     package var upstreamStatus: Int?
 
     package var isDegraded: Bool { !degradedReasons.isEmpty }
+
+    /// The provenance of the same answer when it is repeated.
+    package var repeated: Provenance {
+        var repeated = self
+        repeated.cache = .near
+        return repeated
+    }
 }
 
 /// The reasons why the preferred source did not answer. The raw values are those of the API.

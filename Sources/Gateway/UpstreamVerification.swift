@@ -180,13 +180,11 @@ extension UpstreamVerification {
         let assessment =
             assessment.request.options.mode == .apple
             ? assessment : await adding(assessment.notifiableChains, to: assessment) ?? assessment
-        var answer = degraded(assessment, gaps)
-        if apis.contains(.verifyReceipt), answer.upstreamBody == nil, answer.verdict == .genuine,
+        let answer = degraded(assessment, gaps)
+        guard apis.contains(.verifyReceipt), answer.upstreamBody == nil, answer.verdict == .genuine,
             assessment.showsLatestReceipt
-        {
-            answer.earlierUpstreamBody = await earlierBody(about: assessment, gaps)
-        }
-        return answer
+        else { return answer }
+        return answer.replacing(earlierUpstreamBody: await earlierBody(about: assessment, gaps))
     }
 
     /// Returns the result of one interface.
@@ -326,13 +324,12 @@ extension UpstreamVerification {
     }
 
     /// Returns the answer with a version that ends when a result behind it changes or is purged.
-    private func versioned(_ answer: consuming Answer, of found: FoundResult, _ assessment: Assessment) -> Answer {
+    private func versioned(_ answer: Answer, of found: FoundResult, _ assessment: Assessment) -> Answer {
         let ids = assessment.transactionIDs
         // Watched before the comparison: a purge between the two puts the version out of date.
         let watching = found.version.watching(Array(Set(ids).union(found.parts.flatMap(\.transactionIDs))))
         let isCurrent = found.parts.allSatisfy { cache.purgeDecision(for: $0, naming: ids) == .current }
-        answer.version = isCurrent ? watching : watching.outOfDate
-        return answer
+        return answer.replacing(version: isCurrent ? watching : watching.outOfDate)
     }
 
     /// Returns the best answer without Apple: the newest stale result, else the evidence, if the client accepts that.
@@ -340,12 +337,12 @@ extension UpstreamVerification {
         let reasons = gaps.flatMap(\.reasons).withoutRepetition
         guard !reasons.isEmpty else { return assessment.withoutUpstream(.notCached) }
         for reason in reasons { observer.observe(.degraded(reason)) }
-        var answer =
+        let answer =
             staleAnswer(assessment, gaps, reasons)
             ?? assessment.withoutUpstream(.upstreamDidNotAnswer, degradedBecause: reasons)
-        answer.cacheStatus = gaps.first?.cacheStatus
-        answer.provenance.upstreamStatus = gaps.lazy.compactMap(\.status).first
-        return answer
+        var provenance = answer.provenance
+        provenance.upstreamStatus = gaps.lazy.compactMap(\.status).first
+        return answer.replacing(provenance: provenance, cacheStatus: gaps.first?.cacheStatus)
     }
 
     private func staleAnswer(

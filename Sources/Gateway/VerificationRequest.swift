@@ -149,31 +149,48 @@ package enum PermittedApps: Hashable, Sendable {
     }
 }
 
-/// One request about one purchase: is it genuine, and what does it entitle the customer to now?
-package struct VerificationRequest: Sendable {
-    package var subject: RequestSubject
-    package var options = VerificationOptions()
-    package var client = RequestClient()
+/// One request about one purchase: is it genuine, and what does it entitle the customer to now? An object, because it
+/// is handed on many times and never changes.
+package final class VerificationRequest: Sendable {
+    package let subject: RequestSubject
+    package let options: VerificationOptions
+    package let client: RequestClient
     /// The memory reserved for the evidence, and held as long as it; nil without a limit.
-    package var reservation: (any MemoryReservation)?
+    package let reservation: (any MemoryReservation)?
 
-    /// Creates a request of a client that may use every app. The options that the subject decides are taken from it.
-    package init(_ subject: RequestSubject, options: VerificationOptions) {
-        self.subject = subject
-        self.options = options
-        self.options.itemCount = subject.itemCount
-        self.options.isLookup = subject.kind == .transactionID
+    /// Creates a request; without a client, of one that may use every app. The options that the subject decides are
+    /// taken from it.
+    package init(
+        _ subject: RequestSubject, options: VerificationOptions, client: RequestClient = RequestClient(),
+        reservation: (any MemoryReservation)? = nil
+    ) {
+        var options = options
+        options.itemCount = subject.itemCount
+        options.isLookup = subject.kind == .transactionID
+        (self.subject, self.options) = (subject, options)
+        (self.client, self.reservation) = (client, reservation)
     }
 
     /// Creates a request without expectations, of a client that may use every app.
-    package init(_ subject: RequestSubject, mode: Mode = .auto) {
+    package convenience init(_ subject: RequestSubject, mode: Mode = .auto) {
         var options = VerificationOptions()
         options.mode = mode
         self.init(subject, options: options)
     }
 
-    package init(evidence: Evidence, mode: Mode = .auto) {
-        self.init(.evidence(evidence), mode: mode)
+    package convenience init(evidence: Evidence, mode: Mode = .auto) { self.init(.evidence(evidence), mode: mode) }
+
+    /// Returns the same request with other options.
+    package func with(_ change: (inout VerificationOptions) throws -> Void) rethrows -> VerificationRequest {
+        var options = options
+        try change(&options)
+        return VerificationRequest(subject, options: options, client: client, reservation: reservation)
+    }
+
+    /// Returns the same request of this client.
+    /// - Parameter reservation: memory for the evidence, from now on.
+    package func of(_ client: RequestClient, holding reservation: (any MemoryReservation)?) -> VerificationRequest {
+        VerificationRequest(subject, options: options, client: client, reservation: reservation)
     }
 }
 

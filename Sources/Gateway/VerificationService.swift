@@ -111,7 +111,8 @@ package final class VerificationService: Sendable {
         let passes = [.creationDateInFuture, .signedDateInFuture, .purchaseDateInFuture].contains(rule)
         let usual = passes ? now : now.advanced(by: freshness.rejected)
         return Answer(
-            .rejected(.rule(rule)), Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: end ?? usual)
+            verdict: .rejected(.rule(rule)), provenance: Provenance(source: .local, cache: .miss, verifiedAt: now),
+            freshUntil: end ?? usual)
     }
 }
 
@@ -157,11 +158,7 @@ extension VerifiedEvidence {
 
 extension VerificationRequest {
     /// The same request without Apple.
-    fileprivate var local: VerificationRequest {
-        var local = self
-        local.options.mode = .local
-        return local
-    }
+    fileprivate var local: VerificationRequest { with { $0.mode = .local } }
 }
 
 extension LocalVerification {

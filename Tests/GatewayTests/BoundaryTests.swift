@@ -35,9 +35,10 @@ struct BoundaryTests {
             }
             let now = clock.time.advanced(by: .seconds(randomness.step()))
             clock.set(now)
-            var request = VerificationRequest(
-                evidence: .appReceipt(receipts[randomness.number(3)]), mode: Mode.allCases[randomness.number(4)])
-            request.options.maximumAge = randomness.isOne(in: 5) ? .seconds(randomness.number(100)) : nil
+            let request = VerificationRequest(
+                evidence: .appReceipt(receipts[randomness.number(3)]), mode: Mode.allCases[randomness.number(4)]
+            )
+            .with { $0.maximumAge = randomness.isOne(in: 5) ? .seconds(randomness.number(100)) : nil }
             let answer = try await service.verify(request, at: now)
             paths.insert(answer.provenance.cache)
             for subscription in answer.subscriptions where subscription.state == .active {

@@ -28,10 +28,10 @@ struct InvalidationCountersTests {
     @Test func `a change between the look-up and storing is not missed`() {
         let counters = InvalidationCounters()
         func keep(changing change: () -> Void) -> Bool {
-            var answer = Answer(
-                .rejected(.accountNotFound), Provenance(source: .apple, cache: .miss, verifiedAt: Samples.created),
-                freshUntil: Samples.time(10))
-            answer.version = counters.version(of: ["a"])
+            let answer = Answer(
+                verdict: .rejected(.accountNotFound),
+                provenance: Provenance(source: .apple, cache: .miss, verifiedAt: Samples.created),
+                freshUntil: Samples.time(10), version: counters.version(of: ["a"]))
             change()
             return AnswerValidity(answer, at: Samples.created)?.isValid(at: Samples.created, maximumAge: nil)
                 == true

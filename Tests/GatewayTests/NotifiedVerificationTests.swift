@@ -98,8 +98,7 @@ struct NotifiedVerificationTests {
         states.set(Self.state(signed: 100))
         try await Self.notify(fixture)
         for (age, calls) in [(20, 0), (5, 1)] {
-            var request = Self.evidence
-            request.options.maximumAge = .seconds(age)
+            let request = Self.evidence.with { $0.maximumAge = .seconds(age) }
             _ = try await fixture.ask(request, at: SignedSamples.time(110))
             #expect(fixture.customers.asked.count == calls)
         }
@@ -200,7 +199,7 @@ struct NotifiedVerificationTests {
         var request = VerificationRequest([SignedSamples.transaction()], mode: .local)
         let local = try await fixture.ask(request, at: SignedSamples.time(7))
         #expect(local.provenance.source == .local && local.subscriptions[0].state == .active)
-        request.options.mode = .apple
+        request = request.with { $0.mode = .apple }
         let apple = try await fixture.ask(request, at: SignedSamples.time(7))
         #expect(apple.verdict == .undecided(.upstreamDidNotAnswer) && states.lookupCount == 0)
     }

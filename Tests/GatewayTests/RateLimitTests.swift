@@ -22,8 +22,9 @@ struct RateLimitTests {
         let gateway = Self.gateway()
         _ = try await gateway.verify(Self.request(quota: 1), at: Samples.created)
         for evidence in [Samples.receipt, [1, 2, 3]] {
-            var request = Self.request(quota: 1)
-            request.subject = .evidence(.appReceipt(evidence))
+            let limited = Self.request(quota: 1)
+            let request = VerificationRequest(
+                .evidence(.appReceipt(evidence)), options: limited.options, client: limited.client)
             guard case .rateLimited(let admission) = await Self.error(of: request, from: gateway) else {
                 Issue.record("it was admitted")
                 continue
@@ -34,9 +35,8 @@ struct RateLimitTests {
 
     @Test func `an app that is not the client's costs no token`() async throws {
         let gateway = Self.gateway()
-        var foreign = Self.request(quota: 1)
-        foreign.options.expectations.bundleID = "com.example.other"
-        foreign.client.permittedApps = .only([Samples.app])
+        var foreign = Self.request(quota: 1).with { $0.expectations.bundleID = "com.example.other" }
+        foreign = foreign.withClient { $0.permittedApps = .only([Samples.app]) }
         for _ in 1...2 { #expect(await Self.error(of: foreign, from: gateway) == .appNotPermitted) }
         #expect(await Self.error(of: Self.request(quota: 1), from: gateway) == nil)
     }
@@ -45,18 +45,21 @@ struct RateLimitTests {
         let told = Mutex<[Bool]>([])
         let gateway = Self.gateway()
         var request = Self.request(quota: 2)
-        request.client.onAdmission = { admission in told.withLock { $0.append(admission.isAdmitted) } }
+        request = request.withClient { client in
+            client.onAdmission = { admission in told.withLock { $0.append(admission.isAdmitted) } }
+        }
         #expect(await Self.error(of: request, from: gateway) == nil)
-        request.client.permittedApps = .only(["com.example.other"])
+        request = request.withClient { $0.permittedApps = .only(["com.example.other"]) }
         #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
         _ = await Self.error(of: request, from: gateway)
         #expect(told.withLock { $0 } == [true, true, false])
     }
 
     @Test func `a client without policies is not limited, and gets no outcome`() async throws {
-        var request = Self.request(quota: 1)
-        request.client.charges = []
-        request.client.onAdmission = { _ in Issue.record("called without charges") }
+        let request = Self.request(quota: 1).withClient { client in
+            client.charges = []
+            client.onAdmission = { _ in Issue.record("called without charges") }
+        }
         let gateway = Self.gateway()
         for _ in 1...3 { #expect(await Self.error(of: request, from: gateway) == nil) }
     }
@@ -67,10 +70,9 @@ struct RateLimitTests {
         let slots = EmbeddedInFlightLimiter()
         let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
         let limit = InFlightLimit(client: "shop", maximum: 1)
-        var request = Self.request(quota: 2)
-        request.client.inFlight = limit
+        var request = Self.request(quota: 2).withClient { $0.inFlight = limit }
         #expect(await Self.error(of: request, from: gateway) == nil)
-        request.client.permittedApps = .only(["com.example.other"])
+        request = request.withClient { $0.permittedApps = .only(["com.example.other"]) }
         #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
         guard case .rateLimited = await Self.error(of: request, from: gateway) else {
             Issue.record("it was admitted")
@@ -88,8 +90,7 @@ struct RateLimitTests {
     @Test func `a request without a slot pays nothing`() async throws {
         let slots = EmbeddedInFlightLimiter()
         let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
-        var request = Self.request(quota: 1)
-        request.client.inFlight = InFlightLimit(client: "shop", maximum: 1)
+        let request = Self.request(quota: 1).withClient { $0.inFlight = InFlightLimit(client: "shop", maximum: 1) }
         #expect(slots.acquire(InFlightLimit(client: "shop", maximum: 1)))
         #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
         slots.release(InFlightLimit(client: "shop", maximum: 1))
@@ -123,8 +124,8 @@ struct RateLimitTests {
 
     private static func request(quota: Int) -> VerificationRequest {
         let policy = RatePolicy(name: "day", quota: quota, window: .seconds(86_400))
-        var request = VerificationRequest(evidence: .appReceipt(Samples.receipt))
-        request.client.charges = [RateCharge(RateBucket(client: "shop", policy: policy))]
+        let request = VerificationRequest(evidence: .appReceipt(Samples.receipt))
+            .withClient { $0.charges = [RateCharge(RateBucket(client: "shop", policy: policy))] }
         return request
     }
 

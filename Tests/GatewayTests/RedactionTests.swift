@@ -16,9 +16,9 @@ struct RedactionTests {
 
     @Test func `a request shows nothing of the receipt, the app, the device or the secret`() {
         var request = VerificationRequest(evidence: .appReceipt(Self.receipt))
-        request.options.expectations = Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt)
-        request.client.permittedApps = .only(["hush.app"])
-        request.options.sentSecret = Secret("hush-hush")
+            .with { $0.expectations = Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt) }
+        request = request.withClient { $0.permittedApps = .only(["hush.app"]) }
+        request = request.with { $0.sentSecret = Secret("hush-hush") }
         expectHidden(request, as: "VerificationRequest(Evidence(app receipt, 13 bytes))")
     }
 

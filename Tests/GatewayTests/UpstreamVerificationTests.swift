@@ -46,14 +46,15 @@ private struct Fixture {
     }
 
     /// Sends a request `seconds` after the receipt was made.
-    func ask(_ mode: Mode = .auto, at seconds: Int64, _ edit: (inout VerificationRequest) -> Void = { _ in })
+    func ask(_ mode: Mode = .auto, at seconds: Int64, _ edit: (inout RequestDraft) -> Void = { _ in })
         async throws -> Answer
     {
         clock.set(Samples.time(seconds))
-        var request = VerificationRequest(evidence: .appReceipt(receipt), mode: mode)
-        edit(&request)
+        var draft = RequestDraft(.evidence(.appReceipt(receipt)), mode: mode)
+        edit(&draft)
         let now = Samples.time(seconds)
-        return try await remembers ? service.verify(request, at: now) : forgetful.verify(request, at: now)
+        return try await remembers
+            ? service.verify(draft.request, at: now) : forgetful.verify(draft.request, at: now)
     }
 }
 
@@ -478,7 +479,7 @@ struct UpstreamVerificationTests {
 
     @Test func `a near-cache hit checks the permission of each client`() async throws {
         let fixture = Fixture([.production: [.refusal(.accountNotFound)]], remembers: true)
-        for edit in [{ (_: inout VerificationRequest) in }, { $0.options.expectations.deviceIdentifier = [1] }] {
+        for edit in [{ (_: inout RequestDraft) in }, { $0.options.expectations.deviceIdentifier = [1] }] {
             let owner = try await fixture.ask(at: 150, edit)
             guard case .rejected = owner.verdict else {
                 Issue.record("\(owner.verdict)")

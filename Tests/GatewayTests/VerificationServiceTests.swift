@@ -75,7 +75,7 @@ struct VerificationServiceTests {
         var request = Self.request(Samples.receipt(with: periods + [Period(item: "9", at: 0)]))
         let gateway = Self.gateway()
         let all = try await gateway.verify(request, at: Samples.created)
-        request.options.excludesOldTransactions = true
+        request = request.with { $0.excludesOldTransactions = true }
         let latest = try await gateway.verify(request, at: Samples.created)
         #expect(Set(all.transactions.map(\.transactionID)) == ["1", "2", "3", "9"])
         #expect(Set(latest.transactions.map(\.transactionID)) == ["3", "9"] && latest.provenance.cache == .miss)
@@ -188,8 +188,7 @@ struct VerificationServiceTests {
 
     @Test func `a client that accepts no old answer gets a new one`() async throws {
         let gateway = Self.gateway()
-        var strict = Self.request()
-        strict.options.maximumAge = .seconds(5)
+        let strict = Self.request().with { $0.maximumAge = .seconds(5) }
         _ = try await gateway.verify(strict, at: Samples.time(0))
         #expect(try await gateway.verify(strict, at: Samples.time(5)).provenance.verifiedAt == Samples.time(0))
         #expect(try await gateway.verify(strict, at: Samples.time(6)).provenance.verifiedAt == Samples.time(6))
@@ -260,9 +259,7 @@ struct VerificationServiceTests {
         _ receipt: [UInt8] = Samples.receipt, expecting expectations: Expectations = Expectations(), mode: Mode = .auto,
         permitted: PermittedApps = .all
     ) -> VerificationRequest {
-        var request = VerificationRequest(evidence: .appReceipt(receipt), mode: mode)
-        request.options.expectations = expectations
-        request.client.permittedApps = permitted
-        return request
+        VerificationRequest(evidence: .appReceipt(receipt), mode: mode)
+            .with { $0.expectations = expectations }.withClient { $0.permittedApps = permitted }
     }
 }

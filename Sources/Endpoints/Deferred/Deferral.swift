@@ -11,7 +11,7 @@ internal import Settings
 internal import Waiting
 
 /// The deferral of verifications: a job that is stored, and an answer with 202.
-package struct Deferral: Sendable {
+package final class Deferral: Sendable {
     enum Limits {
         /// The chains by which an erasure finds a job, those with the newest transactions.
         static let chains = 1000
@@ -113,9 +113,7 @@ package struct Deferral: Sendable {
     /// Returns what the evidence says by itself; nil for a request without evidence.
     private func signedAnswer(about request: VerificationRequest, at now: Timestamp) -> Answer? {
         guard case .evidence = request.subject else { return nil }
-        var local = request
-        local.options.mode = .local
-        local.options.excludesOldTransactions = false
+        let local = request.with { ($0.mode, $0.excludesOldTransactions) = (.local, false) }
         guard case .done(let answer)? = try? verification.answer(local, at: now).computed() else { return nil }
         return answer
     }

@@ -33,8 +33,8 @@ package struct VerificationRunner: JobRunner {
         guard let client = access.now.client(named: job.client) else { return .impossible }
         var options = request.options.verificationOptions
         options.waitLimit = Limits.wait
-        var repetition = VerificationRequest(request.subject, options: options)
-        repetition.client = RequestClient(permittedApps: client.apps)
+        let repetition = VerificationRequest(
+            request.subject, options: options, client: RequestClient(permittedApps: client.apps))
         let now = clock()
         do {
             let answer = try await verification.answer(repetition, at: now).value()

@@ -27,10 +27,11 @@ struct FormEndpoint: VerifyEndpoint {
     func read(_ body: ByteBuffer) -> VerifyInput {
         do throws(FormReceiptFault) {
             let receipt = try form.receiptBytes(in: body.readableBytesUInt8Span)
-            var request = VerificationRequest(evidence: Evidence(receipt: receipt), mode: .appleFirst)
-            request.options.expectations.bundleID = app.bundleID
-            request.options.sentSecret = app.sharedSecret
-            return .request(request)
+            var options = VerificationOptions()
+            options.mode = .appleFirst
+            options.expectations.bundleID = app.bundleID
+            options.sentSecret = app.sharedSecret
+            return .request(VerificationRequest(.evidence(Evidence(receipt: receipt)), options: options))
         } catch {
             return .reply(.form(.malformedOrTemporary, "\(error)."))
         }

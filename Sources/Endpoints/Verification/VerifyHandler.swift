@@ -108,10 +108,10 @@ package final class VerifyHandler: Sendable {
         }
         switch input {
         case .reply(let reply): return try admission.charge(client) { .done(self.announcing(reply, from: nil, call)) }
-        case .request(var request):
-            request.client = charging.requestClient(of: call.client, asking: request.options, in: call.context)
-            body.hold(&request)
-            return try admission.admit(request.client) { [request] in try self.decide(request, key, call) }
+        case .request(let read):
+            let client = charging.requestClient(of: call.client, asking: read.options, in: call.context)
+            let request = read.of(client, holding: body.reservation(for: read.subject))
+            return try admission.admit(client) { try self.decide(request, key, call) }
         }
     }
 
@@ -122,9 +122,8 @@ package final class VerifyHandler: Sendable {
         guard case .request(let request) = input else { return input }
         try request.options.checkExpectedApp(for: client)
         guard case .transactionID = request.subject else { return input }
-        var lookup = request
-        lookup.options.expectations.bundleID = try verification.app(ofLookup: request.options, by: client)
-        return .request(lookup)
+        let app = try verification.app(ofLookup: request.options, by: client)
+        return .request(request.with { $0.expectations.bundleID = app })
     }
 
     /// Decides on a request that was admitted as cached, and whose cached answer has expired since.
@@ -133,10 +132,8 @@ package final class VerifyHandler: Sendable {
     ) throws -> Progress {
         switch try read(body, call, for: client) {
         case .reply(let reply): return .done(announcing(reply, from: nil, call))
-        case .request(var request):
-            request.client = client
-            body.hold(&request)
-            return try decide(request, key, call)
+        case .request(let read):
+            return try decide(read.of(client, holding: body.reservation(for: read.subject)), key, call)
         }
     }
 
@@ -168,8 +165,7 @@ package final class VerifyHandler: Sendable {
     private func decideInSteps(
         _ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
     ) throws -> Progress {
-        var limited = request
-        limited.options.waitLimit = call.terms?.waitLimit
+        let limited = request.with { $0.waitLimit = call.terms?.waitLimit }
         return try verification.answer(limited, at: call.now).then { answer in
             .wait { .done(try await self.complete(answer, to: request, key, call)) }
         }
@@ -258,10 +254,10 @@ package final class VerifyHandler: Sendable {
 
 extension ReservedBody {
     /// Reserves memory for what is held from now on: the evidence.
-    fileprivate func hold(_ request: inout VerificationRequest) {
-        guard let reservation else { return }
-        request.reservation = reservation
+    fileprivate func reservation(for subject: RequestSubject) -> (any MemoryReservation)? {
+        guard let reservation else { return nil }
         // Base64 is never shorter than the bytes it encodes, so this is no more than was reserved.
-        _ = reservation.resize(to: min(request.subject.byteCount, reservation.bytes))
+        _ = reservation.resize(to: min(subject.byteCount, reservation.bytes))
+        return reservation
     }
 }

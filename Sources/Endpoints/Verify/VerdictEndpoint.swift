@@ -24,11 +24,12 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package func read(_ body: ByteBuffer) throws -> VerifyInput {
         let bytes = body.readableBytesUInt8Span
         let fields = try VerifyRequestBody(decoding: bytes)
-        var request = VerificationRequest(try subject(fields.subject, in: bytes), options: fields.options)
-        request.options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
+        let subject = try subject(fields.subject, in: bytes)
+        var options = fields.options
+        options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
             try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
         }
-        return .request(request)
+        return .request(VerificationRequest(subject, options: options))
     }
 
     private func subject(_ texts: VerifyRequestBody.SubjectTexts, in bytes: Span<UInt8>) throws -> RequestSubject {

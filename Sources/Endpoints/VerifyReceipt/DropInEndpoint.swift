@@ -28,10 +28,11 @@ package struct DropInEndpoint: VerifyEndpoint {
         do {
             let fields = try VerifyReceiptRequestBody(decoding: bytes)
             let receipt = try fields.receipt.bytes(in: bytes, as: Base64.decode)
-            var request = VerificationRequest(evidence: Evidence(receipt: receipt), mode: .appleFirst)
-            request.options.excludesOldTransactions = fields.excludesOldTransactions
-            request.options.sentSecret = fields.secret
-            return .request(request)
+            var options = VerificationOptions()
+            options.mode = .appleFirst
+            options.excludesOldTransactions = fields.excludesOldTransactions
+            options.sentSecret = fields.secret
+            return .request(VerificationRequest(.evidence(Evidence(receipt: receipt)), options: options))
         } catch {
             // One sentence, without a byte of the body's values. It may name a member, shortened.
             return .reply(Reply(status: .malformedOrTemporary, because: "\(error)"))

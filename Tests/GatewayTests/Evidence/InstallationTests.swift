@@ -71,8 +71,7 @@ struct InstallationTests {
     private static func expect(
         _ rule: Rule?, of request: VerificationRequest, expecting expectations: Expectations
     ) async throws {
-        var request = request
-        request.options.expectations = expectations
+        let request = request.with { $0.expectations = expectations }
         let answer = try await VerificationService(verifier: Samples.verifier).verify(request, at: Samples.time(10))
         #expect(answer.verdict == rule.map { .rejected(.rule($0)) } ?? .genuine)
         #expect(answer.transactions.isEmpty == (rule != nil))

@@ -147,10 +147,9 @@ struct SignedEntitlementTests {
     }
 
     @Test func `old transactions of a renamed chain are left out`() async throws {
-        var request = VerificationRequest([
+        let request = VerificationRequest([
             Self.period("10", of: "1", start: -150), Self.period("20", of: "2", before: "1", start: -50),
-        ])
-        request.options.excludesOldTransactions = true
+        ]).with { $0.excludesOldTransactions = true }
         let answer = try await VerificationService(verifier: Samples.verifier).verify(request, at: Samples.time(0))
         #expect(answer.transactions.map(\.transactionID) == ["20"])
     }

@@ -248,16 +248,15 @@ struct SignedItemsTests {
         for partial in [false, true] {
             let items = partial ? Self.mixed : [Self.genuine]
             var request = VerificationRequest(items, partial: partial)
-            request.client.permittedApps = .only(["com.example.other"])
+                .withClient { $0.permittedApps = .only(["com.example.other"]) }
             await #expect(throws: GatewayError.appNotPermitted) { try await Self.answer(request) }
-            request.client.permittedApps = .only([Samples.app])
+            request = request.withClient { $0.permittedApps = .only([Samples.app]) }
             #expect(try await Self.answer(request).transactions.count == 1)
         }
     }
 
     @Test func `the app of the items must be the expected one`() async throws {
-        var request = VerificationRequest([Self.genuine])
-        request.options.expectations.bundleID = "com.example.other"
+        let request = VerificationRequest([Self.genuine]).with { $0.expectations.bundleID = "com.example.other" }
         let answer = try await Self.answer(request)
         #expect(answer.verdict == .rejected(.rule(.bundleIDMismatch)) && answer.transactions.isEmpty)
     }

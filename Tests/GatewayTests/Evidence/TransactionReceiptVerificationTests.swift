@@ -34,9 +34,9 @@ private struct Fixture {
         async throws -> Answer
     {
         clock.set(Samples.time(seconds))
-        var request = VerificationRequest(evidence: Evidence(receipt: receipt), mode: mode)
-        edit(&request.options)
-        return try await service.verify(request, at: Samples.time(seconds))
+        var draft = RequestDraft(.evidence(Evidence(receipt: receipt)), mode: mode)
+        edit(&draft.options)
+        return try await service.verify(draft.request, at: Samples.time(seconds))
     }
 }
 

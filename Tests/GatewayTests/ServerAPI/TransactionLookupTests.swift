@@ -49,18 +49,19 @@ struct CustomerFixture {
     /// Sends a request of a client with one app.
     func ask(
         _ request: VerificationRequest, at now: Timestamp, remembers: Bool = false,
-        _ edit: (inout VerificationRequest) -> Void = { _ in }
+        _ edit: (inout RequestDraft) -> Void = { _ in }
     ) async throws -> Answer {
         clock.set(now)
-        var request = request
-        request.client.permittedApps = .only([SignedSamples.app])
-        edit(&request)
-        return try await remembers ? service.verify(request, at: now) : forgetful.verify(request, at: now)
+        var draft = RequestDraft(request)
+        draft.client.permittedApps = .only([SignedSamples.app])
+        edit(&draft)
+        return try await remembers
+            ? service.verify(draft.request, at: now) : forgetful.verify(draft.request, at: now)
     }
 
     func ask(
         _ id: String, _ mode: Mode = .auto, at seconds: Int64, remembers: Bool = false,
-        _ edit: (inout VerificationRequest) -> Void = { _ in }
+        _ edit: (inout RequestDraft) -> Void = { _ in }
     ) async throws -> Answer {
         let request = VerificationRequest(.transactionID(id), mode: mode)
         return try await ask(request, at: SignedSamples.time(seconds), remembers: remembers, edit)
@@ -71,7 +72,7 @@ struct CustomerFixture {
     }
 
     /// Returns the error of a request about an ID.
-    func error(_ id: String, at seconds: Int64, _ edit: (inout VerificationRequest) -> Void) async -> GatewayError? {
+    func error(_ id: String, at seconds: Int64, _ edit: (inout RequestDraft) -> Void) async -> GatewayError? {
         do {
             _ = try await ask(id, at: seconds, edit)
             return nil
@@ -111,9 +112,8 @@ struct TransactionLookupTests {
         _ = try await fixture.ask("1", at: 300)
         let looked = fixture.events.lines.count
         for apps in [["com.example.other"], ["com.example.other", "com.example.third"], []] as [Set<String>] {
-            var request = VerificationRequest(.transactionID("1"))
-            request.client.permittedApps = .only(apps)
-            request.options.expectations.bundleID = SignedSamples.app
+            let request = VerificationRequest(.transactionID("1"))
+                .with { $0.expectations.bundleID = SignedSamples.app }.withClient { $0.permittedApps = .only(apps) }
             #expect(throws: GatewayError.appNotPermitted) {
                 try fixture.forgetful.answer(request, at: SignedSamples.time(301))
             }
@@ -140,8 +140,7 @@ struct TransactionLookupTests {
 
     @Test func `without Apple there is no key`() {
         let service = VerificationService(verifier: SignedSamples.verifier)
-        var request = VerificationRequest(.transactionID("1"))
-        request.options.expectations.bundleID = SignedSamples.app
+        let request = VerificationRequest(.transactionID("1")).with { $0.expectations.bundleID = SignedSamples.app }
         #expect(throws: GatewayError.serverAPINotConfigured) {
             try service.answer(request, at: SignedSamples.signed)
         }
@@ -350,7 +349,7 @@ struct UnknownIDTests {
         RateBucket(
             client: "shop", policy: RatePolicy(name: "unknown_ids", quota: 2, window: .seconds(60), isLeased: false)))
 
-    private static func charged(_ request: inout VerificationRequest) { request.client.unknownIDs = charge }
+    private static func charged(_ request: inout RequestDraft) { request.client.unknownIDs = charge }
 
     private static func isRefused(_ error: GatewayError?) -> Bool {
         guard case .rateLimited(let admission) = error else { return false }
@@ -413,7 +412,7 @@ struct UnknownIDTests {
         let bucket = RateCharge(
             RateBucket(
                 client: "shop", policy: RatePolicy(name: "unknown_ids", quota: 1200, window: .seconds(60), burst: 20)))
-        func charged(_ request: inout VerificationRequest) { request.client.unknownIDs = bucket }
+        func charged(_ request: inout RequestDraft) { request.client.unknownIDs = bucket }
         let known = (1...30).map { "\($0)00" }
         let fixture = CustomerFixture(
             Dictionary(uniqueKeysWithValues: known.map { ($0, [.answered(.customer($0))]) }))

@@ -58,7 +58,7 @@ enum SignedSamples {
 
 extension VerificationRequest {
     /// Creates a request about signed items.
-    init(
+    convenience init(
         _ transactions: [[UInt8]], renewalInfos: [[UInt8]] = [], appTransaction: [UInt8]? = nil,
         partial: Bool = false, mode: Mode = .auto
     ) {

@@ -180,12 +180,10 @@ struct DeferredVerificationTests {
     ) async throws {
         let client = Client.deferring("shop", policy)
         let terms = try DeferralTerms(RequestContext.forTests().header, of: client)
-        var answer = Answer(
-            .genuine, Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
-        answer.provenance.degradedReasons = [.upstreamTimeout]
+        let answer = answer(.genuine, [.upstreamTimeout])
         #expect(terms?.defers(answer, to: VerificationOptions()) == (status == 202))
-        answer.provenance.degradedReasons = [.customerLimit, .sharedSecretRejected]
-        #expect(terms?.defers(answer, to: VerificationOptions()) == false)
+        let repairable = self.answer(.genuine, [.customerLimit, .sharedSecretRejected])
+        #expect(terms?.defers(repairable, to: VerificationOptions()) == false)
     }
 
     @Test func `a limit refuses a request without a verdict, whatever defers it`() async throws {
@@ -202,9 +200,7 @@ struct DeferredVerificationTests {
         let answer = Answer(
             verdict: .genuine, subject: nil,
             transactions: (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") },
-            subscriptions: [], renewals: [],
-            provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now(),
-            upstreamBody: nil)
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
         let chains = JobResult(answer, json: []).originalTransactionIDs
         #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))
     }
@@ -240,17 +236,18 @@ struct DeferredVerificationTests {
     }
 
     @Test func `without a verdict a repair is worth the wait`() {
-        func answer(_ verdict: Verdict, _ reasons: [DegradedReason]) -> Answer {
-            var answer = Answer(
-                verdict, Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
-            answer.provenance.degradedReasons = reasons
-            return answer
-        }
         #expect(answer(.genuine, []).isFinal && answer(.genuine, [.sharedSecretRejected]).isFinal)
         #expect(!answer(.genuine, [.customerLimit, .upstreamReset]).isFinal)
         #expect(!answer(.undecided(.upstreamDidNotAnswer), [.sharedSecretRejected]).isFinal)
         #expect(answer(.undecided(.upstreamDidNotAnswer), [.customerLimit]).isFinal)
         #expect(!answer(.undecided(.notCached), []).isFinal)
+    }
+
+    private func answer(_ verdict: Verdict, _ reasons: [DegradedReason]) -> Answer {
+        Answer(
+            verdict: verdict,
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now(), degradedReasons: reasons),
+            freshUntil: .now())
     }
 }
 

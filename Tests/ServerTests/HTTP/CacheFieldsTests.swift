@@ -41,11 +41,10 @@ struct CacheFieldsTests {
     func `the Cache-Status field follows RFC 9211`(
         status: CacheStatus?, reasons: [DegradedReason], field: String?
     ) {
-        var answer = Answer(
-            .undecided(.upstreamDidNotAnswer),
-            Provenance(source: .local, cache: .miss, verifiedAt: Self.now, degradedReasons: reasons),
-            freshUntil: Self.now)
-        answer.cacheStatus = status
+        let answer = Answer(
+            verdict: .undecided(.upstreamDidNotAnswer),
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: Self.now, degradedReasons: reasons),
+            freshUntil: Self.now, cacheStatus: status)
         #expect(CacheProvenance(answer).cacheStatusField(at: Self.now) == field.map { "receipt-gateway; \($0)" })
     }
 
@@ -54,7 +53,8 @@ struct CacheFieldsTests {
             as [(Provenance.Source, Int64, String?)])
     func `the age is that of Apple's answer`(source: Provenance.Source, seconds: Int64, age: String?) {
         let answer = Answer(
-            .rejected(.accountNotFound), Provenance(source: source, cache: .shared, verifiedAt: Self.now),
+            verdict: .rejected(.accountNotFound),
+            provenance: Provenance(source: source, cache: .shared, verifiedAt: Self.now),
             freshUntil: Self.now)
         let reply = Reply(body: []).withCacheFields(of: CacheProvenance(answer), at: Self.end(seconds))
         #expect(reply.added == [age].compactMap { $0 }.map { HTTPField(name: .age, value: $0) })

@@ -30,7 +30,7 @@ struct VerificationMetricsTests {
     ) {
         let now = StatusSample.now
         let provenance = Provenance(source: source, cache: cache, verifiedAt: now)
-        metrics.counters(for: Answer(verdict, provenance, freshUntil: now), to: kind).increment()
+        metrics.counters(for: Answer(verdict: verdict, provenance: provenance, freshUntil: now), to: kind).increment()
     }
 
     @Test func `answers about receipts are counted by source, from caches too`() {
@@ -58,7 +58,8 @@ struct VerificationMetricsTests {
     @Test func `an answer that is repeated counts each time`() {
         let now = StatusSample.now
         let provenance = Provenance(source: .apple, cache: .near, verifiedAt: now)
-        let counters = metrics.counters(for: Answer(.genuine, provenance, freshUntil: now), to: .appReceipt)
+        let counters = metrics.counters(
+            for: Answer(verdict: .genuine, provenance: provenance, freshUntil: now), to: .appReceipt)
         for _ in 0..<3 { counters.increment() }
         #expect(receiptAnswers == [0, 3, 0, 0])
     }

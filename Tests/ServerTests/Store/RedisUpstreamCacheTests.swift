@@ -53,10 +53,10 @@ import Testing
             await cache.keep(try StoreSamples.known(), for: try StoreSamples.key())
             await cache.keep(
                 try StoreSamples.known(),
-                for: try StoreSamples.key { $0.options.sentSecret = Secret(secret) })
+                for: try StoreSamples.key { $0.sentSecret = Secret(secret) })
             await cache.keep(
                 StoreSamples.gone(at: 100, until: 3700),
-                for: try StoreSamples.key { $0.options.excludesOldTransactions = true })
+                for: try StoreSamples.key { $0.excludesOldTransactions = true })
             try await cache.purge(transactionID: Self.ids[0])
             let entries = try await redis.dump()
             #expect(Set(entries.map(\.key)).count == 5 && entries.count >= 8)
@@ -215,7 +215,7 @@ import Testing
             let store = TestRedis(redis.node), faults = FaultLog()
             let cache = redis.cache(faults: faults, through: store)
             let found = try StoreSamples.key(),
-                kept = try StoreSamples.key { $0.options.excludesOldTransactions = true }
+                kept = try StoreSamples.key { $0.excludesOldTransactions = true }
             // Another node stores it, and this one looks it up after the announcement.
             let version = cache.version(for: found)
             await redis.cache().keep(try StoreSamples.known(), for: found)

@@ -57,8 +57,8 @@ struct StoreNode: Sendable {
 
     /// Verifies a receipt in mode `apple`.
     func ask(_ receipt: [UInt8], maximumAge: Duration? = nil) async throws -> Answer {
-        var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .apple)
-        request.options.maximumAge = maximumAge
+        let request = VerificationRequest(evidence: .appReceipt(receipt), mode: .apple)
+            .with { $0.maximumAge = maximumAge }
         return try await verification.answer(request, at: .now()).value()
     }
 

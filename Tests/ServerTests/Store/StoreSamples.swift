@@ -44,14 +44,14 @@ enum StoreSamples {
     }
 
     static func key(
-        _ bytes: [UInt8] = receipt, _ edit: (inout VerificationRequest) -> Void = { _ in }
+        _ bytes: [UInt8] = receipt, _ edit: (inout VerificationOptions) -> Void = { _ in }
     ) throws -> CacheKey {
-        var request = VerificationRequest(evidence: .appReceipt(bytes))
-        edit(&request)
+        var asked = VerificationOptions()
+        edit(&asked)
         let options = UpstreamRequest(
             subject: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
-            options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
-        return CacheKey(options, at: .verifyReceipt, with: request.options.sentSecret ?? ScriptedApple.secret)
+            options: UpstreamOptions(excludesOldTransactions: asked.excludesOldTransactions))
+        return CacheKey(options, at: .verifyReceipt, with: asked.sentSecret ?? ScriptedApple.secret)
     }
 
     /// Returns the name of a cached result under the first key.

@@ -46,8 +46,8 @@ import Testing
             try [nil, "a", "b"].flatMap { secret in
                 try [false, true].map { excludes in
                     try StoreSamples.key(receipt) {
-                        $0.options.sentSecret = secret.map { Secret($0) }
-                        $0.options.excludesOldTransactions = excludes
+                        $0.sentSecret = secret.map { Secret($0) }
+                        $0.excludesOldTransactions = excludes
                     }
                 }
             }
@@ -119,7 +119,7 @@ import Testing
     ) async throws {
         try await with(kind) { cache, _ in
             let keys = try (0..<500).map { number in
-                try StoreSamples.key { $0.options.sentSecret = Secret("\(number)") }
+                try StoreSamples.key { $0.sentSecret = Secret("\(number)") }
             }
             for key in keys { await cache.keep(try StoreSamples.known(), for: key) }
             for key in [keys[0], keys[499]] { #expect(await cache.result(for: key) != nil) }

@@ -133,7 +133,8 @@ struct TransactionReceiptResponseTests {
 
     @Test func `without a verdict the client is told to retry later`() throws {
         let provenance = Provenance(source: .local, cache: .miss, verifiedAt: Self.start.timestamp)
-        let answer = Answer(.undecided(.upstreamDidNotAnswer), provenance, freshUntil: Self.start.timestamp)
+        let answer = Answer(
+            verdict: .undecided(.upstreamDidNotAnswer), provenance: provenance, freshUntil: Self.start.timestamp)
         let reply = DropInEndpoint()
             .replies(to: VerificationOptions(), with: answer, at: Self.start.timestamp).now
         #expect(reply.status == .ok && String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":21005}"#)
