@@ -344,8 +344,9 @@ extension Span<UInt8> {
         return found | word(at: count - 8).escapedBytes == 0
     }
 
+    /// Returns eight bytes, the first in the lowest place on a little-endian machine. Traps outside the span.
     @inline(__always)
-    private func word(at offset: Int) -> UInt64 {
+    func word(at offset: Int) -> UInt64 {
         // SAFETY: the load checks its bounds, and every bit pattern is a number.
         unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
@@ -354,7 +355,7 @@ extension Span<UInt8> {
 extension UInt64 {
     /// Not 0 if one of eight bytes needs an escape: in the high bits of these bytes, and perhaps of higher ones.
     @inline(__always)
-    fileprivate var escapedBytes: UInt64 {
+    var escapedBytes: UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let (quote, backslash) = (self ^ (ones &* 0x22), self ^ (ones &* 0x5C))
         let zeros = (quote &- ones) & ~quote | (backslash &- ones) & ~backslash

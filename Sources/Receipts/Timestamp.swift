@@ -136,28 +136,26 @@ extension Timestamp: CustomStringConvertible {
     /// Appends the description without creating a string: answers hold thousands of dates.
     package func appendRFC3339(to bytes: inout [UInt8]) {
         let time = CivilTime(self)
-        // Room for the year -292275055, the first of 64 bits.
-        bytes.append(addingCapacity: 32) { text in
-            text.append(year: time.year)
-            text.append(UInt8(ascii: "-"), twoDigits: time.month)
-            text.append(UInt8(ascii: "-"), twoDigits: time.day)
-            text.append(UInt8(ascii: "T"), twoDigits: time.hour)
-            text.append(UInt8(ascii: ":"), twoDigits: time.minute)
-            text.append(UInt8(ascii: ":"), twoDigits: time.second)
-            let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
-            if milliseconds != 0 {
-                text.append(UInt8(ascii: "."), twoDigits: milliseconds / 10)
-                text.append(UInt8(ascii: "0") + UInt8(milliseconds % 10))
-            }
-            text.append(UInt8(ascii: "Z"))
+        bytes.append(year: time.year)
+        bytes.append(UInt8(ascii: "-"), twoDigits: time.month)
+        bytes.append(UInt8(ascii: "-"), twoDigits: time.day)
+        bytes.append(UInt8(ascii: "T"), twoDigits: time.hour)
+        bytes.append(UInt8(ascii: ":"), twoDigits: time.minute)
+        bytes.append(UInt8(ascii: ":"), twoDigits: time.second)
+        let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
+        if milliseconds != 0 {
+            bytes.append(UInt8(ascii: "."))
+            bytes.append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
+            bytes.append(twoDigits: milliseconds % 100)
         }
+        bytes.append(UInt8(ascii: "Z"))
     }
 }
 
-extension OutputSpan<UInt8> {
+extension [UInt8] {
     /// Appends four digits; a year outside 0...9999 is appended as it is.
     fileprivate mutating func append(year: Int) {
-        guard (0...9999).contains(year) else { return String(year).utf8.forEach { append($0) } }
+        guard (0...9999).contains(year) else { return append(contentsOf: String(year).utf8) }
         append(twoDigits: year / 100)
         append(twoDigits: year % 100)
     }

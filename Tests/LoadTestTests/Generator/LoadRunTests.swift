@@ -226,11 +226,12 @@ struct LoadRunTests {
             .answer(PlayServer.ok)
         } _: { server in
             var plan = try Self.plan(server, rate: 5_000_000, seconds: 0.1)
-            plan.limits.maximumWaiting = 1000
+            // Few, so that a busy machine answers more, too.
+            plan.limits.maximumWaiting = 100
             let result = try await Self.measure(plan)
             #expect(result.counts.intended == 500_000 && Self.isBalanced(result.counts))
             // More than could wait, and were under way, at any one time.
-            #expect(result.counts.answered > 1004 && result.failures[.queueFull, default: 0] > 100_000)
+            #expect(result.counts.answered > 104 && result.failures[.queueFull, default: 0] > 100_000)
         }
     }
 

@@ -58,10 +58,10 @@ final class Load: Sendable {
     /// Ends `run`.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Sends until `stop`, with a different key each time.
+    /// Sends until `stop`, or until the test ends early, with a different key each time.
     func run(_ client: any RedisCommands, key: @Sendable (Int) -> RedisWord) async {
         var number = 0
-        while !isStopped.load(ordering: .relaxed) {
+        while !isStopped.load(ordering: .relaxed), !Task.isCancelled {
             number += 1
             let results = await client.send([
                 RedisCommand("SET", key: key(number), RedisWord(number)), RedisCommand("GET", key: key(number)),
