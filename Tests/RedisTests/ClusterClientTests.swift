@@ -63,10 +63,12 @@ import Testing
             // Those keys exist, and the next ones are new: they are redirected to the new master.
             try await test.until { load.all.count > 200 }
             try cluster.beginMove(slot: slot, from: 2, to: 3)
-            await test.log.wait(for: .redirected(.ask), count: 10)
+            // So many that the refresh after connecting to the new master is over: it must not find the end of the move
+            // before MOVED tells it.
+            await test.log.wait(for: .redirected(.ask), count: 1000)
             try cluster.moveKeys(slot: slot, from: 2, to: 3)
             try cluster.finishMove(slot: slot, to: 3)
-            // Told by MOVED, or by a look at the cluster that was due just then.
+            await test.log.wait(for: .redirected(.moved))
             try await test.connected(masters: 4)
             let before = load.all.count
             try await test.until { load.all.count > before + 200 }

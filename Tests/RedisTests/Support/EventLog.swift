@@ -12,7 +12,7 @@ final class EventLog: RedisObserver {
     }
     private struct Waiter {
         let matches: @Sendable ([RedisEvent]) -> Bool
-        let wake: CheckedContinuation<Void, Never>
+        let wake: AsyncStream<Void>.Continuation
     }
 
     private let state = Mutex(State())
@@ -24,7 +24,7 @@ final class EventLog: RedisObserver {
             state.waiters.removeAll { $0.matches(state.events) }
             return woken
         }
-        for waiter in woken { waiter.wake.resume() }
+        for waiter in woken { waiter.wake.finish() }
     }
 
     /// All events so far, in order.
@@ -35,14 +35,15 @@ final class EventLog: RedisObserver {
 
     /// Returns when the events match. The test's time limit ends a wait in vain.
     func wait(until matches: @escaping @Sendable ([RedisEvent]) -> Bool) async {
-        await withCheckedContinuation { wake in
-            let isEnough = state.withLock { state in
-                if matches(state.events) { return true }
-                state.waiters.append(Waiter(matches: matches, wake: wake))
-                return false
-            }
-            if isEnough { wake.resume() }
+        // A stream, because its end is awaited until the task is cancelled, too.
+        let (end, wake) = AsyncStream.makeStream(of: Void.self)
+        let isEnough = state.withLock { state in
+            if matches(state.events) { return true }
+            state.waiters.append(Waiter(matches: matches, wake: wake))
+            return false
         }
+        if isEnough { return }
+        for await _ in end {}
     }
 
     /// Returns when this event has occurred `count` times since the beginning.
