@@ -10,40 +10,42 @@ package protocol FieldVisitor {
     /// The error for a form that cannot be read; `Never` for a writer.
     associatedtype Failure: Error
 
-    mutating func text(_ name: String, _ value: inout String?) throws(Failure)
+    mutating func text(_ name: StaticString, _ value: inout String?) throws(Failure)
     /// Visits a number that counts.
-    mutating func count(_ name: String, _ value: inout Int64?) throws(Failure)
+    mutating func count(_ name: StaticString, _ value: inout Int64?) throws(Failure)
     /// Visits a number that is a code.
-    mutating func code(_ name: String, _ value: inout Int64?) throws(Failure)
-    mutating func flag(_ name: String, _ value: inout Bool?) throws(Failure)
-    mutating func date(_ name: String, _ value: inout Timestamp?) throws(Failure)
-    mutating func texts(_ name: String, _ value: inout [String]?) throws(Failure)
+    mutating func code(_ name: StaticString, _ value: inout Int64?) throws(Failure)
+    mutating func flag(_ name: StaticString, _ value: inout Bool?) throws(Failure)
+    mutating func date(_ name: StaticString, _ value: inout Timestamp?) throws(Failure)
+    mutating func texts(_ name: StaticString, _ value: inout [String]?) throws(Failure)
     /// Returns true if the fields that only signed transactions have are visited.
     /// - Parameter arePresent: true if the value has them.
     mutating func visitsSignedFields(_ arePresent: Bool) throws(Failure) -> Bool
     /// Called for a value that was not read although it is required, or that is none of the known ones.
-    func invalid(_ name: String) throws(Failure)
+    func invalid(_ name: StaticString) throws(Failure)
 }
 
 extension FieldVisitor {
     /// Returns true if the value has them.
     package mutating func visitsSignedFields(_ arePresent: Bool) throws(Failure) -> Bool { arePresent }
 
-    package mutating func required(_ name: String, _ value: inout String) throws(Failure) {
+    package mutating func required(_ name: StaticString, _ value: inout String) throws(Failure) {
         var text: String? = value
         try self.text(name, &text)
         if let text { value = text } else { try invalid(name) }
     }
 
     /// Visits a flag that is written only if it is set.
-    package mutating func mark(_ name: String, _ value: inout Bool) throws(Failure) {
+    package mutating func mark(_ name: StaticString, _ value: inout Bool) throws(Failure) {
         var flag: Bool? = value ? true : nil
         try self.flag(name, &flag)
         value = flag ?? false
     }
 
     /// Visits one of a closed set of values.
-    package mutating func word<Word: RawRepresentable<String>>(_ name: String, _ value: inout Word?) throws(Failure) {
+    package mutating func word<Word: RawRepresentable<String>>(_ name: StaticString, _ value: inout Word?)
+        throws(Failure)
+    {
         var text = value?.rawValue
         try self.text(name, &text)
         value = text.flatMap { Word(rawValue: $0) }

@@ -227,7 +227,7 @@ package struct JSONReader: ~Escapable {
         return type
     }
 
-    private func require(_ expected: JSONType) throws(JSONFault) {
+    func require(_ expected: JSONType) throws(JSONFault) {
         let found = try nextType()
         guard found == expected else { throw JSONFault(.wrongType(expected: expected, found: found), at: position) }
     }

@@ -43,6 +43,23 @@ extension JSONReader {
         }
     }
 
+    /// Decodes a string while reading it.
+    /// - Parameter decode: receives the text from the first byte of the string's contents. Returns what they mean and
+    ///   the number of bytes, all of which stand for themselves; nil for contents that must be read first.
+    /// - Returns: nil for a string that is still to be read.
+    package mutating func string(
+        decoding decode: (Span<UInt8>) -> (bytes: [UInt8], textCount: Int)?
+    ) throws(JSONFault) -> [UInt8]? {
+        try require(.string)
+        let rest = bytes.extracting((position + 1)...)
+        guard let decoded = decode(rest), decoded.textCount < rest.count,
+            rest[decoded.textCount] == UInt8(ascii: "\"")
+        else { return nil }
+        position += decoded.textCount + 2
+        work += decoded.textCount / 16
+        return decoded.bytes
+    }
+
     /// Skips thirty-two bytes at a time while all of them are plain, then eight. A receipt is one string of many thousand
     /// bytes.
     private mutating func skipPlainText() {

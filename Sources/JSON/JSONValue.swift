@@ -77,7 +77,7 @@ package struct JSONNumber: Hashable, Sendable {
 extension JSONWriter {
     package mutating func value(_ value: JSONValue) {
         switch value {
-        case .object(let members): object { json in for member in members { json.member(member.name, member.value) } }
+        case .object(let members): object { json in for member in members { json.write(member) } }
         case .array(let elements): array { json in for element in elements { json.value(element) } }
         case .string(let string): self.string(string)
         case .number(let number): self.number(number)
@@ -86,9 +86,14 @@ extension JSONWriter {
         }
     }
 
-    package mutating func member(_ name: String, _ value: JSONValue) {
+    package mutating func member(_ name: StaticString, _ value: JSONValue) {
         key(name)
         self.value(value)
+    }
+
+    private mutating func write(_ member: JSONValue.Member) {
+        key(named: member.name)
+        value(member.value)
     }
 }
 

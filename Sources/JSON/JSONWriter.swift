@@ -40,71 +40,68 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a member's name, before its value.
-    /// - Parameter suffix: the end of a name that has two parts.
-    package mutating func key(_ name: String, suffix: String = "") {
-        let (text, end) = (name.utf8Span.span, suffix.utf8Span.span)
-        defer { needsComma = false }
-        guard text.needsNoEscape else { return appendKey(escaping: text, end) }
-        bytes.append(addingCapacity: text.count &+ end.count &+ 4) { output in
+    /// - Parameters:
+    ///   - name: a name that needs no escape.
+    ///   - suffix: the end of a name that has two parts.
+    package mutating func key(_ name: StaticString, suffix: StaticString = "") {
+        bytes.append(addingCapacity: name.utf8CodeUnitCount &+ suffix.utf8CodeUnitCount &+ 4) { output in
             if needsComma { output.append(UInt8(ascii: ",")) }
-            output.append(name: text, suffix: end)
+            output.append(name: name, suffix: suffix)
         }
-    }
-
-    package mutating func key(_ name: JSONKey) {
-        append(name)
-        bytes.removeLast()
         needsComma = false
     }
 
-    /// Writes a member with a string value, in fewer steps than a key and a string.
-    package mutating func member(_ name: JSONKey, _ value: String) {
-        member(name) { $0.append(escaping: value) }
+    /// Writes a member's name that is not written in the program.
+    package mutating func key(named name: String) {
+        string(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func member(named name: String, _ value: String) {
+        key(named: name)
+        string(value)
+    }
+
+    package mutating func member(_ name: StaticString, suffix: StaticString, _ value: String) {
+        key(name, suffix: suffix)
+        string(value)
     }
 
     /// Writes a member with a string value, which `append` adds in bytes that need no escape.
-    package mutating func member(_ name: JSONKey, appending append: (inout [UInt8]) -> Void) {
-        member(name) { append(&$0.bytes) }
+    package mutating func member(_ name: StaticString, appending append: (inout [UInt8]) -> Void) {
+        key(name)
+        string(appending: append)
     }
 
     /// Writes a member with a string value, or nothing for nil. In one step, as answers hold thousands of them.
-    package mutating func member(_ name: String, _ value: String?) {
+    package mutating func member(_ name: StaticString, _ value: String?) {
         guard let value else { return }
-        let (key, text) = (name.utf8Span.span, value.utf8Span.span)
-        defer { needsComma = true }
-        guard key.needsNoEscape, text.needsNoEscape else { return appendMember(escaping: key, text) }
-        bytes.append(addingCapacity: key.count &+ text.count &+ 6) { output in
+        let text = value.utf8Span.span
+        guard text.needsNoEscape else {
+            key(name)
+            return string(value)
+        }
+        bytes.append(addingCapacity: name.utf8CodeUnitCount &+ text.count &+ 6) { output in
             if needsComma { output.append(UInt8(ascii: ",")) }
-            output.append(name: key)
+            output.append(name: name)
             output.append(UInt8(ascii: "\""))
             output.append(text)
             output.append(UInt8(ascii: "\""))
         }
+        needsComma = true
     }
 
-    package mutating func member(_ name: String, _ value: Int64?) {
+    package mutating func member(_ name: StaticString, _ value: Int64?) {
         guard let value else { return }
         key(name)
         integer(value)
     }
 
-    package mutating func member(_ name: String, _ value: Bool?) {
+    package mutating func member(_ name: StaticString, _ value: Bool?) {
         guard let value else { return }
         key(name)
         bool(value)
-    }
-
-    private mutating func member(_ name: JSONKey, content: (inout JSONWriter) -> Void) {
-        append(name)
-        content(&self)
-        bytes.append(UInt8(ascii: "\""))
-        needsComma = true
-    }
-
-    private mutating func append(_ name: JSONKey) {
-        unsafe name.beforeString.withUnsafeBufferPointer { text in
-            unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[(needsComma ? 0 : 1)...]))
-        }
     }
 
     /// Writes members that another writer wrote, at least one.
@@ -255,24 +252,6 @@ public struct JSONWriter: Sendable {
         for index in text.indices { append(escaping: text[index]) }
     }
 
-    @inline(never)
-    private mutating func appendKey(escaping name: Span<UInt8>, _ suffix: Span<UInt8>) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        append(escaping: name)
-        append(escaping: suffix)
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
-    }
-
-    @inline(never)
-    private mutating func appendMember(escaping name: Span<UInt8>, _ value: Span<UInt8>) {
-        appendKey(escaping: name, Span())
-        bytes.append(UInt8(ascii: "\""))
-        append(escaping: value)
-        bytes.append(UInt8(ascii: "\""))
-    }
-
     private mutating func append(escaping byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
@@ -303,10 +282,10 @@ extension OutputSpan<UInt8> {
 
     /// Appends the name of a member in quotation marks, with its colon. Both parts must need no escape.
     @inline(__always)
-    fileprivate mutating func append(name: Span<UInt8>, suffix: Span<UInt8> = Span()) {
+    fileprivate mutating func append(name: StaticString, suffix: StaticString = "") {
         append(UInt8(ascii: "\""))
-        append(name)
-        append(suffix)
+        unsafe append(name.bytes.span)
+        unsafe append(suffix.bytes.span)
         append(UInt8(ascii: "\""))
         append(UInt8(ascii: ":"))
     }
@@ -325,6 +304,13 @@ extension OutputSpan<UInt8> {
             }
             count += digits
         }
+    }
+}
+
+extension StaticString {
+    fileprivate var bytes: UnsafeBufferPointer<UInt8> {
+        // SAFETY: a static string has that many bytes, for as long as the program runs.
+        unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
     }
 }
 
@@ -366,16 +352,4 @@ extension UInt64 {
 
 extension UInt8 {
     fileprivate var standsForItself: Bool { self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") }
-}
-
-/// The name of a member: escaped once, written many times.
-package struct JSONKey: Sendable {
-    /// A comma, the name in quotation marks, a colon, and the quotation mark of a string.
-    fileprivate let beforeString: [UInt8]
-
-    package init(_ name: String) {
-        var json = JSONWriter()
-        json.key(name)
-        beforeString = [UInt8(ascii: ",")] + json.bytes + [UInt8(ascii: "\"")]
-    }
 }

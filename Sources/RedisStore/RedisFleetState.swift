@@ -253,7 +253,7 @@ extension JSONWriter {
         }
     }
 
-    fileprivate mutating func member(_ name: String, milliseconds time: Timestamp?) {
+    fileprivate mutating func member(_ name: StaticString, milliseconds time: Timestamp?) {
         guard let time else { return }
         key(name)
         integer(time.millisecondsSince1970)

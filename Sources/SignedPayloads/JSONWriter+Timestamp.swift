@@ -6,7 +6,7 @@ package import Receipts
 
 extension JSONWriter {
     /// Writes a date and its twin in milliseconds; nothing for nil.
-    package mutating func member(_ name: String, _ value: Timestamp?) {
+    package mutating func member(_ name: StaticString, _ value: Timestamp?) {
         guard let value else { return }
         key(name)
         string { value.appendRFC3339(to: &$0) }

@@ -53,21 +53,21 @@ package struct StoredFieldWriter: FieldVisitor {
         }
     }
 
-    package mutating func text(_ name: String, _ value: inout String?) { write(value) }
+    package mutating func text(_ name: StaticString, _ value: inout String?) { write(value) }
 
-    package mutating func count(_ name: String, _ value: inout Int64?) { write(value) }
+    package mutating func count(_ name: StaticString, _ value: inout Int64?) { write(value) }
 
-    package mutating func code(_ name: String, _ value: inout Int64?) { write(value) }
+    package mutating func code(_ name: StaticString, _ value: inout Int64?) { write(value) }
 
-    package mutating func flag(_ name: String, _ value: inout Bool?) {
+    package mutating func flag(_ name: StaticString, _ value: inout Bool?) {
         write(UInt8(value.map { $0 ? 2 : 1 } ?? 0))
     }
 
-    package mutating func date(_ name: String, _ value: inout Timestamp?) {
+    package mutating func date(_ name: StaticString, _ value: inout Timestamp?) {
         write(value?.millisecondsSince1970)
     }
 
-    package mutating func texts(_ name: String, _ value: inout [String]?) {
+    package mutating func texts(_ name: StaticString, _ value: inout [String]?) {
         write(UInt32(value.map { $0.count + 1 } ?? 0))
         for text in value ?? [] { write(text) }
     }
@@ -77,7 +77,7 @@ package struct StoredFieldWriter: FieldVisitor {
         return arePresent
     }
 
-    package func invalid(_ name: String) {}
+    package func invalid(_ name: StaticString) {}
 
     package mutating func write(_ text: String?) {
         write(UInt32(text.map { $0.utf8.count + 1 } ?? 0))
@@ -163,7 +163,7 @@ package struct StoredFieldReader: FieldVisitor {
         return Array(bytes[try take(count)])
     }
 
-    package mutating func text(_ name: String, _ value: inout String?) throws(SharedCacheFault) {
+    package mutating func text(_ name: StaticString, _ value: inout String?) throws(SharedCacheFault) {
         let length = Int(try integer(UInt32.self)) - 1
         guard length >= 0 else { value = nil; return }
         let range = try take(length)
@@ -171,15 +171,15 @@ package struct StoredFieldReader: FieldVisitor {
         value = String(copying: characters)
     }
 
-    package mutating func count(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+    package mutating func count(_ name: StaticString, _ value: inout Int64?) throws(SharedCacheFault) {
         value = try optionalNumber()
     }
 
-    package mutating func code(_ name: String, _ value: inout Int64?) throws(SharedCacheFault) {
+    package mutating func code(_ name: StaticString, _ value: inout Int64?) throws(SharedCacheFault) {
         value = try optionalNumber()
     }
 
-    package mutating func flag(_ name: String, _ value: inout Bool?) throws(SharedCacheFault) {
+    package mutating func flag(_ name: StaticString, _ value: inout Bool?) throws(SharedCacheFault) {
         switch try byte() {
         case 0: value = nil
         case 1: value = false
@@ -188,11 +188,11 @@ package struct StoredFieldReader: FieldVisitor {
         }
     }
 
-    package mutating func date(_ name: String, _ value: inout Timestamp?) throws(SharedCacheFault) {
+    package mutating func date(_ name: StaticString, _ value: inout Timestamp?) throws(SharedCacheFault) {
         value = try optionalNumber().map { Timestamp(millisecondsSince1970: $0) }
     }
 
-    package mutating func texts(_ name: String, _ value: inout [String]?) throws(SharedCacheFault) {
+    package mutating func texts(_ name: StaticString, _ value: inout [String]?) throws(SharedCacheFault) {
         let count = Int(try integer(UInt32.self)) - 1
         guard count >= 0 else { value = nil; return }
         var texts: [String] = []
@@ -212,7 +212,7 @@ package struct StoredFieldReader: FieldVisitor {
         }
     }
 
-    package func invalid(_ name: String) throws(SharedCacheFault) { throw .unreadable }
+    package func invalid(_ name: StaticString) throws(SharedCacheFault) { throw .unreadable }
 
     private mutating func optionalNumber() throws(SharedCacheFault) -> Int64? {
         switch try byte() {

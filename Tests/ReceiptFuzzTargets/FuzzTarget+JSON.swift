@@ -4,6 +4,7 @@
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import JSON
     @testable internal import Endpoints
+    internal import Receipts
 
     extension FuzzTarget {
         /// Checks that a tree is the same after writing and reading, and that the readers accept the same texts.
@@ -46,19 +47,23 @@
 
         /// Checks the bodies of requests, which are read without a tree.
         private static func checkRequests(_ bytes: [UInt8]) throws {
+            let json = try? JSONValue(parsing: bytes)
             do {
                 let body = try VerifyRequestBody(decoding: bytes.span)
-                let json = try? JSONValue(parsing: bytes)
                 let (name, texts) = body.subject.parts
                 try expect(json?[name] != nil, "a request that is read, and is no JSON with evidence")
                 let isInside = texts.allSatisfy { $0.range.upperBound < bytes.count }
                 try expect(isInside, "evidence beyond the end of the request")
+                if case .receipt(let receipt) = body.subject { try receipt.check(is: json?[name]) }
             } catch let fault as JSONFault {
                 try fault.checkPosition(in: bytes)
             }
             do {
-                let body = try VerifyReceiptRequestBody(decoding: bytes.span)
-                try expect(body.receipt.range.upperBound < bytes.count, "a receipt beyond the end of the request")
+                let receipt = try VerifyReceiptRequestBody(decoding: bytes.span).receipt
+                let isInside = receipt.text.map { $0.range.upperBound < bytes.count } ?? true
+                try expect(isInside, "a receipt beyond the end of the request")
+                // There is no tree of a body with two such members.
+                try receipt.check(is: json?["receipt-data"])
             } catch let fault as JSONFault {
                 try fault.checkPosition(in: bytes)
             }
@@ -88,12 +93,24 @@
         }
     }
 
+    extension Base64Text {
+        fileprivate var text: JSONText? {
+            if case .text(let text) = self { text } else { nil }
+        }
+
+        /// Checks that what was decoded while reading is what the string means.
+        fileprivate func check(is value: JSONValue?) throws {
+            guard case .decoded(let bytes) = self, case .string(let text)? = value else { return }
+            try expect((try? Base64.decode(text)) == bytes, "a receipt decoded while reading, and another one after it")
+        }
+    }
+
     extension VerifyRequestBody.SubjectTexts {
         /// The name of the field that every such body has, and all texts.
         fileprivate var parts: (name: String, texts: [JSONText]) {
             switch self {
             case .transactionID: ("transaction_id", [])
-            case .receipt(let text): ("receipt", [text])
+            case .receipt(let receipt): ("receipt", receipt.text.map { [$0] } ?? [])
             case .signedTransactions(let texts):
                 (
                     "signed_transactions",

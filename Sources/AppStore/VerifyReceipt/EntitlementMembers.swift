@@ -107,23 +107,32 @@ private struct TransactionReader: FieldVisitor {
         "cancellation_date", "is_upgraded",
     ]
 
-    private func read<Value>(_ name: String, _ read: (JSONValue) -> Value?) throws(AppStoreFault) -> Value? {
-        if Self.deciding.contains(name) { try members.value(name, read) } else { members.json[name].flatMap(read) }
+    private func read<Value>(_ name: StaticString, _ read: (JSONValue) -> Value?) throws(AppStoreFault) -> Value? {
+        let name = name.description
+        return Self.deciding.contains(name) ? try members.value(name, read) : members.json[name].flatMap(read)
     }
 
-    func text(_ name: String, _ value: inout String?) throws(AppStoreFault) { value = try read(name, \.scalarText) }
-    func count(_ name: String, _ value: inout Int64?) throws(AppStoreFault) { value = try read(name, \.scalarInteger) }
-    func code(_ name: String, _ value: inout Int64?) throws(AppStoreFault) { value = try read(name, \.scalarInteger) }
-    func flag(_ name: String, _ value: inout Bool?) throws(AppStoreFault) { value = try read(name, \.scalarFlag) }
+    func text(_ name: StaticString, _ value: inout String?) throws(AppStoreFault) {
+        value = try read(name, \.scalarText)
+    }
+    func count(_ name: StaticString, _ value: inout Int64?) throws(AppStoreFault) {
+        value = try read(name, \.scalarInteger)
+    }
+    func code(_ name: StaticString, _ value: inout Int64?) throws(AppStoreFault) {
+        value = try read(name, \.scalarInteger)
+    }
+    func flag(_ name: StaticString, _ value: inout Bool?) throws(AppStoreFault) { value = try read(name, \.scalarFlag) }
 
-    func date(_ name: String, _ value: inout Timestamp?) throws(AppStoreFault) {
+    func date(_ name: StaticString, _ value: inout Timestamp?) throws(AppStoreFault) {
+        let name = name.description
         value = if Self.deciding.contains(name) { try members.date(name) } else { try? members.date(name) }
     }
 
     /// Does nothing: Apple's answer has no such lists.
-    func texts(_ name: String, _ value: inout [String]?) throws(AppStoreFault) {}
+    func texts(_ name: StaticString, _ value: inout [String]?) throws(AppStoreFault) {}
 
-    func invalid(_ name: String) throws(AppStoreFault) {
+    func invalid(_ name: StaticString) throws(AppStoreFault) {
+        let name = name.description
         if Self.deciding.contains(name) { throw .missing(members.path + name) }
     }
 }

@@ -56,7 +56,7 @@ extension JSONWriter {
     /// Writes a member whose value is a part of another JSON text, or nothing for nil.
     fileprivate mutating func value(_ name: String, _ range: Range<Int>?, of text: Span<UInt8>) {
         guard let range else { return }
-        key(name)
+        key(named: name)
         members(text.extracting(range).copy[...])
     }
 

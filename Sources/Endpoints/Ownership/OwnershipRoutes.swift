@@ -81,7 +81,7 @@ package struct OwnershipRoutes: Sendable {
 }
 
 extension Reply {
-    fileprivate init(name: String, _ id: String) {
+    fileprivate init(name: StaticString, _ id: String) {
         var json = JSONWriter()
         json.object { json in json.member(name, id) }
         self.init(json: json.bytes)

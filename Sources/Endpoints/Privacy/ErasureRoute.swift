@@ -99,7 +99,10 @@ extension Reply {
         json.object { json in
             json.key("erased")
             json.object { json in
-                for kind in CustomerData.allCases { json.member(kind.rawValue, Int64(count[kind] ?? 0)) }
+                for kind in CustomerData.allCases {
+                    json.key(named: kind.rawValue)
+                    json.integer(count[kind] ?? 0)
+                }
             }
         }
         self.init(json: json.bytes)

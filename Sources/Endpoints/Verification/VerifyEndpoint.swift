@@ -3,7 +3,6 @@
 
 package import Gateway
 package import HTTPServer
-internal import JSON
 package import NIOCore
 package import Receipts
 
@@ -47,15 +46,4 @@ package enum VerifyInput {
 package struct Replies: Sendable {
     let now: Reply
     let repeated: Reply
-}
-
-extension JSONText {
-    /// Decodes the text in the encoding of its field. Without escapes, the usual case, nothing is copied.
-    func bytes(
-        in body: Span<UInt8>, as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
-    ) throws -> [UInt8] {
-        let unescaped = isEscaped ? try JSONReader(body).unescaped(self) : nil
-        guard let unescaped else { return try decode(body.extracting(range)) }
-        return try decode(unescaped.span)
-    }
 }

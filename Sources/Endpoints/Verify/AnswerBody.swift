@@ -185,12 +185,12 @@ extension JSONWriter {
 // MARK: - Fields
 
 extension JSONWriter: FieldVisitor {
-    package mutating func text(_ name: String, _ value: inout String?) { member(name, value) }
-    package mutating func flag(_ name: String, _ value: inout Bool?) { member(name, value) }
-    package mutating func date(_ name: String, _ value: inout Timestamp?) { member(name, value) }
-    package mutating func count(_ name: String, _ value: inout Int64?) { member(name, value) }
+    package mutating func text(_ name: StaticString, _ value: inout String?) { member(name, value) }
+    package mutating func flag(_ name: StaticString, _ value: inout Bool?) { member(name, value) }
+    package mutating func date(_ name: StaticString, _ value: inout Timestamp?) { member(name, value) }
+    package mutating func count(_ name: StaticString, _ value: inout Int64?) { member(name, value) }
 
-    package mutating func texts(_ name: String, _ value: inout [String]?) {
+    package mutating func texts(_ name: StaticString, _ value: inout [String]?) {
         guard let texts = value else { return }
         key(name)
         array { json in
@@ -199,12 +199,12 @@ extension JSONWriter: FieldVisitor {
     }
 
     /// A numeric identifier is a string, because JSON readers round beyond 2^53.
-    package mutating func code(_ name: String, _ value: inout Int64?) { identifier(name, value) }
+    package mutating func code(_ name: StaticString, _ value: inout Int64?) { identifier(name, value) }
 
     /// Does nothing: this visitor only writes.
-    package func invalid(_ name: String) {}
+    package func invalid(_ name: StaticString) {}
 
-    private mutating func identifier(_ name: String, _ value: Int64?) {
+    private mutating func identifier(_ name: StaticString, _ value: Int64?) {
         guard let value else { return }
         key(name)
         numericString(value)

@@ -27,7 +27,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
         let subject = try subject(fields.subject, in: bytes)
         var options = fields.options
         options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
-            try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
+            try decode(.deviceIdentifier) { try text.bytes(in: bytes, as: DeviceIdentifier.bytes) }
         }
         return .request(VerificationRequest(subject, options: options))
     }
@@ -48,22 +48,16 @@ package struct VerdictEndpoint: VerifyEndpoint {
         }
     }
 
-    /// Distinguishes the kinds of evidence in `receipt` by their first bytes: `eyJ` is the `{"` of a JWS header in
-    /// base64url, and the base64 of no receipt begins with it.
-    private func receipt(_ text: JSONText, in bytes: Span<UInt8>) throws -> Evidence {
-        let start = bytes.extracting(text.range).extracting(first: Self.startOfJWS.count)
-        guard !start.equals(Self.startOfJWS) else { return .jws(try JSONReader(bytes).unescaped(text)) }
-        return Evidence(receipt: try decode(text, in: bytes, of: .receipt, as: Base64.decode))
+    private func receipt(_ text: Base64Text, in bytes: Span<UInt8>) throws -> Evidence {
+        if case .text(let text) = text, VerifyRequestBody.isJWS(bytes.extracting(text.range)) {
+            return .jws(try JSONReader(bytes).unescaped(text))
+        }
+        return Evidence(receipt: try decode(.receipt) { try text.bytes(in: bytes) })
     }
 
-    private static let startOfJWS = Array("eyJ".utf8)
-
-    private func decode(
-        _ text: JSONText, in bytes: Span<UInt8>, of field: VerifyRequestBody.Field,
-        as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
-    ) throws -> [UInt8] {
+    private func decode(_ field: VerifyRequestBody.Field, _ decode: () throws -> [UInt8]) throws -> [UInt8] {
         do {
-            return try text.bytes(in: bytes, as: decode)
+            return try decode()
         } catch let error as Base64Error {
             throw Problem(error, in: field)
         }

@@ -9,8 +9,8 @@ internal import Receipts
 
 /// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.
 struct VerifyRequestBody: Sendable {
-    /// `receipt` or the signed transactions, left in the body, or an ID.
-    private(set) var subject = SubjectTexts.receipt(JSONText(range: 0..<0, isEscaped: false))
+    /// `receipt`, the signed transactions, which are left in the body, or an ID.
+    private(set) var subject = SubjectTexts.receipt(.decoded([]))
     /// `device_identifier`: the expected device, as sent.
     private(set) var deviceIdentifier: JSONText?
     /// The other fields.
@@ -22,7 +22,7 @@ struct VerifyRequestBody: Sendable {
         /// An ID instead of evidence.
         case transactionID(String)
         /// The base64 of an app receipt or a transaction receipt, or one JWS.
-        case receipt(JSONText)
+        case receipt(Base64Text)
         case signedTransactions(SignedTexts)
     }
 
@@ -64,7 +64,7 @@ struct VerifyRequestBody: Sendable {
 
 /// The fields of a body that hold its subject, as far as they were read.
 private struct SubjectFields: Sendable {
-    var receipt: JSONText?
+    var receipt: Base64Text?
     var transactions: [JSONText]?
     var renewalInfos: [JSONText]?
     var appTransaction: JSONText?
@@ -151,6 +151,12 @@ extension VerifyRequestBody {
         }
     }
 
+    /// Returns true for the start of a JWS: `eyJ` is the `{"` of its header in base64url, and the base64 of no receipt
+    /// begins with it.
+    static func isJWS(_ text: Span<UInt8>) -> Bool { text.extracting(first: startOfJWS.count).equals(startOfJWS) }
+
+    private static let startOfJWS = Array("eyJ".utf8)
+
     private static func field(named key: JSONText, in reader: borrowing JSONReader) throws(JSONFault) -> Field {
         let name = try reader.value(of: key, maximumBytes: Limits.textBytes)
         guard let field = Field(rawValue: name) else {
@@ -161,7 +167,7 @@ extension VerifyRequestBody {
 
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
         switch field {
-        case .receipt: fields.receipt = try reader.string()
+        case .receipt: fields.receipt = try reader.base64(unless: Self.isJWS)
         case .signedTransactions: fields.transactions = try reader.strings(maximumCount: Limits.signedItems)
         case .signedRenewalInfos: fields.renewalInfos = try reader.strings(maximumCount: Limits.signedItems)
         case .appTransaction: fields.appTransaction = try reader.string()

@@ -118,7 +118,7 @@ private struct VerifyReceiptForm: FieldVisitor {
         }
     }
 
-    mutating func transactions(_ name: String, _ transactions: some Sequence<Transaction>) {
+    mutating func transactions(_ name: StaticString, _ transactions: some Sequence<Transaction>) {
         json.key(name)
         json.open(UInt8(ascii: "["))
         for var transaction in transactions {
@@ -131,7 +131,7 @@ private struct VerifyReceiptForm: FieldVisitor {
         json.close(UInt8(ascii: "]"))
     }
 
-    mutating func plans(_ name: String, _ plans: [Renewal]) {
+    mutating func plans(_ name: StaticString, _ plans: [Renewal]) {
         json.key(name)
         json.open(UInt8(ascii: "["))
         for plan in plans { object { $0.plan(plan) } }
@@ -155,40 +155,40 @@ private struct VerifyReceiptForm: FieldVisitor {
         text("offer_code_ref_name", plan.offerCodeName)
     }
 
-    private mutating func number(_ name: String, _ flag: Bool?) { text(name, flag.map { $0 ? 1 : 0 }) }
+    private mutating func number(_ name: StaticString, _ flag: Bool?) { text(name, flag.map { $0 ? 1 : 0 }) }
 
-    mutating func text(_ name: String, _ value: (some CustomStringConvertible)?) {
+    mutating func text(_ name: StaticString, _ value: (some CustomStringConvertible)?) {
         json.member(name, value?.description)
     }
 
     /// Writes a date in whole seconds, as all but that of the request are.
-    mutating func date(_ name: String, _ value: Timestamp?) {
+    mutating func date(_ name: StaticString, _ value: Timestamp?) {
         precise(name, value?.inWholeSeconds)
     }
 
-    private mutating func precise(_ name: String, _ value: Timestamp?) {
+    private mutating func precise(_ name: StaticString, _ value: Timestamp?) {
         guard let date = value.map(AppleDate.init) else { return }
         text(name, date.gmt)
-        text(name + "_ms", date.milliseconds)
-        text(name + "_pst", date.pacific)
+        json.member(name, suffix: "_ms", date.milliseconds)
+        json.member(name, suffix: "_pst", date.pacific)
     }
 
     // MARK: - Fields of a transaction
 
-    mutating func text(_ name: String, _ value: inout String?) { text(name, value) }
-    mutating func count(_ name: String, _ value: inout Int64?) { text(name, value) }
-    mutating func code(_ name: String, _ value: inout Int64?) { text(name, value) }
-    mutating func flag(_ name: String, _ value: inout Bool?) { text(name, value) }
-    mutating func date(_ name: String, _ value: inout Timestamp?) { date(name, value) }
+    mutating func text(_ name: StaticString, _ value: inout String?) { text(name, value) }
+    mutating func count(_ name: StaticString, _ value: inout Int64?) { text(name, value) }
+    mutating func code(_ name: StaticString, _ value: inout Int64?) { text(name, value) }
+    mutating func flag(_ name: StaticString, _ value: inout Bool?) { text(name, value) }
+    mutating func date(_ name: StaticString, _ value: inout Timestamp?) { date(name, value) }
 
     /// Returns false: Apple's answer has no such fields.
     func visitsSignedFields(_ arePresent: Bool) -> Bool { false }
 
     /// Does nothing: Apple's answer has no such lists.
-    func texts(_ name: String, _ value: inout [String]?) {}
+    func texts(_ name: StaticString, _ value: inout [String]?) {}
 
     /// Does nothing: this visitor only writes.
-    func invalid(_ name: String) {}
+    func invalid(_ name: StaticString) {}
 }
 
 extension Transaction {

@@ -27,7 +27,7 @@ package struct DropInEndpoint: VerifyEndpoint {
         let bytes = body.readableBytesUInt8Span
         do {
             let fields = try VerifyReceiptRequestBody(decoding: bytes)
-            let receipt = try fields.receipt.bytes(in: bytes, as: Base64.decode)
+            let receipt = try fields.receipt.bytes(in: bytes)
             var options = VerificationOptions()
             options.mode = .appleFirst
             options.excludesOldTransactions = fields.excludesOldTransactions

@@ -108,10 +108,10 @@ struct TransactionReceiptResponse: Sendable {
 }
 
 extension JSONWriter {
-    fileprivate mutating func write(_ fields: [(name: String, value: String)], named name: String) {
+    fileprivate mutating func write(_ fields: [(name: String, value: String)], named name: StaticString) {
         key(name)
         object { json in
-            for field in fields { json.member(field.name, field.value) }
+            for field in fields { json.member(named: field.name, field.value) }
         }
     }
 

@@ -7,8 +7,8 @@ internal import Secrets
 /// The body of requests to Apple's `verifyReceipt` (Apple, "requestBody"). Read as Apple reads it: unknown members are
 /// skipped.
 struct VerifyReceiptRequestBody: Hashable, Sendable {
-    /// `receipt-data`: base64, left in the body.
-    var receipt: JSONText
+    /// `receipt-data`, in base64.
+    var receipt: Base64Text
     /// `password`: the app's shared secret.
     var secret: Secret?
     /// `exclude-old-transactions`: only the latest transaction of each subscription.
@@ -31,7 +31,7 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
     /// Reads a body in one pass. Of two members with one name the last counts, as with Apple.
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
-        var receipt: JSONText?
+        var receipt: Base64Text?
         var memberCount = 0
         var allowance = JSONSkipAllowance(maximumDepth: Limits.depth, maximumWork: Limits.skippedWork)
         try reader.beginObject()
@@ -43,7 +43,7 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
             let name = try reader.value(of: key, maximumBytes: Limits.nameBytes)
             do throws(JSONFault) {
                 switch name {
-                case "receipt-data": receipt = try reader.string()
+                case "receipt-data": receipt = try reader.base64()
                 case "password": secret = try reader.secret()
                 case "exclude-old-transactions": excludesOldTransactions = try reader.boolean()
                 default: try reader.skipValue(within: &allowance)

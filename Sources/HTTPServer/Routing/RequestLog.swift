@@ -106,7 +106,7 @@ package struct RequestLog: Sendable {
     private func write(_ line: Line, to lines: LogBatcher) {
         lines.append { json in
             json.object { json in
-                json.member(MemberNames.all.time, appending: clock().appendRFC3339)
+                json.member("time", appending: clock().appendRFC3339)
                 json.members(fixedMembers)
                 line.writeMembers(to: &json)
             }
@@ -136,36 +136,35 @@ extension RequestLog.Line {
 
     /// Writes all members in the order of their names, as in other lines.
     fileprivate func writeMembers(to json: inout JSONWriter) {
-        let names = MemberNames.all
-        json.member(names.answerBytes, answerBytes)
-        json.member(names.api, details.upstream?.api)
-        json.member(names.bodyBytes, details.bodyBytes)
-        json.member(names.cache, details.answer?.cache)
-        json.member(names.client, details.client)
-        json.member(names.degraded, details.answer?.degraded)
-        json.member(names.duration, duration)
-        json.member(names.environment, details.environment)
-        json.member(names.fault, details.fault)
-        json.member(names.limitedBy, details.limitedBy.joinedIfAny)
-        json.member(names.limitedInShadowBy, details.limitedInShadowBy.joinedIfAny)
-        json.member(names.loggedBecause, sampling.map { $0.kind?.rawValue ?? "sampled" })
-        json.member(names.method, method)
-        json.member(names.notification, details.notification?.outcome.rawValue)
-        json.member(names.notificationVersion, details.notification?.version.name)
-        json.member(names.oneIn, sampling?.oneIn)
-        json.member(names.problem, details.problem?.rawValue)
-        json.member(names.reason, details.answer?.reason)
-        json.member(names.requestID, requestID)
-        json.member(names.route, route)
-        json.member(names.source, details.answer?.source)
-        json.member(names.spanID, trace) { $0.appendSpanID }
-        json.member(names.status, status)
-        json.member(names.suppressedLines, sampling.flatMap { $0.suppressed > 0 ? $0.suppressed : nil })
-        json.member(names.traceID, trace) { $0.appendTraceID }
-        json.member(names.upstream, details.upstream?.environment)
-        json.member(names.upstreamDuration, details.upstream?.took)
-        json.member(names.upstreamOutcome, details.upstream?.outcome)
-        json.member(names.verdict, details.answer?.verdict)
+        json.member("answer_bytes", answerBytes)
+        json.member("api", details.upstream?.api)
+        json.member("body_bytes", details.bodyBytes)
+        json.member("cache", details.answer?.cache)
+        json.member("client", details.client)
+        json.member("degraded", details.answer?.degraded)
+        json.member("duration_ms", duration)
+        json.member("environment", details.environment)
+        json.member("fault", details.fault)
+        json.member("limited_by", details.limitedBy.joinedIfAny)
+        json.member("limited_in_shadow_by", details.limitedInShadowBy.joinedIfAny)
+        json.member("logged_because", sampling.map { $0.kind?.rawValue ?? "sampled" })
+        json.member("method", method)
+        json.member("notification", details.notification?.outcome.rawValue)
+        json.member("notification_version", details.notification?.version.name)
+        json.member("one_in", sampling?.oneIn)
+        json.member("problem", details.problem?.rawValue)
+        json.member("reason", details.answer?.reason)
+        json.member("request_id", requestID)
+        json.member("route", route)
+        json.member("source", details.answer?.source)
+        json.member("span_id", trace) { $0.appendSpanID }
+        json.member("status", status)
+        json.member("suppressed_lines", sampling.flatMap { $0.suppressed > 0 ? $0.suppressed : nil })
+        json.member("trace_id", trace) { $0.appendTraceID }
+        json.member("upstream", details.upstream?.environment)
+        json.member("upstream_ms", details.upstream?.took)
+        json.member("upstream_outcome", details.upstream?.outcome)
+        json.member("verdict", details.answer?.verdict)
     }
 }
 
@@ -177,63 +176,23 @@ extension [String] {
     fileprivate var joinedIfAny: String? { isEmpty ? nil : joined(separator: ", ") }
 }
 
-/// The names of the members. An object, so that they are looked up once per line and not one by one.
-private final class MemberNames: Sendable {
-    static let all = MemberNames()
-
-    let time = JSONKey("time")
-    let answerBytes = JSONKey("answer_bytes")
-    let api = JSONKey("api")
-    let bodyBytes = JSONKey("body_bytes")
-    let cache = JSONKey("cache")
-    let client = JSONKey("client")
-    let degraded = JSONKey("degraded")
-    let duration = JSONKey("duration_ms")
-    let environment = JSONKey("environment")
-    let fault = JSONKey("fault")
-    let limitedBy = JSONKey("limited_by")
-    let limitedInShadowBy = JSONKey("limited_in_shadow_by")
-    let loggedBecause = JSONKey("logged_because")
-    let method = JSONKey("method")
-    let notification = JSONKey("notification")
-    let notificationVersion = JSONKey("notification_version")
-    let oneIn = JSONKey("one_in")
-    let problem = JSONKey("problem")
-    let reason = JSONKey("reason")
-    let requestID = JSONKey("request_id")
-    let route = JSONKey("route")
-    let source = JSONKey("source")
-    let spanID = JSONKey("span_id")
-    let status = JSONKey("status")
-    let suppressedLines = JSONKey("suppressed_lines")
-    let traceID = JSONKey("trace_id")
-    let upstream = JSONKey("upstream")
-    let upstreamDuration = JSONKey("upstream_ms")
-    let upstreamOutcome = JSONKey("upstream_outcome")
-    let verdict = JSONKey("verdict")
-}
-
 // A member without a value is left out.
 extension JSONWriter {
-    fileprivate mutating func member(_ name: JSONKey, _ value: String?) {
-        if let value { member(name, value) }
-    }
-
-    fileprivate mutating func member(_ name: JSONKey, _ value: Int?) {
+    fileprivate mutating func member(_ name: StaticString, _ value: Int?) {
         guard let value else { return }
         key(name)
         integer(Int64(value))
     }
 
     /// In milliseconds, with their fraction.
-    fileprivate mutating func member(_ name: JSONKey, _ value: Duration?) {
+    fileprivate mutating func member(_ name: StaticString, _ value: Duration?) {
         guard let value else { return }
         key(name)
         let (seconds, attoseconds) = value.components
         decimal(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000), places: 6)
     }
 
-    fileprivate mutating func member(_ name: JSONKey, _ value: RequestID?) {
+    fileprivate mutating func member(_ name: StaticString, _ value: RequestID?) {
         switch value {
         case .sent(let text)?: member(name, text)
         case .made(let number)?: member(name) { RequestID.append(made: number, to: &$0) }
@@ -242,7 +201,7 @@ extension JSONWriter {
     }
 
     fileprivate mutating func member(
-        _ name: JSONKey, _ trace: TraceContext?, _ append: (TraceContext) -> (inout [UInt8]) -> Void
+        _ name: StaticString, _ trace: TraceContext?, _ append: (TraceContext) -> (inout [UInt8]) -> Void
     ) {
         if let trace { member(name, appending: append(trace)) }
     }

@@ -42,10 +42,10 @@ extension JSONWriter {
             json.key("store")
             json.store(health.store)
             for api in interfaces {
-                json.key(api.memberName)
+                json.key(named: api.memberName)
                 json.object { json in
                     for endpoint in api.allEndpoints {
-                        json.key(endpoint.environment.rawValue)
+                        json.key(named: endpoint.environment.rawValue)
                         json.upstream(
                             isEnabled: isAppleEnabled, upstreams.guards.health(of: endpoint),
                             upstreams.lifecycle.state(of: endpoint), at: now)
@@ -111,7 +111,7 @@ extension JSONWriter {
         member("sunset", dates.sunset)
     }
 
-    private mutating func member(_ name: String, _ value: Int?) {
+    private mutating func member(_ name: StaticString, _ value: Int?) {
         guard let value else { return }
         key(name)
         integer(value)

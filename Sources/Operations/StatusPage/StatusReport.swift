@@ -89,11 +89,11 @@ extension JSONWriter {
 
     /// Writes a table as an object with a member per column, or per row if there is only one column.
     fileprivate mutating func table(_ table: StatusTable) {
-        key(table.heading.name)
+        key(named: table.heading.name)
         object { json in
             for (index, column) in table.columns.enumerated() {
                 guard !column.name.isEmpty else { json.rows(table.rows, index); continue }
-                json.key(column.name)
+                json.key(named: column.name)
                 json.object { $0.rows(table.rows, index) }
             }
         }
@@ -101,7 +101,7 @@ extension JSONWriter {
 
     private mutating func rows(_ rows: [StatusTable.Row], _ column: Int) {
         for row in rows {
-            key(row.heading.name)
+            key(named: row.heading.name)
             value(row.cells[column].value)
         }
     }
@@ -143,10 +143,10 @@ extension StatusReport {
             json.member("summary", summary)
             json.issues(issues)
             json.key("texts")
-            json.object { json in for (name, cell) in cells { json.member(name, cell.value.text) } }
+            json.object { json in for (name, cell) in cells { json.member(named: name, cell.value.text) } }
             json.key("tones")
             json.object { json in
-                for (name, cell) in cells where cell.tone != .plain { json.member(name, cell.tone.rawValue) }
+                for (name, cell) in cells where cell.tone != .plain { json.member(named: name, cell.tone.rawValue) }
             }
             json.key("samples")
             json.samples(readings)

@@ -61,7 +61,7 @@ package struct JSONLogHandler: LogHandler {
             json.member("logger", label)
             json.member("message", event.message.description)
             for (name, value) in merged(event.metadata) where !Self.fixedNames.contains(name) {
-                json.key(name)
+                json.key(named: name)
                 json.value(value)
             }
             if let error = event.error { json.member("error", "\(type(of: error))") }
@@ -90,7 +90,7 @@ extension JSONWriter {
         case .dictionary(let members):
             object { json in
                 for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-                    json.key(name)
+                    json.key(named: name)
                     json.value(value)
                 }
             }

@@ -4,6 +4,7 @@
 import Entitlements
 import Gateway
 import JSON
+import Receipts
 import Testing
 
 @testable import Endpoints
@@ -22,7 +23,7 @@ struct VerifyRequestBodyTests {
         #expect(body.options.maximumAge == .seconds(60))
         #expect(body.options.excludesOldTransactions && body.options.wantsLatestReceipt)
         #expect(body.options.expectations.applicationVersion == "1.2")
-        #expect(try body.receipt.text(in: json) == "AQID")
+        #expect(body.receipt == .decoded([1, 2, 3]))
         #expect(try body.deviceIdentifier?.text(in: json) == "qrvM")
     }
 
@@ -35,10 +36,25 @@ struct VerifyRequestBodyTests {
         #expect(!body.options.excludesOldTransactions && !body.options.wantsLatestReceipt)
     }
 
-    @Test func `a receipt without a backslash is not copied`() throws {
-        let base64 = String(repeating: "QUJD", count: 5000)
-        let body = try VerifyRequestBody(#" { "receipt" : "\#(base64)" } "#)
-        #expect(try body.receipt == JSONText(range: 16..<20_016, isEscaped: false))
+    @Test(arguments: [1, 2, 3, 4, 11, 12, 13, 8191])
+    func `a receipt is decoded while it is read`(byteCount: Int) throws {
+        let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ $0 >> 8) }
+        var base64: [UInt8] = []
+        Base64.append(encoding: bytes, to: &base64)
+        let text = String(decoding: base64, as: UTF8.self)
+        let body = try VerifyRequestBody(#" { "receipt" : "\#(text)" , "max_age" : 7 } "#)
+        #expect(body.receipt == .decoded(bytes) && body.options.maximumAge == .seconds(7))
+    }
+
+    @Test(arguments: [
+        "", " QUJD", "QUJD ", "QU JD   QUJD", #"QUJD\nQUJD"#, #"QUJD\/UJD"#, "QUJ", "QUJDQ===", "QUJDRB==",
+        "QUJDQQ==QUJD", "QU-_",
+        "QUJé", "eyJhbGciOiJFUzI1NiJ9", "eyJhbGciOiJFUzI1NiJ9.e30.AA",
+    ])
+    func `a receipt with escapes, white space or a fault is left in the body, and so is a JWS`(text: String) throws {
+        let body = try VerifyRequestBody(#"{"receipt":"\#(text)"}"#)
+        let range = 12..<12 + text.utf8.count
+        #expect(body.receipt == .text(JSONText(range: range, isEscaped: text.contains("\\"))))
     }
 
     @Test(arguments: [
@@ -48,7 +64,11 @@ struct VerifyRequestBodyTests {
     ])
     func `escapes are resolved`(escaped: String, expected: String) throws {
         let json = #"{"receipt":"\#(escaped)"}"#
-        #expect(try VerifyRequestBody(json).receipt.text(in: json) == expected)
+        guard case .text(let text) = try VerifyRequestBody(json).receipt else {
+            Issue.record("decoded")
+            return
+        }
+        #expect(try text.text(in: json) == expected)
     }
 
     @Test func `the length of a text is that without escapes`() throws {
@@ -308,11 +328,8 @@ extension VerifyRequestBody {
 }
 
 extension VerifyRequestBody {
-    fileprivate var receipt: JSONText {
-        get throws {
-            guard case .receipt(let text) = subject else { throw JSONFault(.missingField, at: 0) }
-            return text
-        }
+    fileprivate var receipt: Base64Text? {
+        if case .receipt(let text) = subject { text } else { nil }
     }
 
     fileprivate var signedTexts: SignedTexts? {

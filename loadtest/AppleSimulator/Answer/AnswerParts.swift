@@ -6,17 +6,17 @@ internal import ReceiptForge
 internal import Receipts
 
 extension JSONWriter {
-    mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
+    mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
         key(name)
         object(members)
     }
 
-    mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
+    mutating func array(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) {
         key(name)
         array(elements)
     }
 
-    mutating func member(_ name: String, _ value: some FixedWidthInteger) {
+    mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
         key(name)
         integer(value)
     }

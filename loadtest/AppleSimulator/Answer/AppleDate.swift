@@ -37,14 +37,14 @@ struct AppleDate: Sendable {
 
 extension JSONWriter {
     /// Writes nothing for nil.
-    mutating func member(_ name: String, _ date: UTCDate?) {
+    mutating func member(_ name: StaticString, _ date: UTCDate?) {
         if let date { member(name, AppleDate(date)) }
     }
 
     /// Writes `name`, `name_ms` and `name_pst`.
-    mutating func member(_ name: String, _ date: AppleDate) {
+    mutating func member(_ name: StaticString, _ date: AppleDate) {
         member(name, date.plain)
-        member(name + "_ms", date.milliseconds)
-        member(name + "_pst", date.losAngeles)
+        member(name, suffix: "_ms", date.milliseconds)
+        member(name, suffix: "_pst", date.losAngeles)
     }
 }

@@ -97,7 +97,7 @@ struct StoreAnswer: Sendable {
         json.object { answer in
             answer.member("status", status)
             if let retryable {
-                answer.key(retryable.name)
+                answer.key(named: retryable.name)
                 answer.literal(retryable.literal)
             }
             writeMembers(&answer)

@@ -38,12 +38,12 @@ extension SignedContents {
 
 extension JSONWriter {
     /// Writes a date as milliseconds since 1970, or nothing for nil.
-    mutating func member(_ name: String, _ date: Timestamp?) {
+    mutating func member(_ name: StaticString, _ date: Timestamp?) {
         member(name, date?.millisecondsSince1970)
     }
 
     /// Writes a member whose value is JSON text, or nothing for nil.
-    mutating func member(_ name: String, json value: String?) {
+    mutating func member(_ name: StaticString, json value: String?) {
         guard let value else { return }
         key(name)
         literal(value)

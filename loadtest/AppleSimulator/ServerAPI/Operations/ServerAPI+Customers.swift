@@ -102,7 +102,7 @@ extension JSONWriter {
         member("environment", customer.app.endpoint.environment.rawValue)
     }
 
-    mutating func strings(_ name: String, _ values: [String]) {
+    mutating func strings(_ name: StaticString, _ values: [String]) {
         array(name) { list in for value in values { list.string(value) } }
     }
 }
