@@ -332,7 +332,7 @@ let package = Package(
             name: "NotificationsTests",
             dependencies: [
                 "Entitlements", "Events", "Gateway", "JSON", "Notifications", "RealCorpus", "ReceiptForge", "Receipts",
-                "SignedPayloads",
+                "SignedPayloads", "Waiting",
             ],
             swiftSettings: house),
         .testTarget(

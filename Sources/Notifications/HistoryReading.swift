@@ -68,7 +68,7 @@ package struct HistoryReading: Sendable {
         _ signedPayload: [UInt8], in intake: NotificationIntake, at now: Timestamp
     ) async throws(Fault) {
         do throws(NotificationRejection) {
-            let outcome = try await intake.accept(signedPayload: signedPayload, at: now)
+            guard let outcome = try await intake.accept(signedPayload: signedPayload, at: now) else { return }
             if outcome == .stored { counts.stored += 1 } else { counts.known += 1 }
         } catch {
             switch error {

@@ -6,6 +6,7 @@ import Gateway
 import ReceiptForge
 import Receipts
 import Testing
+import Waiting
 
 @testable import Notifications
 
@@ -79,13 +80,18 @@ struct NotificationRecoveryTests {
     }
 
     /// The command that waits for a test notification knows its identity only.
-    @Test func `a test notification is stored in the partition of its identity`() async throws {
+    @Test func `a test notification is stored in the partition of its identity, if it was posted`() async throws {
         let bench = RecoveryBench()
-        bench.apple.add(1, at: -10) { $0.notificationType = "TEST" }
-        _ = await bench.queries(of: bench.node())
         let identity = NotificationIdentity(.production, uuid: "0F2B7A52-8C14-4B8E-8A5E-000000000001")
         let partition = AppPartition(bundleID: Samples.app, of: identity)
-        #expect(bench.store.survey(partition)?.entries == 1 && bench.store.hasSeen(identity, in: partition))
+        func hasArrived() -> Bool { bench.store.hasSeen(identity, in: partition) }
+        bench.apple.add(1, at: -10, isFailure: true) { $0.notificationType = "TEST" }
+        _ = await bench.queries(of: bench.node())
+        #expect(!hasArrived() && bench.stored == 0 && bench.recovered() == 0)
+        let payload = Samples.notification(1, at: -10) { $0.notificationType = "TEST" }
+        let body = NotificationBody.json(signedPayload: payload)
+        _ = try await Samples.intake(bench.store).accept(body: body, at: Samples.now).value()
+        #expect(hasArrived() && bench.store.survey(partition)?.entries == 1)
     }
 
     // MARK: - Faults

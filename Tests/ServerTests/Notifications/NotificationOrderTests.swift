@@ -103,7 +103,7 @@ import Testing
         func take(
             _ payload: [UInt8], at now: Timestamp, in partition: AppPartition
         ) async throws -> IntakeOutcome {
-            let outcome = try await intake.accept(signedPayload: payload, at: now)
+            let outcome = try #require(try await intake.accept(signedPayload: payload, at: now))
             await applier.apply(partition, includingStalled: false)
             return outcome
         }
