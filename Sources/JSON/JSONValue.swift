@@ -77,7 +77,7 @@ package struct JSONNumber: Hashable, Sendable {
 extension JSONWriter {
     package mutating func value(_ value: JSONValue) {
         switch value {
-        case .object(let members): object { json in for member in members { json.write(member) } }
+        case .object(let members): object { json in for member in members { json.member(member) } }
         case .array(let elements): array { json in for element in elements { json.value(element) } }
         case .string(let string): self.string(string)
         case .number(let number): self.number(number)
@@ -91,7 +91,7 @@ extension JSONWriter {
         self.value(value)
     }
 
-    private mutating func write(_ member: JSONValue.Member) {
+    private mutating func member(_ member: JSONValue.Member) {
         key(named: member.name)
         value(member.value)
     }

@@ -98,6 +98,8 @@ public struct JSONWriter: Sendable {
         integer(value)
     }
 
+    package mutating func member(_ name: StaticString, _ value: Int?) { member(name, value.map { Int64($0) }) }
+
     package mutating func member(_ name: StaticString, _ value: Bool?) {
         guard let value else { return }
         key(name)
@@ -283,6 +285,7 @@ extension OutputSpan<UInt8> {
     /// Appends the name of a member in quotation marks, with its colon. Both parts must need no escape.
     @inline(__always)
     fileprivate mutating func append(name: StaticString, suffix: StaticString = "") {
+        assert(unsafe name.bytes.span.needsNoEscape && suffix.bytes.span.needsNoEscape)
         append(UInt8(ascii: "\""))
         unsafe append(name.bytes.span)
         unsafe append(suffix.bytes.span)

@@ -20,7 +20,7 @@ extension Event {
             if claim.isFamilyShared {
                 json.member("in_app_ownership_type", Transaction.Ownership.familyShared.rawValue)
             }
-            json.member("account_count", Int64(accounts))
+            json.member("account_count", accounts)
             json.member("window_seconds", window.components.seconds)
         }
     }

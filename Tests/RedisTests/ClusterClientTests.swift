@@ -63,8 +63,8 @@ import Testing
             // Those keys exist, and the next ones are new: they are redirected to the new master.
             try await test.until { load.all.count > 200 }
             try cluster.beginMove(slot: slot, from: 2, to: 3)
-            // So many that the refresh after connecting to the new master is over: it must not find the end of the move
-            // before MOVED tells it.
+            // So many that the refresh after connecting to the new master is over. A later refresh could find the slot's
+            // new owner before the first MOVED.
             await test.log.wait(for: .redirected(.ask), count: 1000)
             try cluster.moveKeys(slot: slot, from: 2, to: 3)
             try cluster.finishMove(slot: slot, to: 3)

@@ -44,7 +44,7 @@ extension VerificationJob {
             json.member("status", status.rawValue)
             json.member("created_at", createdAt)
             json.member("deadline", deadline)
-            json.member("attempts", Int64(attempts))
+            json.member("attempts", attempts)
             json.member("next_attempt_at", nextAttempt)
             json.member("durable", isDurable)
             json.key("answer")

@@ -91,7 +91,7 @@ extension JSONWriter {
                 for reason in provenance.degradedReasons { json.string(reason.rawValue) }
             }
             guard let code = provenance.upstreamStatus else { return }
-            json.member("apple_status", Int64(code))
+            json.member("apple_status", code)
             json.member("apple_status_explanation", VerifyReceiptStatus(code: code).explanation)
         }
     }

@@ -25,7 +25,7 @@ struct TransactionReceiptResponse: Sendable {
         let status: VerifyReceiptStatus = isLapsed ? .subscriptionExpired : .valid
         var json = JSONWriter(reservingCapacity: 2 * receipt.bytes.count)
         json.object { json in
-            json.member("status", Int64(status.code))
+            json.member("status", status.code)
             json.write(sentFields, named: "receipt")
             guard receipt.expiresDate != nil else { return }
             json.write(latestFields, named: isLapsed ? "latest_expired_receipt_info" : "latest_receipt_info")

@@ -76,7 +76,7 @@ package struct Problem: Error, Hashable, Sendable {
         json.object { json in
             json.member("type", code.type)
             json.member("title", status.reasonPhrase)
-            json.member("status", Int64(status.code))
+            json.member("status", status.code)
             json.member("detail", detail)
             json.member("code", code.rawValue)
             json.member("fault", fault)

@@ -178,12 +178,6 @@ extension [String] {
 
 // A member without a value is left out.
 extension JSONWriter {
-    fileprivate mutating func member(_ name: StaticString, _ value: Int?) {
-        guard let value else { return }
-        key(name)
-        integer(Int64(value))
-    }
-
     /// In milliseconds, with their fraction.
     fileprivate mutating func member(_ name: StaticString, _ value: Duration?) {
         guard let value else { return }

@@ -110,12 +110,6 @@ extension JSONWriter {
         member("deprecation", dates.deprecation)
         member("sunset", dates.sunset)
     }
-
-    private mutating func member(_ name: StaticString, _ value: Int?) {
-        guard let value else { return }
-        key(name)
-        integer(value)
-    }
 }
 
 extension UpstreamAPI {

@@ -15,11 +15,6 @@ extension JSONWriter {
         key(name)
         array(elements)
     }
-
-    mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
-        key(name)
-        integer(value)
-    }
 }
 
 extension JSONWriter {

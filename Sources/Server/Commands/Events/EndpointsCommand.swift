@@ -122,11 +122,11 @@ extension EndpointState {
             json.member("last_read", position.map { .string($0.description) } ?? .null)
             json.member("lag_seconds", (lag ?? .zero).components.seconds)
             json.member("unread", Int64(clamping: unread))
-            json.member("held", Int64(held))
-            json.member("dead", Int64(dead))
+            json.member("held", held)
+            json.member("dead", dead)
             json.member("disabled_at", disabledAt.map { .string($0.description) } ?? .null)
-            json.member("queues", Int64(surveys.count))
-            json.member("leased", Int64(leased))
+            json.member("queues", surveys.count)
+            json.member("leased", leased)
         }
     }
 }

@@ -56,7 +56,7 @@ extension VerificationJob {
             json.member("environment", lane.rawValue)
             json.member("created_at", createdAt.description)
             json.member("deadline", deadline.description)
-            json.member("attempts", Int64(attempts))
+            json.member("attempts", attempts)
             json.member("next_attempt_at", nextAttempt.map { .string($0.description) } ?? .null)
             json.key("answer")
             json.value(result.json)
