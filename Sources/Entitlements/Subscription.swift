@@ -65,15 +65,16 @@ extension Subscription {
         let chains = ChainNames(transactions, renewals)
         let plans = Dictionary(grouping: renewals) { chains.current($0.originalTransactionID) }
             .mapValues(\.withoutOlderSigned)
-        return Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
+        var all = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
             .map { id, chain in
                 Subscription(id, transactions, chain, plans[id] ?? [], groupsWithOffer, Moment(now: now, skew: skew))
             }
-            .sorted {
-                ($0.transaction.expiryOrder, $0.originalTransactionID) > (
-                    $1.transaction.expiryOrder, $1.originalTransactionID
-                )
-            }
+        all.sort {
+            ($0.transaction.expiryOrder, $0.originalTransactionID) > (
+                $1.transaction.expiryOrder, $1.originalTransactionID
+            )
+        }
+        return all
     }
 
     /// - Parameters:
@@ -84,18 +85,19 @@ extension Subscription {
         _ groupsWithOffer: Set<String>, _ moment: Moment
     ) {
         let active = chain.filter { transactions[$0].isActive(at: moment.now, skew: moment.skew) }
-        let transaction = transactions.latest(among: active.isEmpty ? chain : active)
-        let renewal = plans.plan(forProduct: transaction.productID)
-        state = active.isEmpty ? SubscriptionState(lapsed: transaction, renewal, at: moment.now) : .active
-        self.transaction = transaction
-        self.renewal = renewal
-        self.originalTransactionID = originalTransactionID
-        change = SubscriptionChange(of: transaction, renewal) { isMeant in chain.contains { isMeant(transactions[$0]) }
-        }
-        isEligibleForIntroOffer = !chain.contains { index in
-            transactions[index].usedIntroOffer
-                || transactions[index].subscriptionGroupID.map(groupsWithOffer.contains) ?? false
-        }
+        let latest = transactions.indexOfLatest(among: active.isEmpty ? chain : active)
+        let renewal = plans.plan(forProduct: transactions[latest].productID)
+        self.init(
+            originalTransactionID: originalTransactionID,
+            state: active.isEmpty ? SubscriptionState(lapsed: transactions[latest], renewal, at: moment.now) : .active,
+            transaction: transactions[latest], renewal: renewal,
+            isEligibleForIntroOffer: !chain.contains { index in
+                transactions[index].usedIntroOffer
+                    || transactions[index].subscriptionGroupID.map(groupsWithOffer.contains) ?? false
+            },
+            change: SubscriptionChange(of: transactions[latest], renewal) { isMeant in
+                chain.contains { isMeant(transactions[$0]) }
+            })
     }
 
     private struct Moment {

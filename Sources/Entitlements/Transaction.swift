@@ -62,43 +62,33 @@ package struct Transaction: Hashable, Sendable {
     package var productType: ProductType?
     /// The fields that only signed transactions have.
     package var signedFields: Boxed<SignedTransactionFields>?
-
-    package init(productID: String, transactionID: String) {
-        self.productID = productID
-        self.transactionID = transactionID
-    }
 }
 
 extension Transaction {
+    package init(productID: String, transactionID: String) {
+        self.init(productID: productID, transactionID: transactionID, originalTransactionID: nil)
+    }
+
     package init(_ purchase: InAppPurchase) {
-        productID = purchase.productID
-        transactionID = purchase.transactionID
-        originalTransactionID = purchase.originalTransactionID
-        purchaseDate = purchase.purchaseDate
-        originalPurchaseDate = purchase.originalPurchaseDate
-        expiresDate = purchase.expiresDate
-        cancellationDate = purchase.cancellationDate
-        cancellationReason = purchase.cancellationReason
-        isTrialPeriod = purchase.isTrialPeriod
-        isInIntroOfferPeriod = purchase.isInIntroOfferPeriod
-        promotionalOfferID = purchase.promotionalOfferID
-        quantity = purchase.quantity
-        webOrderLineItemID = purchase.webOrderLineItemID.map { String($0) }
-        productType = purchase.productType
+        // In one step: property by property, the compiler makes a second copy of all.
+        self.init(
+            productID: purchase.productID, transactionID: purchase.transactionID,
+            originalTransactionID: purchase.originalTransactionID, purchaseDate: purchase.purchaseDate,
+            originalPurchaseDate: purchase.originalPurchaseDate, expiresDate: purchase.expiresDate,
+            cancellationDate: purchase.cancellationDate, cancellationReason: purchase.cancellationReason,
+            isTrialPeriod: purchase.isTrialPeriod, isInIntroOfferPeriod: purchase.isInIntroOfferPeriod,
+            promotionalOfferID: purchase.promotionalOfferID, quantity: purchase.quantity,
+            webOrderLineItemID: purchase.webOrderLineItemID.map { String($0) }, productType: purchase.productType)
     }
 
     package init(_ receipt: VerifiedTransactionReceipt) {
-        productID = receipt.productID
-        transactionID = receipt.transactionID
-        originalTransactionID = receipt.originalTransactionID
-        purchaseDate = receipt.purchaseDate
-        originalPurchaseDate = receipt.originalPurchaseDate
-        expiresDate = receipt.expiresDate
-        cancellationDate = receipt.cancellationDate
-        isTrialPeriod = receipt.isTrialPeriod
-        isInIntroOfferPeriod = receipt.isInIntroOfferPeriod
-        quantity = receipt.quantity
-        webOrderLineItemID = receipt.webOrderLineItemID
+        self.init(
+            productID: receipt.productID, transactionID: receipt.transactionID,
+            originalTransactionID: receipt.originalTransactionID, purchaseDate: receipt.purchaseDate,
+            originalPurchaseDate: receipt.originalPurchaseDate, expiresDate: receipt.expiresDate,
+            cancellationDate: receipt.cancellationDate, isTrialPeriod: receipt.isTrialPeriod,
+            isInIntroOfferPeriod: receipt.isInIntroOfferPeriod, quantity: receipt.quantity,
+            webOrderLineItemID: receipt.webOrderLineItemID)
     }
 
     /// The reason for the transaction. The first one of a chain has the chain's ID. A restored subscription begins when
@@ -190,11 +180,11 @@ extension [Transaction] {
     }
 
     /// The transaction whose period ends last, in any order of the list, which must not be empty.
-    package var latest: Transaction { latest(among: Array<Int>(indices)) }
+    package var latest: Transaction { self[indexOfLatest(among: Array<Int>(indices))] }
 
-    /// The same among these indices, at least one.
-    package func latest(among indices: [Int]) -> Transaction {
-        self[indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }]
+    /// The index of the same among these, at least one.
+    package func indexOfLatest(among indices: [Int]) -> Int {
+        indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }
     }
 
     /// Returns the list without subscription transactions that a later one of the same subscription superseded.

@@ -231,11 +231,11 @@ package struct VerificationOptions: Sendable {
 
 /// The client of a request, and its limits.
 package struct RequestClient: Sendable {
-    package var permittedApps = PermittedApps.all
+    package var permittedApps: PermittedApps
     /// The charges to the client's token buckets, taken before any work is done.
-    package var charges: [RateCharge] = []
+    package var charges: [RateCharge]
     /// Receives the outcome of the charges; not called without charges.
-    package var onAdmission: @Sendable (RateAdmission) -> Void = { _ in }
+    package var onAdmission: @Sendable (RateAdmission) -> Void
     /// The client's limit for concurrent requests; nil for none.
     package var inFlight: InFlightLimit?
     /// The charge for a transaction ID that Apple turns out not to know; nil for requests with evidence.
@@ -243,9 +243,15 @@ package struct RequestClient: Sendable {
     /// Receives the outcome of that charge if it is refused.
     package var onUnknownIDs: @Sendable (RateAdmission) -> Void = { _ in }
 
-    /// Creates a client that may use these apps, without limits.
-    package init(permittedApps: PermittedApps = .all) {
+    /// Creates a client that may use these apps; by default without limits.
+    package init(
+        permittedApps: PermittedApps = .all, charges: [RateCharge] = [],
+        onAdmission: @escaping @Sendable (RateAdmission) -> Void = { _ in }, inFlight: InFlightLimit? = nil
+    ) {
         self.permittedApps = permittedApps
+        self.charges = charges
+        self.onAdmission = onAdmission
+        self.inFlight = inFlight
     }
 }
 

@@ -200,11 +200,16 @@ public struct JSONWriter: Sendable {
     }
 
     package mutating func bool(_ value: Bool) {
-        literal(value ? "true" : "false")
+        word(value ? "true" : "false")
     }
 
     package mutating func null() {
-        literal("null")
+        word("null")
+    }
+
+    private mutating func word(_ word: StaticString) {
+        separate()
+        bytes.append(addingCapacity: word.utf8CodeUnitCount) { unsafe $0.append(word.bytes.span) }
     }
 
     /// Ends the line after one JSON text; the next text begins on a new line.

@@ -69,6 +69,7 @@ public final class ReceiptVerifier: Sendable {
     package let headers = ChainCache()
     package let verifiedCertificates = VerifiedCertificates()
     let transactionReceiptChains: TransactionReceiptChains
+    private let acceptsXcode: Bool
 
     /// Creates a verifier, by default for receipts signed by Apple.
     /// - Parameter onNewChain: called for each chain verified for the first time; Apple's change about once a year.
@@ -81,6 +82,7 @@ public final class ReceiptVerifier: Sendable {
         self.policy = policy
         self.limits = limits
         transactionReceiptChains = TransactionReceiptChains(trustStore)
+        acceptsXcode = trustStore.acceptsXcode
     }
 
     /// Verifies a receipt after base64: its form, its signer's chain, its signature and its fields.
@@ -90,7 +92,7 @@ public final class ReceiptVerifier: Sendable {
     ///   - now: the present time, to reject receipts from the future.
     /// - Throws: the first rule the receipt breaks.
     public func verify(_ bytes: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
-        try verify(UnverifiedReceipt(bytes, acceptsBER: trustStore.acceptsXcode, limits: limits), at: now)
+        try verify(UnverifiedReceipt(bytes, acceptsBER: acceptsXcode, limits: limits), at: now)
     }
 
     /// Verifies a parsed receipt: its signer's chain, its signature and its fields.

@@ -135,31 +135,33 @@ extension Timestamp: CustomStringConvertible {
 
     /// Appends the description without creating a string: answers hold thousands of dates.
     package func appendRFC3339(to bytes: inout [UInt8]) {
-        let time = CivilTime(self)
-        bytes.append(year: time.year)
-        bytes.append(UInt8(ascii: "-"), twoDigits: time.month)
-        bytes.append(UInt8(ascii: "-"), twoDigits: time.day)
-        bytes.append(UInt8(ascii: "T"), twoDigits: time.hour)
-        bytes.append(UInt8(ascii: ":"), twoDigits: time.minute)
-        bytes.append(UInt8(ascii: ":"), twoDigits: time.second)
-        let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
-        if milliseconds != 0 {
-            bytes.append(UInt8(ascii: "."))
-            bytes.append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
-            bytes.append(twoDigits: milliseconds % 100)
+        let time = CivilTime(self), hasFourDigits = (0...9999).contains(time.year)
+        if !hasFourDigits { bytes.append(contentsOf: String(time.year).utf8) }
+        bytes.append(addingCapacity: Self.longestRFC3339) { text in
+            if hasFourDigits {
+                text.append(twoDigits: time.year / 100)
+                text.append(twoDigits: time.year % 100)
+            }
+            text.append(UInt8(ascii: "-"), twoDigits: time.month)
+            text.append(UInt8(ascii: "-"), twoDigits: time.day)
+            text.append(UInt8(ascii: "T"), twoDigits: time.hour)
+            text.append(UInt8(ascii: ":"), twoDigits: time.minute)
+            text.append(UInt8(ascii: ":"), twoDigits: time.second)
+            let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
+            if milliseconds != 0 {
+                text.append(UInt8(ascii: "."))
+                text.append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
+                text.append(twoDigits: milliseconds % 100)
+            }
+            text.append(UInt8(ascii: "Z"))
         }
-        bytes.append(UInt8(ascii: "Z"))
     }
+
+    /// The bytes of a date with milliseconds and a year of four digits.
+    private static let longestRFC3339 = 24
 }
 
-extension [UInt8] {
-    /// Appends four digits; a year outside 0...9999 is appended as it is.
-    fileprivate mutating func append(year: Int) {
-        guard (0...9999).contains(year) else { return append(contentsOf: String(year).utf8) }
-        append(twoDigits: year / 100)
-        append(twoDigits: year % 100)
-    }
-
+extension OutputSpan<UInt8> {
     fileprivate mutating func append(_ separator: UInt8, twoDigits number: Int) {
         append(separator)
         append(twoDigits: number)

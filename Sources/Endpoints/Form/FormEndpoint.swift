@@ -38,9 +38,11 @@ struct FormEndpoint: VerifyEndpoint {
     }
 
     /// Both replies are the same: the format does not tell the provenance.
-    func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
+    func replies(
+        to options: VerificationOptions, with answer: Answer, at now: Timestamp
+    ) -> (now: Reply, repeated: Reply) {
         let reply = reply(to: options, answer, at: now)
-        return Replies(now: reply, repeated: reply)
+        return (reply, reply)
     }
 
     private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {

@@ -42,11 +42,11 @@ package struct WrongCredentials: Sendable {
     func refuse(
         _ problem: Problem, in context: RequestContext, also charges: [RateCharge] = []
     ) throws -> VerifyHandler.Progress {
-        var sender = RequestClient()
-        sender.onAdmission = { [metrics = charging.metrics] in metrics.count($0, under: []) }
         let address = charging.address(of: context)?.subscriber ?? ""
-        sender.charges = [RateCharge(RateBucket(client: Limits.client, policy: Limits.address, subject: address))]
-        sender.charges += charges
+        let bucket = RateBucket(client: Limits.client, policy: Limits.address, subject: address)
+        let sender = RequestClient(charges: [RateCharge(bucket)] + charges) { [metrics = charging.metrics] in
+            metrics.count($0, under: [])
+        }
         return try admission.charge(sender) { throw problem }
     }
 

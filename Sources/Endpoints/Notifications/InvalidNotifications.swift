@@ -36,10 +36,9 @@ package struct InvalidNotifications: Sendable {
     }
 
     private func sender(of context: RequestContext) -> RequestClient {
-        var sender = RequestClient()
-        sender.onAdmission = { [metrics = charging.metrics] in metrics.count($0, under: []) }
         let address = charging.address(of: context)?.subscriber ?? ""
-        sender.charges = [RateCharge(RateBucket(client: Limits.client, policy: Limits.address, subject: address))]
-        return sender
+        return RequestClient(
+            charges: [RateCharge(RateBucket(client: Limits.client, policy: Limits.address, subject: address))],
+            onAdmission: { [metrics = charging.metrics] in metrics.count($0, under: []) })
     }
 }

@@ -48,9 +48,9 @@ final class CachedClaims: Sendable {
 
     /// Returns nil for an answer that is not checked.
     /// - Parameter answer: the answer as sent the second time.
-    init?(_ answer: Answer, to options: VerificationOptions, about kind: RequestSubject.Kind) {
-        guard let account = options.account, answer.verdict == .genuine else { return nil }
-        (self.account, self.kind) = (account, kind)
+    init?(_ answer: Answer, to request: VerificationRequest) {
+        guard let account = request.options.account, answer.verdict == .genuine else { return nil }
+        (self.account, kind) = (account, request.subject.kind)
         claims = answer.ownershipClaims
         rejected = answer.rejectedForAccount
     }

@@ -112,11 +112,11 @@ final class CachedReply: Sendable {
     /// - Parameter answer: the answer as sent the second time.
     init(
         _ answer: Answer, to options: VerificationOptions, validity: AnswerValidity, counters: VerdictCounters,
-        reply: Reply, claims: CachedClaims? = nil
+        reply: consuming Reply, claims: CachedClaims? = nil
     ) {
         self.validity = validity
         self.counters = counters
-        self.reply = reply.repeatable
+        self.reply = reply.repeatable()
         self.claims = claims
         provenance = CacheProvenance(answer)
         details = AnswerDetails(answer)

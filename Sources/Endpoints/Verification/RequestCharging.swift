@@ -47,12 +47,11 @@ package struct RequestCharging: Sendable {
     private func requestClient(
         of client: Client, under policies: [ClientPolicy], in context: RequestContext, charges: () -> [RateCharge]
     ) -> RequestClient {
-        var charged = RequestClient(permittedApps: client.apps)
-        charged.inFlight = client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) }
-        guard !policies.isEmpty else { return charged }
-        charged.charges = charges()
-        charged.onAdmission = { record($0, under: policies, in: context) }
-        return charged
+        let inFlight = client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) }
+        guard !policies.isEmpty else { return RequestClient(permittedApps: client.apps, inFlight: inFlight) }
+        return RequestClient(
+            permittedApps: client.apps, charges: charges(),
+            onAdmission: { record($0, under: policies, in: context) }, inFlight: inFlight)
     }
 
     /// Returns the address that a request counts for; nil if the connection has none.

@@ -25,7 +25,9 @@ package protocol VerifyEndpoint: Sendable {
     func read(_ body: ByteBuffer) throws -> VerifyInput
 
     /// Writes an answer, and the form in which it is sent again.
-    func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies
+    func replies(
+        to options: VerificationOptions, with answer: Answer, at now: Timestamp
+    ) -> (now: Reply, repeated: Reply)
 
     /// Returns true if an answer from this source (nil for none) announces the end of Apple's endpoint.
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool
@@ -40,10 +42,4 @@ package enum VerifyInput {
     case request(VerificationRequest)
     /// An immediate reply, because the body allows no decision.
     case reply(Reply)
-}
-
-/// An answer in the form of an endpoint: now, and when it is sent again.
-package struct Replies: Sendable {
-    let now: Reply
-    let repeated: Reply
 }

@@ -152,10 +152,9 @@ package final class VerifyHandler: Sendable {
         if let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) {
             return try answerCached(known, to: request.client, call)
         }
-        let (options, kind) = (request.options, request.subject.kind)
-        guard options.account == nil, call.terms == nil else { return try decideInSteps(request, key, call) }
+        guard request.options.account == nil, call.terms == nil else { return try decideInSteps(request, key, call) }
         return try verification.answer(request, at: call.now).map {
-            self.send(self.written($0, to: options, about: kind, key, call).now, $0, about: kind, call)
+            self.send(self.written($0, to: request, key, call), $0, about: request.subject.kind, call)
         }
     }
 
@@ -175,10 +174,11 @@ package final class VerifyHandler: Sendable {
         _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
     ) async throws -> Reply {
         let (options, kind) = (request.options, request.subject.kind)
-        let replies = written(answer, to: options, about: kind, key, call)
+        var reply = written(answer, to: request, key, call)
         let checked = await ownership.checked(answer, for: options.account, of: call.client)
-        let isChanged = checked.answer.verdict != answer.verdict
-        var reply = isChanged ? call.endpoint.replies(to: options, with: checked.answer, at: call.now).now : replies.now
+        if checked.answer.verdict != answer.verdict {
+            reply = call.endpoint.replies(to: options, with: checked.answer, at: call.now).now
+        }
         reply.addOwnership(checked.ownership)
         let plain = send(reply, checked.answer, about: kind, call)
         guard let deferral, let terms = call.terms, terms.defers(checked.answer, to: options) else { return plain }
@@ -201,21 +201,20 @@ package final class VerifyHandler: Sendable {
 
     // MARK: - Replies
 
-    /// Writes a newly computed answer, and stores it.
+    /// Writes a newly computed answer, and keeps it as it is sent again.
     private func written(
-        _ answer: Answer, to options: VerificationOptions, about kind: RequestSubject.Kind, _ key: NearCache.Key?,
-        _ call: Call
-    ) -> Replies {
-        let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
+        _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
+    ) -> Reply {
+        let (now, repeated) = call.endpoint.replies(to: request.options, with: answer, at: call.now)
         if let key, let validity = AnswerValidity(answer, at: call.now) {
-            let repeated = answer.repeated
+            let answer = answer.repeated
             let known = CachedReply(
-                repeated, to: options, validity: validity,
-                counters: metrics.counters(for: repeated, to: kind),
-                reply: replies.repeated, claims: CachedClaims(repeated, to: options, about: kind))
+                answer, to: request.options, validity: validity,
+                counters: metrics.counters(for: answer, to: request.subject.kind), reply: repeated,
+                claims: CachedClaims(answer, to: request))
             nearCache.insert(known, for: key)
         }
-        return replies
+        return now
     }
 
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.
@@ -226,20 +225,20 @@ package final class VerifyHandler: Sendable {
     }
 
     private func send(
-        _ reply: Reply, _ answer: Answer, about kind: RequestSubject.Kind, _ call: Call
+        _ reply: consuming Reply, _ answer: Answer, about kind: RequestSubject.Kind, _ call: Call
     ) -> Reply {
         metrics.counters(for: answer, to: kind).increment()
         call.context.record { $0.answer = AnswerDetails(answer) }
         return finish(reply, CacheProvenance(answer), call)
     }
 
-    private func send(_ reply: Reply, _ known: CachedReply, _ call: Call) -> Reply {
+    private func send(_ reply: consuming Reply, _ known: CachedReply, _ call: Call) -> Reply {
         known.counters.increment()
         call.context.record { $0.answer = known.details }
         return finish(reply, known.provenance, call)
     }
 
-    private func finish(_ reply: Reply, _ provenance: CacheProvenance, _ call: Call) -> Reply {
+    private func finish(_ reply: consuming Reply, _ provenance: CacheProvenance, _ call: Call) -> Reply {
         announcing(reply.withCacheFields(of: provenance, at: call.now), from: provenance.source, call)
     }
 

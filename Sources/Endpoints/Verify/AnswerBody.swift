@@ -16,25 +16,24 @@ internal import SignedPayloads
 ///
 /// The contents are written once, and so is the list of transactions that stands in them twice. The provenance differs
 /// when the answer is sent again.
-extension Replies {
+extension Answer {
+    /// Returns the answer as it is sent now, and as it is sent again.
     /// - Parameter latestReceipt: in base64; nil if it is not requested.
-    init(_ answer: Answer, latestReceipt: String? = nil) {
-        let transactionBytes = (answer.transactions.count + answer.subscriptions.count) * 640
+    func replies(latestReceipt: String? = nil) -> (now: Reply, repeated: Reply) {
+        let transactionBytes = (transactions.count + subscriptions.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
-        let repetition = json.contents(of: answer)
+        let repetition = json.contents(of: self)
         json.member("latest_receipt", latestReceipt)
         json.endObject()
         func reply(_ provenance: Provenance) -> Reply {
-            Reply(body: ReplyBody(start: answer.start(provenance), json.bytes, repeating: repetition))
+            Reply(body: ReplyBody(start: start(provenance), json.bytes, repeating: repetition))
         }
-        self.init(now: reply(answer.provenance), repeated: reply(answer.provenance.repeated))
+        return (reply(provenance), reply(provenance.repeated))
     }
-}
 
-extension Answer {
     /// The first members of the JSON, which begin its object.
-    fileprivate func start(_ provenance: Provenance) -> [UInt8] {
+    private func start(_ provenance: Provenance) -> [UInt8] {
         var json = JSONWriter(reservingCapacity: 320)
         json.beginObject()
         json.verdict(of: self)
@@ -75,7 +74,7 @@ extension JSONWriter {
         }
         key("subscriptions")
         array { json in
-            for subscription in answer.subscriptions { json.subscription(subscription) }
+            for index in answer.subscriptions.indices { json.subscription(answer.subscriptions[index]) }
         }
         return repetition
     }

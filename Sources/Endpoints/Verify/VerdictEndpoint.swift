@@ -3,7 +3,7 @@
 
 internal import AppStore
 package import Gateway
-internal import HTTPServer
+package import HTTPServer
 internal import JSON
 package import NIOCore
 package import Receipts
@@ -64,8 +64,10 @@ package struct VerdictEndpoint: VerifyEndpoint {
     }
 
     /// The answer sent again differs only in its provenance.
-    package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
-        Replies(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
+    package func replies(
+        to options: VerificationOptions, with answer: Answer, at now: Timestamp
+    ) -> (now: Reply, repeated: Reply) {
+        answer.replies(latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
     }
 
     /// Only answers from `verifyReceipt` announce its end: receipts are verified after that day too.

@@ -58,9 +58,11 @@ extension Route {
 
 extension DropInEndpoint {
     /// Apple's form does not tell the provenance, so both replies are the same.
-    package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
+    package func replies(
+        to options: VerificationOptions, with answer: Answer, at now: Timestamp
+    ) -> (now: Reply, repeated: Reply) {
         let reply = reply(to: options, answer, at: now)
-        return Replies(now: reply, repeated: reply)
+        return (reply, reply)
     }
 
     private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {

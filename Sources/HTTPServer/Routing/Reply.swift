@@ -20,13 +20,13 @@ package struct Reply: Sendable {
     private(set) var writtenHead: [UInt8]?
 
     /// The reply for sending it many times: its head is written once, and it takes no more memory than it needs.
-    package var repeatable: Reply {
-        var reply = self, head = ByteBuffer()
+    package consuming func repeatable() -> Reply {
+        var head = ByteBuffer()
         head.reserveCapacity(512)
         writeHead(to: &head)
-        reply.body = body.compact
-        reply.writtenHead = Array(buffer: head)
-        return reply
+        body = body.compact
+        writtenHead = Array(buffer: head)
+        return self
     }
 
     package init(
