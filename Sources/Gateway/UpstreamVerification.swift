@@ -57,13 +57,9 @@ package struct UpstreamConnection: Sendable {
         receiptUpstream: @escaping @Sendable (_ bundleID: String?) -> ReceiptUpstream = { _ in .both },
         guards: UpstreamGuards, lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts, verifier: ReceiptVerifier
     ) {
-        self.upstream = upstream
-        self.customers = customers
-        self.receiptUpstream = receiptUpstream
-        self.guards = guards
-        self.lifecycle = lifecycle
-        self.timeouts = timeouts
-        self.verifier = verifier
+        (self.upstream, self.customers, self.receiptUpstream) = (upstream, customers, receiptUpstream)
+        (self.guards, self.lifecycle) = (guards, lifecycle)
+        (self.timeouts, self.verifier) = (timeouts, verifier)
     }
 }
 

@@ -248,10 +248,8 @@ package struct RequestClient: Sendable {
         permittedApps: PermittedApps = .all, charges: [RateCharge] = [],
         onAdmission: @escaping @Sendable (RateAdmission) -> Void = { _ in }, inFlight: InFlightLimit? = nil
     ) {
-        self.permittedApps = permittedApps
-        self.charges = charges
-        self.onAdmission = onAdmission
-        self.inFlight = inFlight
+        (self.permittedApps, self.charges) = (permittedApps, charges)
+        (self.onAdmission, self.inFlight) = (onAdmission, inFlight)
     }
 }
 

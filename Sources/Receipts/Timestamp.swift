@@ -137,7 +137,8 @@ extension Timestamp: CustomStringConvertible {
     package func appendRFC3339(to bytes: inout [UInt8]) {
         let time = CivilTime(self), hasFourDigits = (0...9999).contains(time.year)
         if !hasFourDigits { bytes.append(contentsOf: String(time.year).utf8) }
-        bytes.append(addingCapacity: Self.longestRFC3339) { text in
+        // 24 bytes with a year of four digits and milliseconds.
+        bytes.append(addingCapacity: 24) { text in
             if hasFourDigits {
                 text.append(twoDigits: time.year / 100)
                 text.append(twoDigits: time.year % 100)
@@ -156,9 +157,6 @@ extension Timestamp: CustomStringConvertible {
             text.append(UInt8(ascii: "Z"))
         }
     }
-
-    /// The bytes of a date with milliseconds and a year of four digits.
-    private static let longestRFC3339 = 24
 }
 
 extension OutputSpan<UInt8> {
