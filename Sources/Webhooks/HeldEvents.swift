@@ -29,14 +29,15 @@ struct HeldEvents: Sendable {
     }
 
     /// Returns the events that a probe may send, due or not.
-    var firsts: [HeldEvent] { due.keys.compactMap { chains[$0]?.first } }
+    var firsts: [HeldEvent] {
+        due.keys.compactMap { chains[$0]?.first }.sorted { $0.position < $1.position }
+    }
 
-    /// Returns the event whose attempt has been due for the longest time; nil if none is due.
+    /// Returns the event whose attempt has been due for the longest time, of several the oldest; nil if none is due.
     func due(at now: Timestamp) -> HeldEvent? {
-        guard let time = nextAttempt, time <= now, let chain = due.first(where: { $0.value == time })?.key else {
-            return nil
-        }
-        return chains[chain]?.first
+        guard let time = nextAttempt, time <= now else { return nil }
+        return due.lazy.filter { $0.value == time }.compactMap { chains[$0.key]?.first }
+            .min { $0.position < $1.position }
     }
 
     /// Adds an event, behind the others of its chain.

@@ -45,6 +45,9 @@ struct QueueDeliveries: Sendable {
     private var lastRead: EventPosition
     private var loaded: [LoadedEvent] = []
     private var held: HeldEvents
+    /// The events after the position that were held when the lease was taken, and are not yet read again: an older event
+    /// was being sent when the position was saved.
+    private var heldBefore: Set<EventPosition>
     private var gaps: Set<String>
     /// The chains of which an event is being sent.
     private var sending: Set<String> = []
@@ -65,8 +68,9 @@ struct QueueDeliveries: Sendable {
         at now: Timestamp
     ) {
         (self.queue, self.lease) = (queue, lease)
-        self.position = state.position ?? position
-        lastRead = self.position
+        let position = state.position ?? position
+        (self.position, lastRead) = (position, position)
+        heldBefore = Set(state.held.map(\.position).filter { $0 > position })
         (held, gaps, disabledAt) = (HeldEvents(state.held), state.gaps, state.disabledAt)
         (renewal, leaseEnd) = (now.advanced(by: Limits.renewal), now.advanced(by: Limits.lease))
         if state.position == nil { unsaved.recordPosition(at: now) }
@@ -104,6 +108,7 @@ extension QueueDeliveries {
 
     private mutating func load(_ logged: LoggedEvent, at now: Timestamp) {
         let chain = logged.event.chain
+        if heldBefore.remove(logged.position) != nil { return }
         if held.contains(chain: chain) {
             hold(HeldEvent(logged.position, chain: chain), at: now)
         } else {

@@ -20,7 +20,7 @@ final class SteppedClock: Sendable {
 }
 
 /// A request that reached the endpoint, and its answer.
-struct SimulatedRequest {
+struct SimulatedRequest: Hashable {
     let node: Int
     let eventID: String
     let chain: String
