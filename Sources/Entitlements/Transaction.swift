@@ -70,7 +70,7 @@ extension Transaction {
     }
 
     package init(_ purchase: InAppPurchase) {
-        // In one step: property by property, the compiler makes a second copy of all.
+        // In one step: property by property, the compiler makes a second copy of the whole transaction.
         self.init(
             productID: purchase.productID, transactionID: purchase.transactionID,
             originalTransactionID: purchase.originalTransactionID, purchaseDate: purchase.purchaseDate,
@@ -182,7 +182,7 @@ extension [Transaction] {
     /// The transaction whose period ends last, in any order of the list, which must not be empty.
     package var latest: Transaction { self[indexOfLatest(among: Array<Int>(indices))] }
 
-    /// The index of the same among these, at least one.
+    /// Returns the index of the transaction whose period ends last, among these indices, at least one.
     package func indexOfLatest(among indices: [Int]) -> Int {
         indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }
     }

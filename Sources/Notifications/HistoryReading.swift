@@ -7,7 +7,8 @@ package import Receipts
 /// The reading of a span of Apple's notification history, page by page: first the notifications that no server has
 /// acknowledged, then all of them. A fault loses no position: the same page may be read again.
 package struct HistoryReading: Sendable {
-    /// A notification that is read twice, as one without acknowledgement and among all, is known the second time.
+    /// A notification that is read twice, as one without acknowledgement and among all, is known the second time. Test
+    /// notifications are not counted.
     package struct Counts: Hashable, Sendable {
         package var pages = 0
         /// The notifications that had not arrived before.
@@ -49,7 +50,7 @@ package struct HistoryReading: Sendable {
         self.query.onlyFailures = true
     }
 
-    /// Reads the next page, and stores the notifications on it that are genuine and new.
+    /// Reads the next page, and stores the notifications on it that are genuine and new, except tests.
     package mutating func readPage(
         of history: any NotificationHistory, into intake: NotificationIntake, clock: @Sendable () -> Timestamp
     ) async throws(Fault) {

@@ -147,7 +147,7 @@ extension JSONWriter {
             for item in items {
                 json.object { json in
                     json.member("field", item.list.rawValue)
-                    json.member("index", item.index.map { Int64($0) })
+                    json.member("index", item.index)
                     json.member("reason", item.rule.rawValue)
                     json.member("explanation", item.rule.explanation)
                 }

@@ -81,7 +81,7 @@ package struct Problem: Error, Hashable, Sendable {
             json.member("code", code.rawValue)
             json.member("fault", fault)
             json.member("field", field)
-            json.member("position", position.map { Int64($0) })
+            json.member("position", position)
             // The member that IANA's registry defines for `quota-exceeded`.
             if !violatedPolicies.isEmpty {
                 json.key("violated-policies")

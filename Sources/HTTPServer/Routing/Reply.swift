@@ -19,7 +19,7 @@ package struct Reply: Sendable {
     /// The status line, `fields` and the framing of the body, as sent; nil if they are still to be written.
     private(set) var writtenHead: [UInt8]?
 
-    /// The reply for sending it many times: its head is written once, and it takes no more memory than it needs.
+    /// Returns the reply for sending it many times: its head is written once, and it takes no more memory than it needs.
     package consuming func repeatable() -> Reply {
         var head = ByteBuffer()
         head.reserveCapacity(512)

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import random
 import re
 import socket
 import subprocess
-import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -20,20 +18,20 @@ from pathlib import Path
 from typing import ClassVar
 
 
-# Below the range for outgoing connections, and apart from the ports that `receipt-loadtest` chooses.
+# Below the range for outgoing connections, and apart from the ports that `receipt-loadtest` and the Swift tests choose.
 _PORTS = range(12_000, 22_000)
 _given: set[int] = set()
-# A process has locks on the bytes at its ports: the checks of the chart and of the documentation run at once.
-_claims = Path(tempfile.gettempdir(), f"receipt-gateway-ports.{os.getuid()}").open("ab")
+_choosing = threading.Lock()
 
 
 def free_port() -> int:
-    """Returns a port once. It stays free until it is used, unless a program that is none of the tests takes it."""
-    for port in random.sample(_PORTS, 1000):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            fcntl.lockf(_claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
-            if port not in _given:
+    """Returns a free port that no other caller in this process gets. It is not tried again once it was given."""
+    with _choosing:
+        for port in random.sample(_PORTS, 1000):
+            if port in _given:
+                continue
+            with socket.socket() as probe, contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
                 _given.add(port)
                 return port
     raise RuntimeError("no free port on 127.0.0.1")

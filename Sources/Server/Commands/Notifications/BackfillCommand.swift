@@ -18,9 +18,9 @@ struct BackfillCommand: AsyncParsableCommand {
         discussion: """
             Reads Apple's notification history (Get Notification History) from a time up to now, for each app with a \
             key, in both environments unless told otherwise. Stores each notification that is genuine and new in \
-            Redis; the running gateways apply it within seconds. Those that are known have no effect, so a backfill \
-            may be repeated, and gateways may run meanwhile. Use it after an outage that lasted longer than Apple's \
-            retries, or when an app moves to this gateway:
+            Redis, except test notifications; the running gateways apply it within seconds. Those that are known have \
+            no effect, so a backfill may be repeated, and gateways may run meanwhile. Use it after an outage that \
+            lasted longer than Apple's retries, or when an app moves to this gateway:
 
               receipt-gateway notifications backfill --since 2026-11-20T00:00:00Z
               receipt-gateway notifications backfill --since 2026-05-25T00:00:00Z \\
