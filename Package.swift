@@ -82,7 +82,7 @@ let package = Package(
         .target(name: "RateLimits", dependencies: ["Resilience"], swiftSettings: house),
         .target(name: "Secrets", swiftSettings: house),
         .target(
-            name: "Entitlements", dependencies: ["Receipts", "Secrets", "SignedPayloads"],
+            name: "Entitlements", dependencies: ["JSON", "Receipts", "Secrets", "SignedPayloads"],
             swiftSettings: house + sanitized),
         .target(
             name: "Gateway",

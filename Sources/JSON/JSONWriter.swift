@@ -200,16 +200,17 @@ public struct JSONWriter: Sendable {
     }
 
     package mutating func bool(_ value: Bool) {
-        word(value ? "true" : "false")
+        literalName(value ? "true" : "false")
     }
 
     package mutating func null() {
-        word("null")
+        literalName("null")
     }
 
-    private mutating func word(_ word: StaticString) {
+    /// Writes `true`, `false` or `null` (RFC 8259 §3).
+    private mutating func literalName(_ name: StaticString) {
         separate()
-        bytes.append(addingCapacity: word.utf8CodeUnitCount) { unsafe $0.append(word.bytes.span) }
+        bytes.append(addingCapacity: name.utf8CodeUnitCount) { unsafe $0.append(name.bytes.span) }
     }
 
     /// Ends the line after one JSON text; the next text begins on a new line.

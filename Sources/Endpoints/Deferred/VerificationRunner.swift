@@ -55,7 +55,7 @@ package struct VerificationRunner: JobRunner {
             return .waiting(job.result, .request(nil))
         }
         let owned = await ownership.checked(answer, for: options.account, of: client)
-        var reply = VerdictEndpoint().replies(to: options, with: owned.answer, at: now).now
+        var reply = VerdictEndpoint().replies(to: options, with: owned.answer, at: now).first
         reply.addOwnership(owned.ownership)
         var result = JobResult(owned.answer, json: reply.body.bytes)
         // An answer without a verdict, and a rejected one, say nothing about the purchase.

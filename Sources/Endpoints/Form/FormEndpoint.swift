@@ -40,7 +40,7 @@ struct FormEndpoint: VerifyEndpoint {
     /// Both replies are the same: the format does not tell the provenance.
     func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (now: Reply, repeated: Reply) {
+    ) -> (first: Reply, repeated: Reply) {
         let reply = reply(to: options, answer, at: now)
         return (reply, reply)
     }

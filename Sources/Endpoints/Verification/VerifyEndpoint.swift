@@ -27,7 +27,7 @@ package protocol VerifyEndpoint: Sendable {
     /// Writes an answer, and the form in which it is sent again.
     func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (now: Reply, repeated: Reply)
+    ) -> (first: Reply, repeated: Reply)
 
     /// Returns true if an answer from this source (nil for none) announces the end of Apple's endpoint.
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool

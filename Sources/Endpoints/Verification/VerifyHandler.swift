@@ -177,7 +177,7 @@ package final class VerifyHandler: Sendable {
         var reply = written(answer, to: request, key, call)
         let checked = await ownership.checked(answer, for: options.account, of: call.client)
         if checked.answer.verdict != answer.verdict {
-            reply = call.endpoint.replies(to: options, with: checked.answer, at: call.now).now
+            reply = call.endpoint.replies(to: options, with: checked.answer, at: call.now).first
         }
         reply.addOwnership(checked.ownership)
         let plain = send(reply, checked.answer, about: kind, call)
@@ -194,27 +194,27 @@ package final class VerifyHandler: Sendable {
             return send(reply, known, call)
         }
         let rejected = claims.rejected
-        var reply = call.endpoint.replies(to: known.options, with: rejected, at: call.now).now
+        var reply = call.endpoint.replies(to: known.options, with: rejected, at: call.now).first
         reply.addOwnership(decision?.ownership)
         return send(reply, rejected, about: claims.kind, call)
     }
 
     // MARK: - Replies
 
-    /// Writes a newly computed answer, and keeps it as it is sent again.
+    /// Writes a newly computed answer, and caches the form in which it is sent again.
     private func written(
         _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
     ) -> Reply {
-        let (now, repeated) = call.endpoint.replies(to: request.options, with: answer, at: call.now)
+        let (first, repeated) = call.endpoint.replies(to: request.options, with: answer, at: call.now)
         if let key, let validity = AnswerValidity(answer, at: call.now) {
-            let answer = answer.repeated
+            let cached = answer.repeated
             let known = CachedReply(
-                answer, to: request.options, validity: validity,
-                counters: metrics.counters(for: answer, to: request.subject.kind), reply: repeated,
-                claims: CachedClaims(answer, to: request))
+                cached, to: request.options, validity: validity,
+                counters: metrics.counters(for: cached, to: request.subject.kind), reply: repeated,
+                claims: CachedClaims(cached, to: request))
             nearCache.insert(known, for: key)
         }
-        return now
+        return first
     }
 
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.

@@ -6,7 +6,7 @@ internal import Entitlements
 internal import Gateway
 internal import HTTPServer
 internal import JSON
-package import Receipts
+internal import Receipts
 internal import SignedPayloads
 
 /// The JSON of an answer to `POST /v1/verify`.
@@ -19,7 +19,7 @@ internal import SignedPayloads
 extension Answer {
     /// Returns the answer as it is sent now, and as it is sent again.
     /// - Parameter latestReceipt: in base64; nil if it is not requested.
-    func replies(latestReceipt: String? = nil) -> (now: Reply, repeated: Reply) {
+    func replies(latestReceipt: String? = nil) -> (first: Reply, repeated: Reply) {
         let transactionBytes = (transactions.count + subscriptions.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
@@ -122,7 +122,7 @@ extension JSONWriter {
 
     private mutating func transactions(_ transactions: [Transaction]) {
         array { json in
-            for var transaction in transactions { json.object { $0.transaction(&transaction) } }
+            for var transaction in transactions { json.object { $0.members(of: &transaction) } }
         }
     }
 
@@ -163,49 +163,12 @@ extension JSONWriter {
             var transaction = subscription.transaction
             // Receipts made in Xcode have no original transaction ID.
             transaction.originalTransactionID = subscription.originalTransactionID
-            json.transaction(&transaction)
+            json.members(of: &transaction)
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
             if var renewal = subscription.renewal {
                 json.key("renewal")
-                json.object { json in renewal.visitFields(with: &json) }
+                json.object { $0.members(of: &renewal) }
             }
         }
-    }
-
-    /// Writes Apple's fields, and those derived from them. The transaction does not change.
-    private mutating func transaction(_ transaction: inout Transaction) {
-        transaction.visitFields(with: &self)
-        member("product_type", transaction.productType?.apiName)
-        member("transaction_reason", transaction.reason.rawValue)
-        member("revocation", transaction.revocation?.rawValue)
-    }
-}
-
-// MARK: - Fields
-
-extension JSONWriter: FieldVisitor {
-    package mutating func text(_ name: StaticString, _ value: inout String?) { member(name, value) }
-    package mutating func flag(_ name: StaticString, _ value: inout Bool?) { member(name, value) }
-    package mutating func date(_ name: StaticString, _ value: inout Timestamp?) { member(name, value) }
-    package mutating func count(_ name: StaticString, _ value: inout Int64?) { member(name, value) }
-
-    package mutating func texts(_ name: StaticString, _ value: inout [String]?) {
-        guard let texts = value else { return }
-        key(name)
-        array { json in
-            for text in texts { json.string(text) }
-        }
-    }
-
-    /// A numeric identifier is a string, because JSON readers round beyond 2^53.
-    package mutating func code(_ name: StaticString, _ value: inout Int64?) { identifier(name, value) }
-
-    /// Does nothing: this visitor only writes.
-    package func invalid(_ name: StaticString) {}
-
-    private mutating func identifier(_ name: StaticString, _ value: Int64?) {
-        guard let value else { return }
-        key(name)
-        numericString(value)
     }
 }

@@ -66,7 +66,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
     /// The answer sent again differs only in its provenance.
     package func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (now: Reply, repeated: Reply) {
+    ) -> (first: Reply, repeated: Reply) {
         answer.replies(latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
     }
 

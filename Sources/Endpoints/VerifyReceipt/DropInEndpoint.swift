@@ -60,7 +60,7 @@ extension DropInEndpoint {
     /// Apple's form does not tell the provenance, so both replies are the same.
     package func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (now: Reply, repeated: Reply) {
+    ) -> (first: Reply, repeated: Reply) {
         let reply = reply(to: options, answer, at: now)
         return (reply, reply)
     }

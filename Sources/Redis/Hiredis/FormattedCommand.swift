@@ -14,7 +14,7 @@ internal import NIOCore
     /// Formats a command; nil without words, to which Redis would not reply, or if memory is short.
     init?(_ words: [RedisWord]) {
         guard !words.isEmpty else { return nil }
-        let lengths = words.map(\.bytes.count)
+        let lengths = words.map { $0.bytes.count }
         var joined: [UInt8] = []
         joined.reserveCapacity(lengths.reduce(1, +))
         for word in words { joined.append(contentsOf: word.bytes) }

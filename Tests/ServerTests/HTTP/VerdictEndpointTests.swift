@@ -211,7 +211,7 @@ struct VerdictEndpointTests {
         else { throw CancellationError() }
         let replies = endpoint.replies(to: request.options, with: answer, at: Samples.now)
         return (
-            String(decoding: replies.now.body.bytes, as: UTF8.self),
+            String(decoding: replies.first.body.bytes, as: UTF8.self),
             String(decoding: replies.repeated.body.bytes, as: UTF8.self)
         )
     }

@@ -136,7 +136,7 @@ struct TransactionReceiptResponseTests {
         let answer = Answer(
             verdict: .undecided(.upstreamDidNotAnswer), provenance: provenance, freshUntil: Self.start.timestamp)
         let reply = DropInEndpoint()
-            .replies(to: VerificationOptions(), with: answer, at: Self.start.timestamp).now
+            .replies(to: VerificationOptions(), with: answer, at: Self.start.timestamp).first
         #expect(reply.status == .ok && String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":21005}"#)
     }
 
@@ -282,7 +282,7 @@ struct TransactionReceiptResponseTests {
             guard case .done(let answer) = try service.answer(request, at: now.timestamp) else {
                 throw CancellationError()
             }
-            return endpoint.replies(to: request.options, with: answer, at: now.timestamp).now
+            return endpoint.replies(to: request.options, with: answer, at: now.timestamp).first
         }
     }
 }
