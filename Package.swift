@@ -239,10 +239,11 @@ let package = Package(
         .target(
             name: "ReceiptForge", dependencies: ["COpenSSL", "JSON", "Receipts"], path: "loadtest/ReceiptForge",
             swiftSettings: house + sanitized),
+        .target(name: "LoopbackPorts", path: "loadtest/LoopbackPorts", swiftSettings: house),
         .target(
             name: "AppleSimulator",
             dependencies: [
-                "JSON", "ReceiptForge", "Receipts", "SignedPayloads",
+                "JSON", "LoopbackPorts", "ReceiptForge", "Receipts", "SignedPayloads",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -253,8 +254,8 @@ let package = Package(
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "AppleSimulator", "COpenSSL", "JSON", "RateLimits", "ReceiptForge", "Receipts", "Resilience",
-                "SignedPayloads",
+                "AppleSimulator", "COpenSSL", "JSON", "LoopbackPorts", "RateLimits", "ReceiptForge", "Receipts",
+                "Resilience", "SignedPayloads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -280,17 +281,19 @@ let package = Package(
             name: "AppStoreTests",
             dependencies: [
                 "AppStore", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "Notifications",
-                "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets", "SignedPayloads",
+                "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets", "SignedPayloads", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: house),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         .target(name: "RealCorpus", path: "Tests/RealCorpus", swiftSettings: house),
         .target(
             name: "RealServers",
             dependencies: [
+                "LoopbackPorts", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -298,7 +301,7 @@ let package = Package(
         .testTarget(
             name: "RealServersTests",
             dependencies: [
-                "RealServers",
+                "LoopbackPorts", "RealServers", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -307,7 +310,7 @@ let package = Package(
         .testTarget(
             name: "RedisTests",
             dependencies: [
-                "RealServers", "ReceiptForge", "Redis",
+                "LoopbackPorts", "RealServers", "ReceiptForge", "Redis", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -315,17 +318,27 @@ let package = Package(
                 .product(name: "NIOTestUtils", package: "swift-nio"),
             ],
             swiftSettings: house),
-        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
+        .testTarget(
+            name: "JSONTests",
+            dependencies: [
+                "JSON", "TestSupport",
+            ], swiftSettings: house),
         .testTarget(
             name: "ReceiptsTests",
-            dependencies: ["RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "SignedPayloads"],
+            dependencies: [
+                "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "SignedPayloads", "TestSupport",
+            ],
             swiftSettings: house),
-        .testTarget(name: "ResilienceTests", dependencies: ["ReceiptForge", "Resilience"], swiftSettings: house),
+        .testTarget(
+            name: "ResilienceTests",
+            dependencies: [
+                "ReceiptForge", "Resilience", "TestSupport",
+            ], swiftSettings: house),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
                 "Caching", "Entitlements", "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets",
-                "SignedPayloads", "Waiting",
+                "SignedPayloads", "TestSupport", "Waiting",
             ],
             swiftSettings: house),
         .testTarget(
@@ -339,13 +352,15 @@ let package = Package(
             name: "EventsTests",
             dependencies: [
                 "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Ownership", "RealCorpus", "ReceiptForge",
-                "Receipts", "SignedPayloads",
+                "Receipts", "SignedPayloads", "TestSupport",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),
         .testTarget(
             name: "JobsTests",
-            dependencies: ["Events", "Gateway", "JSON", "Jobs", "Privacy", "ReceiptForge", "Receipts", "Resilience"],
+            dependencies: [
+                "Events", "Gateway", "JSON", "Jobs", "Privacy", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
+            ],
             swiftSettings: house),
         .testTarget(
             name: "OwnershipTests",
@@ -354,7 +369,8 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Cryptography", "Events", "Gateway", "JSON", "ReceiptForge", "Receipts", "Secrets", "Webhooks",
+                "Cryptography", "Events", "Gateway", "JSON", "ReceiptForge", "Receipts", "Secrets", "TestSupport",
+                "Webhooks",
             ],
             swiftSettings: house),
         .testTarget(
@@ -367,7 +383,7 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "HTTPTransport", "ReceiptForge", "Webhooks",
+                "HTTPTransport", "LoopbackPorts", "ReceiptForge", "TestSupport", "Webhooks",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -383,7 +399,7 @@ let package = Package(
                 "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications", "Operations", "Ownership",
                 "Privacy", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
                 "Redis", "RedisCustomers", "RedisStore", "Resilience", "Secrets", "Server", "Settings", "StoreFormat",
-                "Telemetry", "Waiting", "Webhooks",
+                "Telemetry", "TestSupport", "Waiting", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -415,7 +431,8 @@ let package = Package(
         .testTarget(
             name: "AppleSimulatorTests",
             dependencies: [
-                "AppleSimulator", "RealCorpus", "ReceiptForge", "Receipts", "SignedPayloads",
+                "AppleSimulator", "LoopbackPorts", "RealCorpus", "ReceiptForge", "Receipts", "SignedPayloads",
+                "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -426,7 +443,7 @@ let package = Package(
             name: "LoadTestTests",
             dependencies: [
                 "AppStore", "AppleSimulator", "Gateway", "JSON", "LoadTest", "RateLimits", "RealServers",
-                "ReceiptForge", "Receipts", "Resilience",
+                "ReceiptForge", "Receipts", "Resilience", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -437,7 +454,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Server",
+                "AppleSimulator", "LoadTest", "LoopbackPorts", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
+                "Server", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -20,7 +20,7 @@ extension JSONWriter {
         renewal.visitFields(with: &self)
     }
 
-    /// Writes a numeric identifier: a string, because JSON readers round beyond 2^53. Writes nothing for nil.
+    /// Writes a numeric identifier or code: a string, because JSON readers round beyond 2^53. Writes nothing for nil.
     package mutating func identifier(_ name: StaticString, _ value: Int64?) {
         guard let value else { return }
         key(name)

@@ -28,7 +28,7 @@ struct HeldEvents: Sendable {
         chains[chain]?.first { $0.position == position }
     }
 
-    /// Returns the events that a probe may send, due or not.
+    /// Returns the events that a probe may send, due or not, the oldest first.
     var firsts: [HeldEvent] {
         due.keys.compactMap { chains[$0]?.first }.sorted { $0.position < $1.position }
     }

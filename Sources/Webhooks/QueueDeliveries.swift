@@ -107,8 +107,8 @@ extension QueueDeliveries {
     }
 
     private mutating func load(_ logged: LoggedEvent, at now: Timestamp) {
-        let chain = logged.event.chain
         if heldBefore.remove(logged.position) != nil { return }
+        let chain = logged.event.chain
         if held.contains(chain: chain) {
             hold(HeldEvent(logged.position, chain: chain), at: now)
         } else {

@@ -6,6 +6,7 @@ import Gateway
 import JSON
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 @testable import AppStore
@@ -228,7 +229,7 @@ struct VerifyReceiptResponseTests {
     /// Bytes changed, inserted and removed, from a fixed seed: parsing must end.
     @Test func `parsing any bytes ends with an answer or a fault`() {
         let json = #"{"status":0,"receipt":{"bundle_id":"a","in_app":[\#(Self.transaction)]},"environment":"Sandbox"}"#
-        var (random, readable) = (SplitMix64(seed: 1), 0)
+        var (random, readable) = (SplitMix64(seed: TestSeed.number(1)), 0)
         for _ in 0..<2_000 {
             var body = Array(json.utf8)
             for _ in 0...Int.random(in: 0..<3, using: &random) {

@@ -1,8 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import LoopbackPorts
 import NIOCore
 import Receipts
+import TestSupport
 import Testing
 
 @testable import AppleSimulator
@@ -33,15 +35,15 @@ struct LimitTests {
         #expect(counter.stats == Stats(production: 0, sandbox: 4, distinctReceipts: 2))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.patient))
     func `one connection over the limit is closed`() async throws {
         let store = try TestStore().store
         let connections = Connections(maximumConnections: 1)
         let listener = try await Listener.start(
-            RequestResponder(store: store, endpoint: .production), port: 0, nil, connections)
+            RequestResponder(store: store, endpoint: .production), at: ReservedPort(), nil, connections)
         let (first, firstExchange) = try await Wire(listener.url).open()
         // Each connection is admitted on an event loop of its own: the second could overtake the first.
-        while store.stats.details.openConnections == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually("the first is open") { store.stats.details.openConnections > 0 }
         let (_, secondExchange) = try await Wire(listener.url).open()
         #expect(try await secondExchange.get().text.isEmpty)
         try await first.writeAndFlush(

@@ -3,6 +3,7 @@
 
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 @testable import AppleSimulator
@@ -70,7 +71,7 @@ struct ScenarioStateTests {
     }
 
     @Test func `latencies keep within their bounds`() throws {
-        var generator = SplitMix64(seed: 1)
+        var generator = SplitMix64(seed: TestSeed.number(1))
         for _ in 0..<500 {
             let uniform = Latency.uniform(from: 0.1, to: 0.2).draw(using: &generator)
             #expect(.milliseconds(100) <= uniform && uniform < .milliseconds(200))

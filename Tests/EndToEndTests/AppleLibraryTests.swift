@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LoopbackPorts
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import LoadTest
@@ -10,12 +12,12 @@ import Testing
 /// Apple's own Python library against `receipt-loadtest apple`: the proof that the simulator behaves as Apple does.
 @Suite(.enabled(if: AppleLibrary.isInstalled, "Apple's Python library is missing: .ci/deps test installs it"))
 struct AppleLibraryTests {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.patient))
     func `Apple's library calls every method, verifies every signature, and meets every documented error`() async throws
     {
         let folder = try ScratchFolder(), corpus = folder.url.appending(path: "corpus").path
         #expect(try await Program.loadTest.run(["corpus", "--out", corpus, "--count", "1"]).status == 0)
-        let ports = try await FreePort.find(2)
+        let reserved = [try ReservedPort(), try ReservedPort()], ports = reserved.map(\.number)
         let apple = try ChildProgram(
             Program.loadTest.url.path,
             ["apple", "--pki", corpus, "--production-port", "\(ports[0])", "--sandbox-port", "\(ports[1])"])

@@ -4,6 +4,7 @@
 import Foundation
 import RealCorpus
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// The real binaries, run as an operator runs them.
@@ -276,7 +277,7 @@ import Testing
 
     // MARK: - Start and end
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.patient))
     func `an unread log blocks no request, and is complete once it is read`() async throws {
         let gateway = try await RunningGateway(readsOn: false)
         // Some 250 bytes of log each: together more than twice the size of a pipe.
@@ -286,7 +287,7 @@ import Testing
         #expect(await log.value.split(separator: "\n").filter { $0.contains(#""message":"request""#) }.count == 600)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a gateway with an unread log still ends on SIGTERM`() async throws {
+    @Test(.timeLimit(.patient)) func `a gateway with an unread log still ends on SIGTERM`() async throws {
         let gateway = try await RunningGateway(readsOn: false)
         for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }
         #expect(await gateway.stop() == 0)

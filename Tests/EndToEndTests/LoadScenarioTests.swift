@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// `receipt-loadtest scenario` and `bench`: complete fleets, for a second or two.
@@ -43,7 +44,7 @@ import Testing
 
     /// The events of each scenario, and the number of gateways whose metrics are scraped.
     @Test(
-        .timeLimit(.minutes(3)),
+        .timeLimit(.patient),
         arguments: [
             ("steady", [], 2), ("ramp-to-saturation", [], 1), ("cache-stampede", [], 3), ("forged-flood", [], 1),
             ("notifications", [], 1),
@@ -134,7 +135,7 @@ import Testing
         let measurements: [Measurement]
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.patient))
     func `the bench writes its figures, each with its target`() async throws {
         let folder = try ScratchFolder()
         let file = folder.url.appending(path: "figures/latest.json")

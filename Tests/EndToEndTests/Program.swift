@@ -3,6 +3,7 @@
 
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A product of this package, run as a separate process.
 struct Program {
@@ -106,21 +107,32 @@ extension Pipe {
     }
 }
 
-/// The output of a process so far.
+/// The output of a process so far, also in a file if the test's results are kept.
 final class Transcript: Sendable {
     private struct State {
         var lines: [String] = []
         var isComplete = false
+        var file: FileHandle?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter server: the name of the file.
+    init(of server: String) {
+        let file = ServerLog.file(of: server)
+        if let file { _ = FileManager.default.createFile(atPath: file.path, contents: nil) }
+        state = Mutex(State(file: file.flatMap { try? FileHandle(forWritingTo: $0) }))
+    }
 
     var lines: [String] { state.withLock { $0.lines } }
     /// True if the process can write no more.
     var isComplete: Bool { state.withLock { $0.isComplete } }
 
     func add(_ line: String) {
-        state.withLock { $0.lines.append(line) }
+        state.withLock { state in
+            state.lines.append(line)
+            try? state.file?.write(contentsOf: Data("\(line)\n".utf8))
+        }
     }
 
     func end() {

@@ -4,10 +4,11 @@
 import AppleSimulator
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// New keys, secrets and limits for the real binary while it serves.
-@Suite(.timeLimit(.minutes(5))) struct ReloadTests {
+@Suite(.timeLimit(.patient)) struct ReloadTests {
     // MARK: - Keys
 
     @Test func `a key is replaced under load, and other clients are not affected`() async throws {
@@ -255,7 +256,7 @@ extension RunningGateway {
     fileprivate func expect(refusals count: Double) async throws { try await expect("refused", count) }
 
     private func expect(_ result: String, _ count: Double) async throws {
-        try await eventually("\(result) \(count)", within: .seconds(120)) {
+        try await eventually("\(result) \(count)") {
             try await Scrape(self)[#"configuration_reloads_total{result="\#(result)"}"#] == count
         }
     }

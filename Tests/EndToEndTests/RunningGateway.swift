@@ -12,7 +12,7 @@ final class RunningGateway: Sendable {
     /// Standard error: one JSON object on each line.
     let log = Pipe()
     /// The lines read from `log`.
-    let transcript = Transcript()
+    let transcript = Transcript(of: "gateway")
     private let process: Process
     private let exit: Task<Int32, Never>
 

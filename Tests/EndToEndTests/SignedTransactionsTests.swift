@@ -4,10 +4,11 @@
 import Foundation
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 /// Signed items of StoreKit 2, verified by the real binary under an operator's root.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct SignedTransactionsTests {
     private static let pki = TransactionPKI(seed: 31)
     private static let signed = Timestamp.now().advanced(by: .seconds(-60))

@@ -3,13 +3,14 @@
 
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 /// The status page of real gateways in a real browser.
 @Suite(
-    .serialized, .timeLimit(.minutes(5)),
+    .serialized, .timeLimit(.patient),
     .enabled(if: Browser.isInstalled, "chromium-headless-shell is missing: .ci/deps test installs it"))
 struct StatusPageTests {
     @Test func `the page shows the values of the JSON, updates by itself, and causes no browser errors`() async throws {

@@ -5,10 +5,11 @@ import AppleSimulator
 import Foundation
 import RealCorpus
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// Transaction receipts (iOS 6) of the real binary, with a simulated Apple and without.
-@Suite(.timeLimit(.minutes(5))) struct TransactionReceiptTests {
+@Suite(.timeLimit(.patient)) struct TransactionReceiptTests {
     /// Runs a test with a gateway that knows the intermediates of the sample's root.
     private func withIntermediates(
         _ scenario: String = "", _ settings: [String: String] = [:], _ test: (Stage) async throws -> Void

@@ -6,6 +6,7 @@ import Gateway
 import JSON
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 /// Random stories of customers, with a subscription of five-minute periods and single purchases each.
@@ -22,7 +23,7 @@ struct EventOrderTests {
         #expect(Self.withoutSecondRefunds.count > 8)
         for (seed, story) in Self.withoutSecondRefunds.enumerated() {
             let notices = try story.events.map(SignedNotice.init), expected = story.facts
-            var generator = SplitMix64(seed: UInt64(seed), purpose: "order of events")
+            var generator = SplitMix64(seed: TestSeed.number(UInt64(seed)), purpose: "order of events")
             let orders = [notices, notices.reversed()] + (0..<4).map { _ in notices.shuffled(using: &generator) }
             for (number, order) in orders.enumerated() {
                 var chronicle = Chronicle()

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Events
 
-@Suite("Waiting for events", .timeLimit(.minutes(5)))
+@Suite("Waiting for events", .timeLimit(.patient))
 struct EventWatcherTests {
     private static let app = NumberedEvents.app
 

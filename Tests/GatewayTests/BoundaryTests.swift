@@ -4,6 +4,7 @@
 import Entitlements
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -12,7 +13,7 @@ import Testing
 struct BoundaryTests {
     @Test(arguments: 0..<60) func `nothing is active past its boundary, whatever came before`(seed: UInt64) async throws
     {
-        var randomness = Chance(seed: seed)
+        var randomness = Chance(seed: TestSeed.number(seed))
         let clock = TestClock(Samples.created)
         let upstream = ScriptedUpstream([:])
         let connection = UpstreamConnection(

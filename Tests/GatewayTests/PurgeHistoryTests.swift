@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import Caching
@@ -37,7 +38,7 @@ struct PurgeHistoryTests {
 
     /// Compares the history with a complete list of purges.
     @Test(arguments: [1, 2, 7, 64]) func `a bounded history never accepts more than a complete one`(capacity: Int) {
-        var generator = SplitMix64(seed: UInt64(capacity))
+        var generator = SplitMix64(seed: TestSeed.number(UInt64(capacity)))
         var history = PurgeHistory(capacity: capacity)
         var all: [String] = []
         for _ in 0..<500 {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import Caching
@@ -73,7 +74,7 @@ struct S3FIFOCacheTests {
     // MARK: - Size
 
     @Test func `a full cache stays full and within its bytes, whatever the sizes`() {
-        var cache = Cache(maximumBytes: 1 << 20), random = SplitMix64(seed: 1)
+        var cache = Cache(maximumBytes: 1 << 20), random = SplitMix64(seed: TestSeed.number(1))
         for key in 0..<20_000 {
             Self.insert(key, into: &cache, bytes: .random(in: 200...30_000, using: &random))
             if key.isMultiple(of: 3) { _ = cache.find(.random(in: 0...key, using: &random)) }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Waiting
@@ -69,7 +70,7 @@ struct TimeoutListTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct WaiterTests {
+@Suite(.timeLimit(.patient)) struct WaiterTests {
     private let timeouts = Timeouts()
 
     @Test func `a wait ends at its timeout, and so does the next one`() async {
@@ -79,18 +80,18 @@ struct TimeoutListTests {
         }
     }
 
-    @Test func `a value in time removes the timeout`() async {
+    @Test func `a value in time removes the timeout`() async throws {
         let waiter = Waiter<Int>()
         async let value = waiter.value(waitLimit: .seconds(3600), timeouts)
-        await eventually { timeouts.count != 0 }
+        try await eventually { timeouts.count != 0 }
         waiter.end(with: 7)
         #expect(await value == 7)
         #expect(timeouts.count == 0)
     }
 
-    @Test func `cancellation ends the wait`() async {
+    @Test func `cancellation ends the wait`() async throws {
         let wait = Task { [timeouts] in await Waiter<Int>().value(waitLimit: .seconds(3600), timeouts) }
-        await eventually { timeouts.count != 0 }
+        try await eventually { timeouts.count != 0 }
         wait.cancel()
         #expect(await wait.value == nil)
         #expect(timeouts.count == 0)

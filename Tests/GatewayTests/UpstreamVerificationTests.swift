@@ -8,6 +8,7 @@ import Receipts
 import Resilience
 import Secrets
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -169,7 +170,7 @@ struct UpstreamVerificationTests {
         #expect(
             stale.provenance
                 == Provenance(source: .apple, cache: .stale, verifiedAt: Samples.time(150), upstreamStatus: 0))
-        await eventually { fixture.verification.flightCount == 0 }
+        try await eventually { fixture.verification.flightCount == 0 }
         let fresh = try await fixture.ask(at: 182)
         #expect(
             fresh.provenance
@@ -209,7 +210,7 @@ struct UpstreamVerificationTests {
         let fixture = Fixture(sandboxKnows, randomness: randomness)
         _ = try await fixture.ask(at: 150)
         #expect(try await fixture.ask(at: 160).provenance.cache == .shared)
-        await eventually { fixture.verification.flightCount == 0 }
+        try await eventually { fixture.verification.flightCount == 0 }
         #expect(fixture.events.lines.contains("refreshed early") == isRefreshed)
         #expect(fixture.upstream.asked.count == (isRefreshed ? 4 : 2))
         let again = try await fixture.ask(at: 161)
@@ -261,7 +262,7 @@ struct UpstreamVerificationTests {
         let questions = fixture.upstream.asked.count
         gate.close()
         async let late = fixture.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
-        await eventually { gate.waitingCount != 0 }
+        try await eventually { gate.waitingCount != 0 }
         try await fixture.invalidation.purge(transactionID: "1")
         gate.open()
         #expect(try await late.provenance.source == .apple)
@@ -284,10 +285,10 @@ struct UpstreamVerificationTests {
         let questions = fixture.upstream.asked.count
         gate.close()
         async let early = fixture.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
-        await eventually { gate.waitingCount != 0 }
+        try await eventually { gate.waitingCount != 0 }
         try await fixture.invalidation.purge(transactionID: "1")
         async let late = fixture.ask(.apple, at: 152)
-        await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 3 }
+        try await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 3 }
         gate.open()
         _ = try await (early, late)
         #expect(fixture.upstream.asked.count == 3 * questions)
@@ -312,7 +313,7 @@ struct UpstreamVerificationTests {
                     handling: .forwarded(.request), freshUntil: Samples.time(190), isStored: true, isCollapsed: false))
         fixture.upstream.rewrite([.production: [.failure(.serverError)]])
         #expect(try await fixture.ask(at: 195).cacheStatus == .hit(freshUntil: Samples.time(190)))
-        await eventually { fixture.verification.flightCount == 0 }
+        try await eventually { fixture.verification.flightCount == 0 }
         #expect(try await fixture.ask(at: 500).cacheStatus == .forwarded(.stale))
         let unknown = Fixture([.production: [.failure(.serverError)]])
         #expect(try await unknown.ask(at: 150).cacheStatus == .forwarded(.miss))
@@ -556,7 +557,7 @@ struct UpstreamVerificationTests {
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 1...1000 { group.addTask { try await fixture.ask(.apple, at: 150) } }
             // All but those that have not begun have joined; the gate is open for later ones as well.
-            await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 1000 }
+            try await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 1000 }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -569,9 +570,9 @@ struct UpstreamVerificationTests {
         let gate = Gate()
         let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate)
         let first = Task { try await fixture.ask(.auto, at: 150) }
-        await eventually { !fixture.upstream.asked.isEmpty }
+        try await eventually { !fixture.upstream.asked.isEmpty }
         let second = Task { try await fixture.ask(.apple, at: 150) }
-        await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 2 }
+        try await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 2 }
         first.cancel()
         #expect(try await first.value.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
@@ -587,7 +588,7 @@ struct UpstreamVerificationTests {
         let early = try await fixture.ask(at: 150)
         #expect(early.provenance.source == .local && early.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
-        await eventually { fixture.verification.flightCount == 0 }
+        try await eventually { fixture.verification.flightCount == 0 }
         #expect(try await fixture.ask(at: 151).provenance.cache == .shared)
         #expect(fixture.upstream.asked.count == 1)
     }
@@ -603,7 +604,7 @@ struct UpstreamVerificationTests {
                     try await fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("\(number)") }
                 }
             }
-            await eventually { fixture.guards.health(of: .production).waiting == 8 }
+            try await eventually { fixture.guards.health(of: .production).waiting == 8 }
             #expect(fixture.upstream.asked.count == 2 && fixture.guards.health(of: .production).inFlight == 2)
             gate.open()
             for try await answer in group { #expect(answer.provenance.source == .apple) }
@@ -618,9 +619,9 @@ struct UpstreamVerificationTests {
         policy.budget = RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 10)
         let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
         async let first = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("1") }
-        await eventually { gate.waitingCount == 1 }
+        try await eventually { gate.waitingCount == 1 }
         async let second = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("2") }
-        await eventually { fixture.guards.health(of: .production).waiting == 1 }
+        try await eventually { fixture.guards.health(of: .production).waiting == 1 }
         #expect(fixture.guards.health(of: .production).budgetRemaining == 9)
         gate.open()
         #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))
@@ -634,9 +635,9 @@ struct UpstreamVerificationTests {
         policy.maximumWaiting = 1
         let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
         async let first = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("1") }
-        await eventually { fixture.guards.health(of: .production).inFlight == 1 }
+        try await eventually { fixture.guards.health(of: .production).inFlight == 1 }
         async let second = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("2") }
-        await eventually { fixture.guards.health(of: .production).waiting == 1 }
+        try await eventually { fixture.guards.health(of: .production).waiting == 1 }
         let third = try await fixture.ask(.auto, at: 150) { $0.options.sentSecret = Secret("3") }
         #expect(third.provenance.degradedReasons == [.upstreamSaturated])
         gate.open()
@@ -656,11 +657,11 @@ struct UpstreamVerificationTests {
         reservation = nil
         #expect(answer.provenance.degradedReasons == [.upstreamSlow])
         // The request to Apple continues: the receipt is held, and the call in two copies of its base64.
-        await eventually { gate.waitingCount != 0 }
+        try await eventually { gate.waitingCount != 0 }
         let call = 2 * (fixture.receipt.count / 3 * 4 + 256)
         #expect(!ledger.isReleased && ledger.bytes > call)
         gate.open()
-        await eventually { ledger.isReleased }
+        try await eventually { ledger.isReleased }
         #expect(ledger.most > call && ledger.bytes == ledger.most - call)
     }
 

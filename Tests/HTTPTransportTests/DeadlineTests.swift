@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTransport
+import TestSupport
 import Testing
 
 /// The time limits of requests. Limits not under test are an hour: a request that ends has met its deadline.
-@Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
+@Suite(.timeLimit(.patient)) struct DeadlineTests {
     @Test func `a server that never answers fails at the deadline`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost) { request in
             request.requestLine.contains("/once") ? [.answer()] : [.hold]
@@ -57,7 +58,7 @@ import Testing
     }
 
     /// With nothing else in flight: other transfers would make libcurl look at this one.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.patient))
     func `after an address that does not answer comes the next one of the host`() async throws {
         try await ScriptedServer.with { _ in
             [.answer()]

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTransport
+import LoopbackPorts
 import Testing
 
 /// Faults of upstreams and of the network, and their errors.
@@ -83,7 +84,7 @@ struct FailureTests {
         let reserved = try ReservedPort()
         try await HTTPTransport.with { transport in
             await #expect(throws: TransportError.connect) {
-                try await transport.send(TransportRequest(.get, url: "http://127.0.0.1:\(reserved.port)/"))
+                try await transport.send(TransportRequest(.get, url: "http://127.0.0.1:\(reserved.number)/"))
             }
         }
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTransport
+import TestSupport
 import Testing
 
 /// Cancellation, shutdown, and the release of all resources.
@@ -57,7 +58,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.patient))
     func `requests to a host that hangs hold up no other host's, if none waits to share a connection`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost, deafConnections: 100) { _ in
             [.answer()]
@@ -72,7 +73,7 @@ struct LifecycleTests {
                     let hanging = (0..<8).map { _ in
                         Task { try await transport.send(TransportRequest(.get, url: deaf.url()), deadline: end) }
                     }
-                    while transport.requestsInFlight < hanging.count { try await Task.sleep(for: .milliseconds(1)) }
+                    try await eventually("all hang") { transport.requestsInFlight >= hanging.count }
                     async let first = transport.send(TransportRequest(.get, url: sound.url()), deadline: end).status
                     async let second = transport.send(TransportRequest(.get, url: sound.url()), deadline: end).status
                     let statuses = try await [first, second]
@@ -95,7 +96,7 @@ struct LifecycleTests {
                     await server.saw(.accepted)
                     async let second = transport.send(TransportRequest(.get, url: server.url()))
                     // The interval of a poll: the transport announces no request.
-                    while transport.requestsInFlight < 2 { try await Task.sleep(for: .milliseconds(1)) }
+                    try await eventually("both are in flight") { transport.requestsInFlight >= 2 }
                     // When this one is answered, the loop has the second.
                     _ = try await transport.send(TransportRequest(.get, url: barrier.url()))
                     #expect(server.count(of: .accepted) == 1)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTransport
+import LoopbackPorts
 import NIOSSL
 import ReceiptForge
 import Testing
@@ -243,7 +244,7 @@ struct SecurityTests {
 
     @Test func `a missing proxy is a proxy error`() async throws {
         let reserved = try ReservedPort()
-        for proxy in ["http://127.0.0.1:\(reserved.port)", "http://nothing.invalid:3128"] {
+        for proxy in ["http://127.0.0.1:\(reserved.number)", "http://nothing.invalid:3128"] {
             try await HTTPTransport.with {
                 $0.proxy = proxy
             } _: { transport in

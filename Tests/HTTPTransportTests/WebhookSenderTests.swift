@@ -3,14 +3,16 @@
 
 import Foundation
 import HTTPTransport
+import LoopbackPorts
 import ReceiptForge
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Webhooks
 
 /// Webhooks to real endpoints, sound and faulty.
-@Suite("Sending webhooks", .timeLimit(.minutes(2)))
+@Suite("Sending webhooks", .timeLimit(.patient))
 struct WebhookSenderTests {
     // MARK: - Requests
 
@@ -221,7 +223,7 @@ struct WebhookSenderTests {
                 try await sender.send(Self.request("https://nothing.invalid/"))
             }
             await #expect(throws: DeliveryFault.connect) {
-                try await sender.send(Self.request("http://127.0.0.1:\(reserved.port)/"))
+                try await sender.send(Self.request("http://127.0.0.1:\(reserved.number)/"))
             }
         }
     }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import JSON
@@ -105,7 +106,7 @@ struct JSONValueTests {
     }
 
     /// A reader that searches backwards would need minutes for this.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.patient))
     func `a megabyte of names and a megabyte of text take a moment`() throws {
         let members = (0..<100_000).map { "\"name\($0)\":\"\u{E9}\\u00e9\"" }.joined(separator: ",")
         #expect(try JSONValue(parsing: Array("{\(members)}".utf8)).members?.count == 100_000)

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import Jobs
 
 struct JobPaceTests {
-    private var generator = SystemRandomNumberGenerator()
+    private var generator = SplitMix64(seed: TestSeed.number(0))
     private let start = ContinuousClock.now
 
     @Test func `sixteen jobs are in flight at most`() {
@@ -64,7 +66,7 @@ struct JobPaceTests {
 
     @Test(arguments: [(0, 2), (1, 4), (4, 32), (5, 60), (1000, 60)])
     func `the delay of a job doubles from two seconds to a minute`(attempts: Int, seconds: Int) {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SplitMix64(seed: TestSeed.number(0))
         for _ in 1...100 {
             let delay = JobPace.delay(afterAttempts: attempts, using: &generator)
             #expect(delay >= .seconds(seconds) / 2 && delay <= .seconds(seconds))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import TestSupport
 
 /// A page that stays open in a real browser, to be inspected while it changes.
 ///
@@ -19,9 +20,6 @@ public final class BrowserTab {
     private var session: String?
     /// The browser's complaints so far: errors of scripts, refused scripts and styles, failed requests.
     public private(set) var complaints: [String] = []
-
-    /// The time that the browser may take for one command.
-    private static let patience: Duration = .seconds(60)
 
     /// Opens a page.
     public init(_ address: String) async throws {
@@ -80,7 +78,7 @@ extension BrowserTab {
         var command: Message = ["id": lastCommand, "method": method, "params": parameters]
         command["sessionId"] = session
         try commands.write(contentsOf: JSONSerialization.data(withJSONObject: command) + [0])
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + Patience.forEvent
         while ContinuousClock.now < end, process.isRunning {
             guard let message = try nextMessage() else {
                 // The interval of a poll: the pipe of replies does not block.

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
+internal import LoopbackPorts
 internal import Synchronization
+internal import TestSupport
 
 /// A server from another project, run for a test on this machine and ended with it.
 ///
@@ -16,8 +18,6 @@ public final class RealServer: Sendable {
         case notListening(String, wrote: String)
         /// It listens, and gives an unexpected answer.
         case refused(String, with: String)
-        /// The system has no free port.
-        case noPort
 
         /// The fault in one sentence.
         public var description: String {
@@ -25,18 +25,19 @@ public final class RealServer: Sendable {
             case .missing(let name): "\(name) is not installed: run .ci/deps test"
             case .notListening(let name, let wrote): "\(name) does not listen: \(wrote)"
             case .refused(let what, let answer): "\(what): \(answer)"
-            case .noPort: "no free port on 127.0.0.1"
             }
         }
     }
 
-    /// The port on 127.0.0.1 that it listens on.
-    public let port: Int
+    /// The port on 127.0.0.1 that it listens on, also after a restart.
+    public var port: Int { reserved.number }
     /// The folder of its own, removed with it.
     public let folder: URL
+    private let reserved: ReservedPort
     private let executable: URL
     private let arguments: [String]
     private let environment: [String: String]
+    private let output: URL
     private let process = Mutex<ChildProcess?>(nil)
 
     /// Starts a server and waits until it accepts connections at `port`.
@@ -44,15 +45,16 @@ public final class RealServer: Sendable {
     ///   - environment: variables added to those of this process.
     ///   - arguments: returns the arguments for the port and the server's folder.
     public init(
-        _ name: String, port: Int? = nil, environment: [String: String] = [:],
+        _ name: String, environment: [String: String] = [:],
         arguments: (_ port: Int, _ folder: URL) throws -> [String]
     ) async throws {
-        self.port = try port ?? Loopback.freePort()
+        reserved = try ReservedPort()
         executable = try Self.find(name)
         folder = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        self.arguments = try arguments(self.port, folder)
+        self.arguments = try arguments(reserved.number, folder)
         self.environment = environment
+        output = ServerLog.file(of: name) ?? folder.appending(path: "output.log")
         try await start()
     }
 
@@ -62,14 +64,14 @@ public final class RealServer: Sendable {
 
     /// Starts it, also after it was killed, and waits until it accepts connections.
     public func start() async throws {
-        let log = folder.appending(path: "output.log")
         let process = try ChildProcess(
-            executable, arguments, environment: environment, folder: folder, output: log)
+            executable, arguments, environment: environment, folder: folder, output: output)
         self.process.withLock { $0 = process }
-        let end = ContinuousClock.now + .seconds(20)
-        while !Loopback.accepts(port) {
-            guard process.isRunning, ContinuousClock.now < end else {
-                throw Fault.notListening(executable.lastPathComponent, wrote: Self.end(of: log))
+        let deadline = ContinuousClock.now + Patience.forEvent
+        // The port is reserved: only this process can listen there.
+        while !LoopbackPort.accepts(port) {
+            guard process.isRunning, ContinuousClock.now < deadline else {
+                throw Fault.notListening(executable.lastPathComponent, wrote: log)
             }
             // A process announces an open port to no other process: it can only be polled.
             try await Task.sleep(for: .milliseconds(10))
@@ -88,13 +90,9 @@ public final class RealServer: Sendable {
     /// True while it runs.
     public var isRunning: Bool { process.withLock { $0 }?.isRunning ?? false }
     /// The end of its output.
-    public var log: String { Self.end(of: folder.appending(path: "output.log")) }
+    public var log: String { String(((try? String(contentsOf: output, encoding: .utf8)) ?? "").suffix(2000)) }
 
     private func signal(_ signal: Int32) { process.withLock { $0 }?.signal(signal) }
-
-    private static func end(of log: URL) -> String {
-        String(((try? String(contentsOf: log, encoding: .utf8)) ?? "").suffix(2000))
-    }
 
     /// Also searches the folders outside the usual path in which Debian keeps servers.
     static func find(_ name: String) throws -> URL {
@@ -113,9 +111,9 @@ extension RealServer {
     ///   - options: further directives, such as `["--maxmemory", "4mb"]`.
     ///   - environment: variables of its own, such as `LD_PRELOAD`.
     public static func redis(
-        port: Int? = nil, _ options: [String] = [], environment: [String: String] = [:]
+        _ options: [String] = [], environment: [String: String] = [:]
     ) async throws -> RealServer {
-        try await RealServer("redis-server", port: port, environment: environment) { port, folder in
+        try await RealServer("redis-server", environment: environment) { port, folder in
             [
                 "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.path,
                 // By default a copy for a replica, or for redis-cli --rdb, waits five seconds for further replicas.

@@ -1,10 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import LoopbackPorts
+
 /// A Redis cluster of masters without replicas. A lost master takes its slots with it; the others continue.
 public final class RedisCluster: Sendable {
     /// The masters, in the order of their slots.
     public let masters: [RealServer]
+    /// The ports at which the nodes connect to each other.
+    private let busPorts: [ReservedPort]
 
     /// The time for which a silent node is waited for before the others consider it lost.
     public static let nodeTimeout: Duration = .milliseconds(1000)
@@ -15,8 +19,9 @@ public final class RedisCluster: Sendable {
     ///   - options: further directives for each.
     public init(masters count: Int = 3, spare: Int = 0, _ options: [String] = []) async throws {
         var masters: [RealServer] = []
-        for _ in 0..<(count + spare) { masters.append(try await Self.node(options)) }
-        self.masters = masters
+        let busPorts = try (0..<(count + spare)).map { _ in try ReservedPort() }
+        for bus in busPorts { masters.append(try await Self.node(busPort: bus.number, options)) }
+        (self.masters, self.busPorts) = (masters, busPorts)
         for (index, master) in masters.enumerated() {
             try master.ask("CLUSTER", "SET-CONFIG-EPOCH", "\(index + 1)")
             guard index < count else { continue }
@@ -60,12 +65,11 @@ public final class RedisCluster: Sendable {
         for master in masters { try master.ask("CLUSTER", "SETSLOT", "\(slot)", "NODE", id) }
     }
 
-    private static func node(_ options: [String]) async throws -> RealServer {
-        // By default the nodes connect to each other at their port + 10000, which may be invalid.
-        let bus = try Loopback.freePort()
-        return try await RealServer.redis(
+    private static func node(busPort: Int, _ options: [String]) async throws -> RealServer {
+        try await RealServer.redis(
             [
-                "--cluster-enabled", "yes", "--cluster-port", "\(bus)", "--cluster-node-timeout",
+                // By default the nodes connect to each other at their port + 10000, which may be invalid.
+                "--cluster-enabled", "yes", "--cluster-port", "\(busPort)", "--cluster-node-timeout",
                 "\(Int(nodeTimeout / .milliseconds(1)))", "--cluster-require-full-coverage", "no",
             ] + options)
     }

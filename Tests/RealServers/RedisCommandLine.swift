@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import TestSupport
 
 extension RealServer {
     /// Returns the answer of a Redis through `redis-cli`, with other bytes than UTF-8 replaced; an error is thrown.
@@ -24,13 +25,15 @@ extension RealServer {
 
     /// Repeats a command until its answer is right.
     public func ask(
-        _ words: String..., until isRight: (String) -> Bool, within limit: Duration = .seconds(30)
+        _ words: String..., until isRight: (String) -> Bool
     ) async throws {
-        let end = ContinuousClock.now + limit
+        let deadline = ContinuousClock.now + Patience.forEvent
         while true {
             let answer = (try? ask(words)) ?? ""
             if isRight(answer) { return }
-            guard ContinuousClock.now < end else { throw Fault.refused(words.joined(separator: " "), with: answer) }
+            guard ContinuousClock.now < deadline else {
+                throw Fault.refused(words.joined(separator: " "), with: answer)
+            }
             // The interval of a poll: Redis does not announce its state.
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -1,13 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import LoopbackPorts
 import NIOCore
 import NIOPosix
 import RealServers
+import TestSupport
 import Testing
 
 /// The proxy in front of an echo server.
-@Suite(.timeLimit(.minutes(5))) struct FaultProxyTests {
+@Suite(.timeLimit(.patient)) struct FaultProxyTests {
     @Test func `without faults everything passes, both ways and at once`() async throws {
         try await withEcho { proxy in
             let connection = try await RawConnection(port: proxy.port)
@@ -82,7 +84,7 @@ import Testing
             #expect(await connection.receive(1) == "a")
             try await proxy.refuse()
             #expect(await connection.ending() == .reset)
-            #expect(!Loopback.accepts(proxy.port))
+            #expect(!LoopbackPort.accepts(proxy.port))
             try await proxy.heal()
             let next = try await RawConnection(port: proxy.port)
             try await next.send("b")
@@ -91,7 +93,7 @@ import Testing
     }
 
     @Test func `without a server connections are closed at once`() async throws {
-        let proxy = try await FaultProxy(to: try Loopback.freePort())
+        let absent = try ReservedPort(), proxy = try await FaultProxy(to: absent.number)
         let connection = try await RawConnection(port: proxy.port)
         #expect(await connection.ending() == .truncation)
         try await proxy.close()

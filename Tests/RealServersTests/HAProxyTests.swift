@@ -5,10 +5,11 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import RealServers
+import TestSupport
 import Testing
 
 /// The load balancer in front of two servers that return their names.
-@Suite(.timeLimit(.minutes(5))) struct HAProxyTests {
+@Suite(.timeLimit(.patient)) struct HAProxyTests {
     @Test func `requests go round robin to ready servers, and to the other one when one ends`() async throws {
         let first = try await Self.server("first"), second = try await Self.server("second")
         let ports = try [first, second].map { try #require($0.localAddress?.port) }

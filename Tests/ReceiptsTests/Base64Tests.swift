@@ -4,6 +4,7 @@
 import Foundation
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 struct Base64Tests {
@@ -66,7 +67,7 @@ struct Base64Tests {
     }
 
     @Test func `what Foundation encodes is decoded, at every length`() throws {
-        var generator = SplitMix64(seed: 64)
+        var generator = SplitMix64(seed: TestSeed.number(64))
         for length in 1...600 {
             let bytes = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
             #expect(try Base64.decode(Data(bytes).base64EncodedString()) == bytes, "\(length) bytes")

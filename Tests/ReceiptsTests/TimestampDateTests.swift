@@ -5,6 +5,7 @@ import Foundation
 import ReceiptForge
 import Receipts
 import ReceiptsFoundation
+import TestSupport
 import Testing
 
 struct TimestampDateTests {
@@ -15,7 +16,7 @@ struct TimestampDateTests {
     }
 
     @Test func `every millisecond comes back from a date as it was`() {
-        var generator = SplitMix64(seed: 1970)
+        var generator = SplitMix64(seed: TestSeed.number(1970))
         let random = (0..<10_000).map { _ in
             Int64.random(in: -62_135_596_800_000..<253_402_300_800_000, using: &generator)
         }

@@ -3,6 +3,7 @@
 
 import Foundation
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import Receipts
@@ -16,7 +17,7 @@ struct TimestampTests {
 
     /// Ten thousand seconds between 1900 and 2200, and the seconds around each new year of that period.
     private static let seconds: [Int64] = {
-        var generator = SplitMix64(seed: 1900)
+        var generator = SplitMix64(seed: TestSeed.number(1900))
         let random = (0..<10_000).map { _ in Int64.random(in: -2_208_988_800..<7_258_118_400, using: &generator) }
         let newYears = (1900...2200).compactMap { year in
             calendar.date(from: DateComponents(year: year)).map { Int64($0.timeIntervalSince1970) }

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RealServers
+import TestSupport
 import Testing
 
 @testable import Redis
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ClusterClientTests {
+@Suite(.serialized, .timeLimit(.patient)) struct ClusterClientTests {
 
     @Test func `a pipeline over all masters returns in order, and every master has its share`() async throws {
         let cluster = try await RedisCluster()

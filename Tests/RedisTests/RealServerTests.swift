@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import LoopbackPorts
 import RealServers
 import Redis
 import Testing
@@ -8,11 +9,11 @@ import Testing
 struct RealServerTests {
     @Test func `a Redis is started, killed, and started again`() async throws {
         let redis = try await RealServer.redis()
-        #expect(Loopback.accepts(redis.port))
+        #expect(LoopbackPort.accepts(redis.port))
         redis.kill()
-        #expect(!Loopback.accepts(redis.port))
+        #expect(!LoopbackPort.accepts(redis.port))
         try await redis.start()
-        #expect(Loopback.accepts(redis.port))
+        #expect(LoopbackPort.accepts(redis.port))
     }
 
     @Test func `a script has the SHA-1 digest of its source`() {

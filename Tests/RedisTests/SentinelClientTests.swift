@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RealServers
+import TestSupport
 import Testing
 
 @testable import Redis
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SentinelClientTests {
+@Suite(.serialized, .timeLimit(.patient)) struct SentinelClientTests {
     private static let sentinel = RedisAddress.host("10.0.0.9", port: 26379)
 
     @Test func `a sentinel names the master by host and port`() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import Resilience
@@ -45,7 +46,7 @@ struct RetryTests {
 
     @Test(arguments: 0..<5 as Range<UInt64>)
     func `no stretch of time sees more retries than a tenth of its calls, one a second, and the burst`(seed: UInt64) {
-        var generator = SplitMix64(seed: seed)
+        var generator = SplitMix64(seed: TestSeed.number(seed))
         var budget = RetryBudget()
         var now = at(.zero)
         // The calls up to each granted retry, itself included.
@@ -100,7 +101,7 @@ struct RetryTests {
     private static func delay(
         at now: Duration = .zero, budget: inout RetryBudget, seed: UInt64 = 0
     ) -> Duration? {
-        var generator = SplitMix64(seed: seed)
+        var generator = SplitMix64(seed: TestSeed.number(seed))
         return budget.delay(from: at(.zero), until: at(.seconds(10)), at: at(now), using: &generator)
     }
 

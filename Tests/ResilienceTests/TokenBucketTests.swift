@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import Resilience
@@ -120,7 +121,7 @@ struct TokenBucketTests {
     private static func admissions(
         under policy: TokenBucket.Policy, seed: UInt64
     ) -> [(instant: Instant, cost: Int)] {
-        var generator = SplitMix64(seed: seed)
+        var generator = SplitMix64(seed: TestSeed.number(seed))
         var bucket = TokenBucket(policy)
         var now = at(.zero)
         var taken: [(Instant, Int)] = []
@@ -162,7 +163,7 @@ struct TokenBucketTests {
 
     @Test(arguments: policies, 0..<5 as Range<UInt64>)
     func `every decision is that of a level that rises and falls`(policy: TokenBucket.Policy, seed: UInt64) {
-        var generator = SplitMix64(seed: seed)
+        var generator = SplitMix64(seed: TestSeed.number(seed))
         var now = at(.zero)
         var (bucket, level) = (TokenBucket(policy), Level(policy, at: now))
         for _ in 0..<5000 {
@@ -174,7 +175,7 @@ struct TokenBucketTests {
     }
 
     @Test func `after exactly the span it was told, a refused request is admitted`() {
-        var generator = SplitMix64(seed: 1)
+        var generator = SplitMix64(seed: TestSeed.number(1))
         var bucket = TokenBucket(.init(capacity: 7, refill: 3, per: .seconds(1)))
         var now = at(.zero)
         var refusals = 0

@@ -4,6 +4,7 @@
 import Events
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -11,7 +12,7 @@ import Testing
 /// The rules of time: the schedule of one event, the health of an endpoint, and the shares of nodes.
 struct DeliveryRulesTests {
     private static let start = DeliverySimulation.start
-    private var generator = SplitMix64(seed: 1)
+    private var generator = SplitMix64(seed: TestSeed.number(1))
 
     private func time(_ seconds: Double) -> Timestamp { Self.start.advanced(by: .seconds(seconds)) }
 

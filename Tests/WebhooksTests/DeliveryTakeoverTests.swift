@@ -47,12 +47,11 @@ struct DeliveryTakeoverTests {
         simulation.answer = { [unowned simulation] request in
             let latency = Int.random(in: 1...300, using: &simulation.generator)
             // After three failures the next attempt is half an hour later: all of a chain end within 12 hours.
-            let isFault = Int.random(in: 0..<100, using: &simulation.generator) < 10
-            guard isFault, failures[request.eventID, default: 0] < 3 else {
-                return SimulatedAnswer(latency: .milliseconds(latency))
-            }
-            failures[request.eventID, default: 0] += 1
-            return SimulatedAnswer(fault: .rejected, latency: .milliseconds(latency))
+            let isFault =
+                Int.random(in: 0..<100, using: &simulation.generator) < 10
+                && failures[request.eventID, default: 0] < 3
+            if isFault { failures[request.eventID, default: 0] += 1 }
+            return SimulatedAnswer(fault: isFault ? .rejected : nil, latency: .milliseconds(latency))
         }
         simulation.acquire(0)
         for number in 0..<400 { simulation.write(number % 30) }

@@ -84,6 +84,8 @@ class Shell:
             # Apple's simulator may be slow on a busy machine, and is waited for.
             "GATEWAY_APPLE_DEADLINE": "30s",
             "GATEWAY_APPLE_SOFT_TIMEOUT": "30s",
+            # Likewise Redis: a missed deadline would be a miss of the cache.
+            "GATEWAY_REDIS_DEADLINE": "5s",
         }
 
     # Running

@@ -3,6 +3,7 @@
 
 package import ReceiptForge
 package import Receipts
+internal import LoopbackPorts
 internal import Synchronization
 
 /// Servers that behave like Apple's verifyReceipt and App Store Server API, faults included, on the loopback interface.
@@ -50,19 +51,22 @@ package final class AppleSimulator: Sendable {
     package let sandboxBaseURL: String
     private let store: SimulatedStore
     private let tls: TLSContexts?
-    private let ports: (production: Int, sandbox: Int)
+    /// Also reserved while connections to verifyReceipt are refused.
+    private let ports: (production: ReservedPort, sandbox: ReservedPort)
     /// Nil while connections to verifyReceipt are refused.
     private let verifyReceipt: Mutex<ListenerPair?>
     private let serverAPI: ListenerPair?
 
-    private init(_ store: SimulatedStore, _ verifyReceipt: ListenerPair, serverAPI: ListenerPair?, _ tls: TLSContexts?)
-    {
+    private init(
+        _ store: SimulatedStore, _ ports: (production: ReservedPort, sandbox: ReservedPort),
+        _ verifyReceipt: ListenerPair, serverAPI: ListenerPair?, _ tls: TLSContexts?
+    ) {
         func baseURL(_ listener: Listener) -> String { String(listener.url.dropLast("/verifyReceipt".count)) }
         productionURL = verifyReceipt.production.url
         sandboxURL = verifyReceipt.sandbox.url
         productionBaseURL = baseURL((serverAPI ?? verifyReceipt).production)
         sandboxBaseURL = baseURL((serverAPI ?? verifyReceipt).sandbox)
-        ports = (verifyReceipt.production.port, verifyReceipt.sandbox.port)
+        self.ports = ports
         self.store = store
         self.tls = tls
         self.verifyReceipt = Mutex(verifyReceipt)
@@ -77,16 +81,20 @@ package final class AppleSimulator: Sendable {
             scenario: configuration.scenario, notificationTimeScale: configuration.notificationTimeScale,
             limits: limits, now: configuration.now)
         let tls = try configuration.tls.map(TLSContexts.init)
-        let pair = try await ListenerPair.start(
-            store, ports: (configuration.productionPort, configuration.sandboxPort), tls)
-        guard configuration.hasServerAPIPorts else { return AppleSimulator(store, pair, serverAPI: nil, tls) }
+        let ports = try (reserve(configuration.productionPort), reserve(configuration.sandboxPort))
+        let pair = try await ListenerPair.start(store, at: ports, tls)
+        guard configuration.hasServerAPIPorts else { return AppleSimulator(store, ports, pair, serverAPI: nil, tls) }
         do throws(SimulatorError) {
-            let serverAPI = try await ListenerPair.start(store, ports: (0, 0), tls)
-            return AppleSimulator(store, pair, serverAPI: serverAPI, tls)
+            let serverAPI = try await ListenerPair.start(store, at: (reserve(), reserve()), tls)
+            return AppleSimulator(store, ports, pair, serverAPI: serverAPI, tls)
         } catch {
             await pair.stop()
             throw error
         }
+    }
+
+    private static func reserve(_ number: Int = 0) throws(SimulatorError) -> ReservedPort {
+        do { return try ReservedPort(number) } catch { throw .portUnavailable(number, reason: "\(error)") }
     }
 
     /// Refuses connections to verifyReceipt, and closes those it has.
@@ -101,7 +109,7 @@ package final class AppleSimulator: Sendable {
     /// Accepts connections to verifyReceipt again, at the same ports.
     package func acceptVerifyReceipt() async throws(SimulatorError) {
         await refuseVerifyReceipt()
-        let pair = try await ListenerPair.start(store, ports: ports, tls)
+        let pair = try await ListenerPair.start(store, at: ports, tls)
         verifyReceipt.withLock { $0 = pair }
     }
 

@@ -4,12 +4,13 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// The end of `verifyReceipt` with a real gateway: announced, and as a failure that nothing announced.
 ///
 /// Each receipt shows a month that ended three days ago. Apple knows that it was renewed.
-@Suite(.timeLimit(.minutes(5))) struct EndOfVerifyReceiptTests {
+@Suite(.timeLimit(.patient)) struct EndOfVerifyReceiptTests {
     private static let source = "app_store_server_api"
 
     @Test func `after the end answers in Apple's form are rebuilt from the Server API`() async throws {

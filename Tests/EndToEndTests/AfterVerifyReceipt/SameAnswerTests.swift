@@ -5,12 +5,13 @@ import AppleSimulator
 import Foundation
 import RealCorpus
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// After the end of `verifyReceipt` clients get the same answers, made from the App Store Server API.
 ///
 /// docs/migrating-from-verifyreceipt.md has the remaining differences.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SameAnswerTests {
+@Suite(.serialized, .timeLimit(.patient)) struct SameAnswerTests {
     // MARK: - Stories
 
     /// The stories of a subscription, in the order of a customer's life.

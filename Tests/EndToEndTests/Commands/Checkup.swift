@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LoopbackPorts
 import RealServers
 import Testing
 
@@ -28,9 +29,10 @@ struct Checkup {
     init(_ settings: [String: String] = [:], with program: Program = .gateway, _ arguments: [String] = ["doctor"])
         async throws
     {
+        let data = try ReservedPort(), admin = try ReservedPort()
         let usual = [
             "GATEWAY_APPLE_ENABLED": settings["GATEWAY_APPLE_PRODUCTION_URL"] == nil ? "false" : "true",
-            "GATEWAY_HTTP_PORT": "\(try Loopback.freePort())", "GATEWAY_ADMIN_PORT": "\(try Loopback.freePort())",
+            "GATEWAY_HTTP_PORT": "\(data.number)", "GATEWAY_ADMIN_PORT": "\(admin.number)",
             "GATEWAY_CACHE_NEAR_SIZE": "1MiB", "GATEWAY_CACHE_APPLE_SIZE": "1MiB",
             "GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT": "16MiB", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             // A busy machine must not look like a fault.

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// The help of the programs, and their shell completion.
-@Suite(.timeLimit(.minutes(10))) struct CommandLineTests {
+@Suite(.timeLimit(.patient)) struct CommandLineTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 

@@ -5,10 +5,11 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// The report of the doctor about faults in the gateway's environment.
-@Suite(.timeLimit(.minutes(10))) struct DoctorTests {
+@Suite(.timeLimit(.patient)) struct DoctorTests {
     private static let password = "a-password-never-shown"
 
     // MARK: - Everything

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// The commands about events and webhooks, with a running gateway, Redis and `receipt-loadtest apple`.
-@Suite(.serialized, .timeLimit(.minutes(5)), .sharedCorpus) struct EventCommandTests {
+@Suite(.serialized, .timeLimit(.patient), .sharedCorpus) struct EventCommandTests {
     /// The settings of the stage, with a clients file for the commands that has a webhook.
     private static func settings(of stage: ServerAPIStage, in folder: ScratchFolder) throws -> [String: String] {
         let clients = """

@@ -3,10 +3,11 @@
 
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 /// The health check of a container.
-@Suite(.timeLimit(.minutes(10))) struct HealthTests {
+@Suite(.timeLimit(.patient)) struct HealthTests {
     @Test func `a gateway is alive and ready, and only the address of its admin plane is needed`() async throws {
         let gateway = try await RunningGateway()
         let settings = [

@@ -4,12 +4,13 @@
 import AppleSimulator
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 /// Deferred verifications of real gateways, while the simulated Apple is away.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct DeferredTests {
+@Suite(.serialized, .timeLimit(.patient)) struct DeferredTests {
     @Test func `an outage defers a verification, and Apple's return ends it by long poll, log and webhook`()
         async throws
     {
@@ -85,7 +86,7 @@ import Testing
             try await eventually("Apple is called") { stage.fleet.apple.statsDetails.inFlight > 0 }
             try await nodes[0].kill()
             for job in jobs {
-                let ended = try await nodes[1].running.end(of: job.id, key: stage.key, within: .seconds(300))
+                let ended = try await nodes[1].running.end(of: job.id, key: stage.key)
                 #expect(ended.status == "done", "\(ended)")
             }
             try await nodes[0].start()

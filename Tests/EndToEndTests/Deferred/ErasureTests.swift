@@ -4,12 +4,13 @@
 import AppleSimulator
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 /// The deletion of everything about a customer, by real gateways with a real Redis.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ErasureTests {
+@Suite(.serialized, .timeLimit(.patient)) struct ErasureTests {
     /// Customers that stay: enough for each of the eight partitions to have some before the other customer comes.
     private static let staying = 0..<40
     private static let leaving = 40
@@ -80,7 +81,7 @@ import Testing
         }
         try stage.fleet.play()
         for job in jobs {
-            let ended = try await stage.fleet.nodes[1].running.end(of: job, key: stage.key, within: .seconds(120))
+            let ended = try await stage.fleet.nodes[1].running.end(of: job, key: stage.key)
             #expect(ended.status == "done", "\(ended)")
         }
         // An announced job is no longer due, so that its worker is done with it.

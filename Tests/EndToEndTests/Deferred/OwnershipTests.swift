@@ -3,12 +3,13 @@
 
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 /// The accounts that purchases are bound to, by real gateways with a real Redis.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct OwnershipTests {
+@Suite(.serialized, .timeLimit(.patient)) struct OwnershipTests {
     @Test func `the first account has the purchase, at every node`() async throws {
         try await Self.run { fleet, _ in
             #expect(try await fleet.ownership(of: 0, by: "alice", at: 0).ownership == "first_seen")

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// A deferred verification as a client receives it.
@@ -68,8 +69,8 @@ extension RunningGateway {
     }
 
     /// Waits for the end of a job by long polls, and returns it.
-    func end(of id: String, key: String? = nil, within limit: Duration = .seconds(180)) async throws -> ReceivedJob {
-        let end = ContinuousClock.now + limit
+    func end(of id: String, key: String? = nil) async throws -> ReceivedJob {
+        let end = ContinuousClock.now + Patience.forEvent
         while true {
             let answer = try await job(id, wait: 20, key: key)
             let text = String(decoding: answer.body, as: UTF8.self)
@@ -112,7 +113,7 @@ extension EventStage {
             #expect(answers.count == 1, "\(answers)")
         }
         let ids = Set(jobs.map(\.id))
-        try await eventually("all are in the log and delivered", within: .seconds(120)) {
+        try await eventually("all are in the log and delivered") {
             let delivered = try Self.completions(of: events(at: endpoint)).keys
             return try await Self.completions(of: pull()).keys.count == ids.count && delivered.count == ids.count
         }

@@ -7,6 +7,7 @@ import NIOCore
 import RealServers
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 @testable import LoadTest
@@ -36,9 +37,9 @@ struct EventStage {
     }
 
     /// Waits until an endpoint has this many different events.
-    func expect(_ count: Int, at name: String, within limit: Duration = .seconds(60)) async throws {
+    func expect(_ count: Int, at name: String) async throws {
         let endpoint = try endpoint(name)
-        try await eventually("\(name) has \(count) events", within: limit) {
+        try await eventually("\(name) has \(count) events") {
             endpoint.tally.counts.distinct >= count
         }
         #expect(endpoint.tally.counts.distinct == count)

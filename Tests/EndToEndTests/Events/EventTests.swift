@@ -4,12 +4,13 @@
 import AppleSimulator
 import Foundation
 import Receipts
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 /// Events of real gateways: what Apple posts comes out by webhook, by page and by stream.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct EventTests {
+@Suite(.serialized, .timeLimit(.patient)) struct EventTests {
     @Test func `a purchase's story arrives by webhook, by page and by stream, with the same IDs`() async throws {
         try await EventStage.run(customers: 1, [.init(name: "shop")]) { stage in
             let story = [
@@ -102,7 +103,7 @@ import Testing
                 try await node.kill()
                 try await node.start()
             }
-            try await eventually("the end is an event", within: .seconds(120)) {
+            try await eventually("the end is an event") {
                 try stage.events(at: "shop").contains { $0["type"] as? String == "subscription.expired" }
             }
             // Each node has the schedule; the event is one.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LoadTest
@@ -9,7 +10,7 @@ import Testing
 /// The library of the Standard Webhooks project against the webhooks of a gateway.
 @Suite(.enabled(if: StandardWebhooks.isInstalled, "PyPI's standardwebhooks is missing: .ci/deps test installs it"))
 struct StandardWebhooksTests {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.patient))
     func `the library accepts every delivery, and refuses what was changed on the way`() async throws {
         let count = 5
         try await EventStage.run(customers: count, [.init(name: "shop")]) { stage in

@@ -3,11 +3,12 @@
 
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 extension FleetTests {
     /// A node whose clock is suddenly wrong by an hour, stepped by Tests/WallClock.
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct ClockTests {
+    @Suite(.serialized, .timeLimit(.patient)) struct ClockTests {
         @Test(arguments: ["+3600", "-3600"])
         func `the clock of one node is stepped by an hour, and no limit is left open`(step: String) async throws {
             let redis = try await RealServer.redis()

@@ -4,6 +4,7 @@
 import Foundation
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LoadTest

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LoopbackPorts
 import RealServers
 import Synchronization
 import Testing
@@ -9,11 +10,13 @@ import Testing
 /// One gateway of a fleet, at ports that stay the same after a restart.
 final class FleetNode: Sendable {
     let backend: RealServer.Backend
+    private let reserved: [ReservedPort]
     private let settings: Mutex<[String: String]>
     private let gateway: Mutex<RunningGateway?>
 
     init(_ settings: [String: String]) async throws {
-        backend = RealServer.Backend(dataPort: try Loopback.freePort(), adminPort: try Loopback.freePort())
+        reserved = [try ReservedPort(), try ReservedPort()]
+        backend = RealServer.Backend(dataPort: reserved[0].number, adminPort: reserved[1].number)
         let ports = [
             "GATEWAY_HTTP_PORT": "\(backend.dataPort)", "GATEWAY_ADMIN_PORT": "\(backend.adminPort)",
         ]

@@ -4,13 +4,14 @@
 import AppleSimulator
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 extension FleetTests {
     /// A limit applies to the whole fleet.
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct LimitTests {
+    @Suite(.serialized, .timeLimit(.patient)) struct LimitTests {
         /// Twenty tokens per second; a bucket must hold a few more before nodes lease some in advance.
         @Test(arguments: [(burst: 20, seconds: 1, isLeased: false), (200, 10, false), (200, 10, true)])
         func `in no window the fleet admits more than burst and rate allow`(

@@ -4,11 +4,12 @@
 import AppleSimulator
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 extension FleetTests {
     /// A purge at one node affects the cached results of all.
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct PurgeTests {
+    @Suite(.serialized, .timeLimit(.patient)) struct PurgeTests {
         @Test func `after a purge every node has Apple's new answer, from one request to Apple`() async throws {
             try await withStore { fleet, _ in
                 let receipt = Sample.receipt(0)

@@ -5,11 +5,12 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
+import TestSupport
 import Testing
 
 extension FleetTests {
     /// Nodes share results: no node repeats a request to Apple that another has made.
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct SharedResultTests {
+    @Suite(.serialized, .timeLimit(.patient)) struct SharedResultTests {
         /// A longer deadline, so that a busy machine does not look like a store without answers.
         private static let patient = ["GATEWAY_REDIS_DEADLINE": "1s"]
 

@@ -5,13 +5,14 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 extension FleetTests {
     /// Faults of Redis under load.
-    @Suite(.serialized, .sharedStoreStage, .timeLimit(.minutes(4))) struct StoreFaultTests {
+    @Suite(.serialized, .sharedStoreStage, .timeLimit(.patient)) struct StoreFaultTests {
         @Test(arguments: Array(StoreFault.all.enumerated()))
         func `every client gets an answer, no limit is left open, and the fleet recovers by itself`(
             number: Int, fault: StoreFault
@@ -24,7 +25,7 @@ extension FleetTests {
 
 extension FleetTests {
     /// A Redis that is not reachable at the start.
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct StoreAbsenceTests {
+    @Suite(.serialized, .timeLimit(.patient)) struct StoreAbsenceTests {
         @Test func `gateways start without Redis, serve, and find it by themselves`() async throws {
             try await StoreStage.with(isThere: false) { stage in
                 for node in stage.fleet.nodes {

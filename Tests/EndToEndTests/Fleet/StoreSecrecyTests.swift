@@ -4,13 +4,14 @@
 import AppleSimulator
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 extension FleetTests {
     /// The contents of the store, as an attacker would read them.
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct StoreSecrecyTests {
+    @Suite(.serialized, .timeLimit(.patient)) struct StoreSecrecyTests {
         @Test func `no receipt, secret, app, transaction or client can be read in Redis`() async throws {
             // Without compression, so that the search finds plain text.
             let redis = try await RealServer.redis(["--rdbcompression", "no"])

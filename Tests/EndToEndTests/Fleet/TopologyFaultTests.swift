@@ -3,11 +3,12 @@
 
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 extension FleetTests {
     /// Faults of a Redis with several servers, while three gateways are under load.
-    @Suite(.serialized, .timeLimit(.minutes(3))) struct TopologyFaultTests {
+    @Suite(.serialized, .timeLimit(.patient)) struct TopologyFaultTests {
         @Test func `a master that dies is replaced by a replica`() async throws {
             let redis = try await RedisSentinels()
             try await withFleet(

@@ -5,10 +5,11 @@ import AppleSimulator
 import Foundation
 import RealCorpus
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// `POST /api` and `POST /apiencrypted` of the real binary, with a simulated Apple and without.
-@Suite(.timeLimit(.minutes(5))) struct FormTests {
+@Suite(.timeLimit(.patient)) struct FormTests {
     private static let paths = ["/api", "/apiencrypted"]
 
     /// One account with an app that has an encryption key, and one that has none.

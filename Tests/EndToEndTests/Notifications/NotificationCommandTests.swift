@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// The commands about notifications, with a running gateway, Redis and `receipt-loadtest apple`.
-@Suite(.serialized, .timeLimit(.minutes(5)), .sharedCorpus) struct NotificationCommandTests {
+@Suite(.serialized, .timeLimit(.patient), .sharedCorpus) struct NotificationCommandTests {
     private static func run(_ arguments: [String], on stage: ServerAPIStage) async throws -> Program.Outcome {
         try await Program.gateway.run(["notifications"] + arguments, environment: stage.settings)
     }

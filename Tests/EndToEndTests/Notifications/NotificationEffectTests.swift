@@ -4,10 +4,11 @@
 import AppleSimulator
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 /// The effects of Apple's notifications at all nodes of a fleet.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct NotificationEffectTests {
+@Suite(.serialized, .timeLimit(.patient)) struct NotificationEffectTests {
     @Test func `a refund ends every cached answer about the purchase, at each node`() async throws {
         try await Self.withFleet(customers: 1) { fleet, _ in
             let evidence = try await fleet.evidence(of: 0)
@@ -121,8 +122,8 @@ import Testing
     }
 
     private static func expectNothingLeft(of fleet: NotificationFleet, _ redis: RealServer) async throws {
-        try await eventually("all are stored", within: .seconds(90)) { fleet.isDelivered }
-        try await eventually("all are applied", within: .seconds(90)) { try [redis].pendingNotifications() == 0 }
+        try await eventually("all are stored") { fleet.isDelivered }
+        try await eventually("all are applied") { try [redis].pendingNotifications() == 0 }
         #expect(try await fleet.sum("notification_dead_letters") == 0)
     }
 

@@ -4,12 +4,12 @@
 import AppleSimulator
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 /// Faults of gateways and of Redis while Apple sends notifications: none is lost, and all are in effect in the end.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct NotificationFaultTests {
+@Suite(.serialized, .timeLimit(.patient)) struct NotificationFaultTests {
     /// The limit of a wait for retries of Apple, and for what other nodes take over.
-    private static let limit: Duration = .seconds(120)
 
     @Test func `a node that is killed and a Redis without memory lose no notification`() async throws {
         let redis = try await RealServer.redis(), count = 300
@@ -18,8 +18,8 @@ import Testing
             try fleet.notify("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", about: 0..<count)
             try await eventually("some are stored") { try [redis].storedNotifications() > count / 6 }
             try await fleet.nodes[0].kill()
-            try await eventually("the other node stores all", within: Self.limit) { fleet.isDelivered }
-            try await eventually("and applies all", within: Self.limit) {
+            try await eventually("the other node stores all") { fleet.isDelivered }
+            try await eventually("and applies all") {
                 try [redis].pendingNotifications() == 0 && [redis].customerStates() == count
             }
             #expect(try [redis].storedNotifications() == count)
@@ -33,8 +33,8 @@ import Testing
             #expect(try [redis].storedNotifications() == count)
             try redis.ask("CONFIG", "SET", "maxmemory", "0")
             try await fleet.nodes[0].start()
-            try await eventually("Apple's retries are stored", within: Self.limit) { fleet.isDelivered }
-            try await eventually("and applied", within: Self.limit) { try [redis].pendingNotifications() == 0 }
+            try await eventually("Apple's retries are stored") { fleet.isDelivered }
+            try await eventually("and applied") { try [redis].pendingNotifications() == 0 }
             #expect(try [redis].storedNotifications() == 2 * count)
             #expect(try [redis].customerStates() == count)
             #expect(try await fleet.sum("notification_dead_letters") == 0)
@@ -75,7 +75,7 @@ import Testing
             try await eventually("the first half is applied") { try [redis].customerStates() == count / 2 }
             try fleet.notify("REFUND", about: count / 2..<count)
             try redis.ask("FLUSHALL")
-            try await eventually("all are applied", within: Self.limit) { try [redis].customerStates() == count }
+            try await eventually("all are applied") { try [redis].customerStates() == count }
             #expect(
                 try await fleet.sum("notifications_received_total", ["origin": "history", "outcome": "stored"]) > 0)
             try await fleet.expectStatuses(evidence)
@@ -100,7 +100,7 @@ import Testing
             try await eventually("the second half is applied") { try [master].customerStates() == count }
             master.kill()
             for replica in replicas { replica.thaw() }
-            try await eventually("the history is applied", within: Self.limit) {
+            try await eventually("the history is applied") {
                 replicas.contains { (try? [$0].customerStates()) == count }
             }
             try await Self.expectRecovered(count / 2, in: fleet)
@@ -119,7 +119,7 @@ import Testing
             let most = try #require(held.max()), lost = try #require(held.firstIndex(of: most))
             redis.masters[lost].kill()
             try await redis.masters[lost].start()
-            try await eventually("the history is applied", within: Self.limit) {
+            try await eventually("the history is applied") {
                 (try? redis.masters.customerStates()) == count
             }
             try await Self.expectRecovered(most, in: fleet)

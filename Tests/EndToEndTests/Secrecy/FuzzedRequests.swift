@@ -3,6 +3,7 @@
 
 import Foundation
 import ReceiptForge
+import TestSupport
 
 /// Requests with canaries in every part, complete and broken, determined by a seed.
 struct FuzzedRequests {
@@ -12,7 +13,8 @@ struct FuzzedRequests {
     private let key: String
 
     init(seed: UInt64, canaries: [Canary], receipts: [Canary], key: String) {
-        (generator, self.canaries, self.receipts, self.key) = (SplitMix64(seed: seed), canaries, receipts, key)
+        generator = SplitMix64(seed: TestSeed.number(seed))
+        (self.canaries, self.receipts, self.key) = (canaries, receipts, key)
     }
 
     /// Returns the bytes of one connection: some requests, the last of them perhaps truncated.

@@ -5,12 +5,13 @@ import Foundation
 import NIOCore
 import NIOPosix
 import RealServers
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 /// The log never contains a secret or a part of a receipt, even if clients send or servers repeat them.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct LogSecrecyTests {
+@Suite(.serialized, .timeLimit(.patient)) struct LogSecrecyTests {
     private static let secrets = (
         apple: "a991e5a991e5b882f6b882f6c773d7c7", redis: "Redis-5ecret/password+0000042",
         callers: "cal1er5ca11er5Cal1er5CALLERS0077", pepper: "a pepper of at least thirty-two bytes",

@@ -3,6 +3,7 @@
 
 import Foundation
 import FoundationNetworking
+import TestSupport
 import Testing
 
 @testable import LoadTest

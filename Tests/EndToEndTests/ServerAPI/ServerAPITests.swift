@@ -4,10 +4,11 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// The App Store Server API with real programs: gateways, Redis, and `receipt-loadtest apple` in place of Apple.
-@Suite(.serialized, .timeLimit(.minutes(5)), .sharedCorpus) struct ServerAPITests {
+@Suite(.serialized, .timeLimit(.patient), .sharedCorpus) struct ServerAPITests {
     /// The calls for a customer with at most 20 transactions, who has a subscription.
     private static let twoCalls = [
         "production transaction_history http_200": 1, "production subscription_statuses http_200": 1,

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 /// Apple's announcements of the end of `verifyReceipt`, and the operator's metrics.
-@Suite(.timeLimit(.minutes(5))) struct AnnouncementTests {
+@Suite(.timeLimit(.patient)) struct AnnouncementTests {
     private static let (deprecated, ends) = (1_688_169_599.0, 2_366_841_599.0)
 
     @Test(arguments: [

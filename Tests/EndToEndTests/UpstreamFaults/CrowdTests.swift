@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
+import TestSupport
 import Testing
 
 /// Many requests at once, with clients that leave and a gateway that stops. One after another: crowds disturb each
 /// other.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CrowdTests {
+@Suite(.serialized, .timeLimit(.patient)) struct CrowdTests {
     private static let patient = ["GATEWAY_APPLE_SOFT_TIMEOUT": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
     /// Slots for hundreds of requests to Apple, and time to finish them.
     private static let wide = [

@@ -4,10 +4,11 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// Answers that are invalid, or must not be trusted.
-@Suite(.timeLimit(.minutes(5))) struct FaultyAnswerTests {
+@Suite(.timeLimit(.patient)) struct FaultyAnswerTests {
     @Test(arguments: [
         ("reset", "upstream_reset"), ("reset_mid_body", "upstream_reset"), ("empty", "upstream_unusable_answer"),
         ("truncated", "upstream_unusable_answer"), ("html", "upstream_unusable_answer"),

@@ -4,10 +4,11 @@
 import AppleSimulator
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 
 /// Memory of requests whose clients have gone, while Apple is slow.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct HeldMemoryTests {
+@Suite(.serialized, .timeLimit(.patient)) struct HeldMemoryTests {
     private static let reserved = "http_bodies_in_flight_bytes"
     private static let settings = [
         "GATEWAY_APPLE_SOFT_TIMEOUT": "20s", "GATEWAY_APPLE_DEADLINE": "20s", "GATEWAY_APPLE_BREAKER": "forced_closed",

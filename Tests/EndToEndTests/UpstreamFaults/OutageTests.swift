@@ -2,16 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
+import LoopbackPorts
+import TestSupport
 import Testing
 
 /// Outages of Apple, for minutes or hours.
-@Suite(.timeLimit(.minutes(5))) struct OutageTests {
+@Suite(.timeLimit(.patient)) struct OutageTests {
     private static let closed = #"circuit_breaker_state{api="verify_receipt",environment="production",state="closed"}"#
 
     @Test func `a gateway starts without Apple, answers meanwhile, and finds Apple by itself`() async throws {
-        // Below the ports that the system assigns, so that they stay free.
-        let port = Int.random(in: 10_000..<30_000)
-        let urls = ("http://127.0.0.1:\(port)/verifyReceipt", "http://127.0.0.1:\(port + 1)/verifyReceipt")
+        let ports = (production: try ReservedPort(), sandbox: try ReservedPort())
+        func url(_ port: ReservedPort) -> String { "http://127.0.0.1:\(port.number)/verifyReceipt" }
+        let urls = (url(ports.production), url(ports.sandbox))
         try await withGateway(askingAt: urls) { gateway in
             #expect(try await gateway.get("/readyz", port: gateway.adminPort).status == 200)
             let auto = try await Verdict(gateway.verify(Sample.receipt(0)).json)
@@ -21,13 +23,15 @@ import Testing
             try await eventually("the breaker opens") {
                 try await Verdict(gateway.verify(Sample.receipt(0)).json).isLabelled("circuit_open")
             }
-            try await Self.expectRecovery(of: gateway, askingAt: port)
+            try await Self.expectRecovery(of: gateway, askingAt: ports)
         }
     }
 
-    private static func expectRecovery(of gateway: RunningGateway, askingAt port: Int) async throws {
+    private static func expectRecovery(
+        of gateway: RunningGateway, askingAt ports: (production: ReservedPort, sandbox: ReservedPort)
+    ) async throws {
         var configuration = AppleSimulator.Configuration(pki: Sample.pki)
-        (configuration.productionPort, configuration.sandboxPort) = (port, port + 1)
+        (configuration.productionPort, configuration.sandboxPort) = (ports.production.number, ports.sandbox.number)
         let stage = Stage(apple: try await AppleSimulator.start(configuration), gateway: gateway)
         try await expectRecovery(stage, from: 1)
         await stage.apple.stop()

@@ -3,10 +3,11 @@
 
 import AppleSimulator
 import Foundation
+import TestSupport
 import Testing
 
 /// Rate limits by Apple.
-@Suite(.timeLimit(.minutes(5))) struct PauseTests {
+@Suite(.timeLimit(.patient)) struct PauseTests {
     private static let pause = #"upstream_pause_until_timestamp_seconds{api="verify_receipt",environment="production"}"#
 
     @Test(arguments: [

@@ -3,10 +3,11 @@
 
 import AppleSimulator
 import Foundation
+import TestSupport
 import Testing
 
 /// Secrets and receipts in logs and metrics.
-@Suite(.timeLimit(.minutes(5))) struct SecretTests {
+@Suite(.timeLimit(.patient)) struct SecretTests {
     private static let applesSecret = "a991e5a991e5a991e5a991e5a991e5a9"
 
     @Test func `a secret that Apple rejects is logged as a warning, and neither it nor a receipt is shown`()

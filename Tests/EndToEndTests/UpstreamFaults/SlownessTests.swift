@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
+import TestSupport
 import Testing
 
 /// Late answers from Apple.
-@Suite(.timeLimit(.minutes(5))) struct SlownessTests {
+@Suite(.timeLimit(.patient)) struct SlownessTests {
     @Test func `no client waits beyond the soft timeout, and the late answer is cached for the next`()
         async throws
     {

@@ -4,6 +4,7 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// A gateway with a simulated Apple.
@@ -142,18 +143,5 @@ struct Verdict: Sendable, CustomStringConvertible {
 
     var description: String {
         "\(verdict) \(reason ?? "") from \(source), \(cache), degraded \(degradedReasons), \(states)"
-    }
-}
-
-/// Repeats a condition until it holds, up to a time limit.
-func eventually(
-    _ what: Comment, within limit: Duration = .seconds(40), sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + limit
-    while try await !condition() {
-        try #require(ContinuousClock.now < end, what, sourceLocation: sourceLocation)
-        // The interval of a poll: most conditions are states of other processes.
-        try await Task.sleep(for: .milliseconds(20))
     }
 }

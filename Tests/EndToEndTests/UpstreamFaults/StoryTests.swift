@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
+import TestSupport
 import Testing
 
 /// Apple's knowledge beyond the receipt, at either of its servers.
-@Suite(.timeLimit(.minutes(5))) struct StoryTests {
+@Suite(.timeLimit(.patient)) struct StoryTests {
     struct Story: Sendable, CustomTestStringConvertible {
         let name: String
         /// The end of the receipt's period, in days from now.

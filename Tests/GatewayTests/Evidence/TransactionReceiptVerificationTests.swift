@@ -4,6 +4,7 @@
 import Entitlements
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -235,7 +236,7 @@ struct TransactionReceiptVerificationTests {
             [Period("1", 0..<100)], latestReceipt: Samples.transactionReceipt(Period("1", 0..<100)))
         let fixture = Fixture([.production: [.answer(current)]], gate: gate)
         async let answer = fixture.ask(.appleFirst, at: 99)
-        await eventually { gate.waitingCount == 1 }
+        try await eventually { gate.waitingCount == 1 }
         fixture.clock.set(Samples.time(101))
         gate.open()
         #expect(try await answer.freshUntil <= Samples.time(100))

@@ -3,6 +3,7 @@
 
 import Resilience
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RateLimits
@@ -101,18 +102,18 @@ struct FleetRateLimiterTests {
 
     // MARK: - Batching
 
-    @Test func `a thousand requests at once are two batches`() async {
+    @Test func `a thousand requests at once are two batches`() async throws {
         let node = node()
         let gate = Gate()
         buckets.behave { $0.gate = gate }
         let charges = [charge(Self.minute), charge(RatePolicy(name: "day", quota: 700, window: .seconds(86_400)))]
-        let admitted = await withTaskGroup { group in
+        let admitted = try await withThrowingTaskGroup { group in
             group.addTask { await node.admit(charges) }
-            await eventually { gate.waitingCount != 0 }
+            try await eventually { gate.waitingCount != 0 }
             for _ in 0..<999 { group.addTask { await node.admit(charges) } }
-            await eventually { node.waitingCount >= 999 }
+            try await eventually { node.waitingCount >= 999 }
             gate.open()
-            return await group.reduce(0) { $0 + ($1.isAdmitted ? 1 : 0) }
+            return try await group.reduce(0) { $0 + ($1.isAdmitted ? 1 : 0) }
         }
         #expect(admitted == 700)
         #expect(buckets.orders.map(\.order.requests) == [1, 999])
@@ -121,31 +122,31 @@ struct FleetRateLimiterTests {
                 .admit([charge(Self.minute, cost: 5300)]).isAdmitted)
     }
 
-    @Test func `a cancelled request does not cancel others of its batch`() async {
+    @Test func `a cancelled request does not cancel others of its batch`() async throws {
         let node = node()
         let gate = Gate()
         buckets.behave { $0.gate = gate }
         let charges = [charge(Self.minute)]
         let first = Task { await node.admit(charges) }
-        await eventually { gate.waitingCount != 0 }
+        try await eventually { gate.waitingCount != 0 }
         first.cancel()
         let second = Task { await node.admit(charges) }
-        await eventually { node.waitingCount != 0 }
+        try await eventually { node.waitingCount != 0 }
         gate.open()
         #expect(await second.value.isAdmitted)
         #expect(await first.value.isAdmitted)
     }
 
-    @Test func `the number of waiting requests is limited`() async {
+    @Test func `the number of waiting requests is limited`() async throws {
         let node = node()
         let gate = Gate()
         buckets.behave { $0.gate = gate }
         let charges = [charge(Self.minute)]
-        await withTaskGroup { group in
+        try await withThrowingTaskGroup { group in
             group.addTask { _ = await node.admit(charges) }
-            await eventually { gate.waitingCount != 0 }
+            try await eventually { gate.waitingCount != 0 }
             for _ in 0..<FleetRateLimiter.Limits.waiting { group.addTask { _ = await node.admit(charges) } }
-            await eventually { node.waitingCount >= FleetRateLimiter.Limits.waiting }
+            try await eventually { node.waitingCount >= FleetRateLimiter.Limits.waiting }
             #expect(await node.admit(charges).sources == [.localShare])
             gate.open()
         }
@@ -267,19 +268,19 @@ struct FleetRateLimiterTests {
         #expect(await node.admit([charge(Self.small)]).sources == [.store])
     }
 
-    @Test func `a request that waits when the store fails does not wait again`() async {
+    @Test func `a request that waits when the store fails does not wait again`() async throws {
         let node = node()
         let gate = Gate()
         buckets.behave { ($0.gate, $0.fault) = (gate, SharedBucketsFault()) }
         let charges = [charge(Self.minute)]
         let limiter = self.node()
-        let degraded = await withTaskGroup { group in
+        let degraded = try await withThrowingTaskGroup { group in
             group.addTask { await limiter.admit(charges) }
-            await eventually { gate.waitingCount != 0 }
+            try await eventually { gate.waitingCount != 0 }
             for _ in 0..<99 { group.addTask { await limiter.admit(charges) } }
-            await eventually { limiter.waitingCount >= 99 }
+            try await eventually { limiter.waitingCount >= 99 }
             gate.open()
-            return await group.reduce(0) { $0 + ($1.isDegraded && $1.isAdmitted ? 1 : 0) }
+            return try await group.reduce(0) { $0 + ($1.isDegraded && $1.isAdmitted ? 1 : 0) }
         }
         #expect(degraded == 100 && buckets.faults == 1)
         #expect(node.waitingCount == 0)

@@ -4,6 +4,7 @@
 import ReceiptForge
 import Resilience
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RateLimits
@@ -79,9 +80,9 @@ private final class Simulation {
         self.buckets = buckets
         let store: any SharedBuckets = obeysRule ? buckets : Ruleless(buckets: buckets)
         nodes = (0..<count).map { _ in FleetRateLimiter(store, liveNodes: { count }, clock: { clock.now }) }
-        dice = SplitMix64(seed: seed)
+        dice = SplitMix64(seed: TestSeed.number(seed))
         ledger = Ledger(policy)
-        let way = Mutex(SplitMix64(seed: seed))
+        let way = Mutex(SplitMix64(seed: TestSeed.number(seed)))
         // Requests come one after another here: a latency longer than their distance would be the only load.
         let longest = policy.tokenBucket.emissionInterval / 40
         buckets.behave { manners in

@@ -5,6 +5,7 @@ import Entitlements
 import ReceiptForge
 import Receipts
 import SignedPayloads
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -207,14 +208,14 @@ struct ServerAPIEvidenceTests {
         // The environment is known by an alias, so both requests have one key.
         fixture.customers.rewrite("9", [.answered(.customer(Self.original))])
         async let first = fixture.ask("9", at: 0)
-        await eventually { gate.waitingCount == 1 }
+        try await eventually { gate.waitingCount == 1 }
         gate.open()
         _ = try await first
         gate.close()
         async let lookup = fixture.ask(Self.original, at: 250) { $0.options.maximumAge = .zero }
-        await eventually { gate.waitingCount == 1 }
+        try await eventually { gate.waitingCount == 1 }
         async let evidence = fixture.ask(Self.request(.apple), at: 250)
-        await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) == 3 }
+        try await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) == 3 }
         gate.open()
         #expect(try await evidence.provenance.cache == .miss)
         #expect(try await evidence.provenance.degradedReasons.isEmpty)

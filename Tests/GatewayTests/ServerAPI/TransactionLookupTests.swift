@@ -5,6 +5,7 @@ import Entitlements
 import RateLimits
 import Receipts
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -225,9 +226,9 @@ struct TransactionLookupTests {
         let gate = Gate()
         let fixture = CustomerFixture(["1": [.answered(.customer())]], gate: gate)
         async let first = fixture.ask("1", at: 300)
-        await eventually { gate.waitingCount == 1 }
+        try await eventually { gate.waitingCount == 1 }
         async let second = fixture.ask("1", at: 300)
-        await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) == 2 }
+        try await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) == 2 }
         gate.open()
         let answers = try await (first, second)
         #expect(answers.0.verdict == .genuine && answers.1.verdict == .genuine)
@@ -387,7 +388,7 @@ struct UnknownIDTests {
             for id in ["6", "7", "8"] { group.addTask { await fixture.error(id, at: 0, Self.charged) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        await eventually { gate.waitingCount == 3 }
+        try await eventually { gate.waitingCount == 3 }
         gate.open()
         #expect(await errors.count(where: Self.isRefused) == 1)
     }
@@ -419,7 +420,7 @@ struct UnknownIDTests {
         var unknown = 9_000_000
         while await fixture.error("\(unknown)", at: 0, charged) == nil, unknown < 9_001_000 { unknown += 1 }
         // The next token comes after 50 ms, and the bucket counts as empty for a second.
-        await eventually { await fixture.error(known[0], at: 0, charged) == nil }
+        try await eventually { await fixture.error(known[0], at: 0, charged) == nil }
         for id in known { #expect(await fixture.error(id, at: 0, charged) == nil) }
     }
 

@@ -1,12 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import LoadTest
 
 /// Metrics watched during a load, and one printed exchange.
-@Suite(.timeLimit(.minutes(1))) struct LookTests {
+@Suite(.timeLimit(.patient)) struct LookTests {
     private static func answer(_ body: String, status: Int = 200) -> String {
         "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body
     }
@@ -18,8 +19,7 @@ import Testing
             let watch = MetricWatch([try LoadTarget("http://127.0.0.1:\(server.port)", defaultPath: "/metrics")])
             try await watch.check()
             let looking = Task { await watch.run(from: .now) }
-            // The interval of a poll: a watch announces no point.
-            while watch.series.first?.points.count ?? 0 < 2 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually("two points") { watch.series.first?.points.count ?? 0 >= 2 }
             looking.cancel()
             await looking.value
             let series = try #require(watch.series.first)

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import LoopbackPorts
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -17,7 +18,8 @@ public final class FaultProxy: Sendable {
     }
 
     /// The port it listens on, which never changes.
-    public let port: Int
+    public var port: Int { reserved.number }
+    private let reserved: ReservedPort
     private let serverPort: Int
     private let loop: any EventLoop
     private let state: NIOLoopBoundBox<State>
@@ -25,7 +27,7 @@ public final class FaultProxy: Sendable {
     /// Starts a proxy for a server on this machine, which need not be running yet.
     public init(to serverPort: Int) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        port = try Loopback.freePort()
+        reserved = try ReservedPort()
         (self.serverPort, self.loop) = (serverPort, loop)
         state = try await loop.submit { NIOLoopBoundBox(State(), eventLoop: loop) }.get()
         try await accept()
@@ -76,7 +78,7 @@ public final class FaultProxy: Sendable {
                 self?.connect(client)
                 return client.eventLoop.makeSucceededVoidFuture()
             }
-        let listener = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
+        let listener = try await bootstrap.bind(host: "127.0.0.1", port: reserved.number).get()
         try await onLoop { $0.listener = listener }
     }
 

@@ -4,6 +4,7 @@
 import ReceiptForge
 import Receipts
 import SignedPayloads
+import TestSupport
 import Testing
 
 /// Random changes to genuine JWS. None may be genuine, but for the other one of the two signatures of ES256.
@@ -34,7 +35,7 @@ struct MutatedJWSTests {
 
     @Test(arguments: 0..<20)
     func `of a hundred mutated JWS none is genuine`(seed: UInt64) {
-        var generator = SplitMix64(seed: seed, purpose: "mutated JWS")
+        var generator = SplitMix64(seed: TestSeed.number(seed), purpose: "mutated JWS")
         for number in 0..<100 {
             let original = Self.originals[number % Self.originals.count]
             var text = original.text
@@ -48,7 +49,7 @@ struct MutatedJWSTests {
     }
 
     @Test func `each kind of mutation changes a text`() {
-        var generator = SplitMix64(seed: 1)
+        var generator = SplitMix64(seed: TestSeed.number(1))
         for mutation in JWSMutation.allCases {
             let texts = (0..<20).map { _ in
                 var text = Self.originals[0].text

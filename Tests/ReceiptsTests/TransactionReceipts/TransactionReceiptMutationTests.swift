@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Receipts
+import TestSupport
 import Testing
 
 @testable import ReceiptForge
@@ -17,7 +18,7 @@ struct TransactionReceiptMutationTests {
         let verifier = try TransactionReceiptSamples.verifier(acceptsVersion2: true)
         let receipt = Self.pki.sign(Self.contents, version: version)
         let genuine = try verifier.verify(transactionReceipt: receipt, at: Samples.now)
-        var generator = SplitMix64(seed: UInt64(version), purpose: "text")
+        var generator = SplitMix64(seed: TestSeed.number(UInt64(version)), purpose: "text")
         var rejected = 0
         for _ in 0..<400 {
             var changed = receipt
@@ -38,7 +39,7 @@ struct TransactionReceiptMutationTests {
         let verifier = try TransactionReceiptSamples.verifier(acceptsVersion2: true)
         let receipt = Self.pki.receipt(Self.contents, version: version)
         #expect(verifier.brokenRule(ofTransactionReceipt: receipt.encoded) == nil)
-        var generator = SplitMix64(seed: UInt64(version), purpose: "parts")
+        var generator = SplitMix64(seed: TestSeed.number(UInt64(version)), purpose: "parts")
         for _ in 0..<270 {
             var (blob, info) = (receipt.signatureBlob, receipt.purchaseInfo)
             if generator.chance(percent: 50) { generator.change(&blob) } else { generator.change(&info) }

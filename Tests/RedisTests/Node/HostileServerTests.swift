@@ -5,9 +5,10 @@ import NIOCore
 import NIOPosix
 import Redis
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct HostileServerTests {
     @Test(arguments: [
         "*100000000\r\n", "$1000000000\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "%1\r\n+a\r\n+b\r\n",

@@ -3,11 +3,12 @@
 
 import NIOPosix
 import RealServers
+import TestSupport
 import Testing
 
 @testable import Redis
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct LoginTests {
     /// The configuration of a node with scripts and a subscriber.
     private static let acl =

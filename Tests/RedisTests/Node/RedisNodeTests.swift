@@ -4,9 +4,10 @@
 import NIOPosix
 import RealServers
 import Redis
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct RedisNodeTests {
     @Test func `commands are answered in order`() async throws {
         let redis = try await RealServer.redis()

@@ -3,9 +3,10 @@
 
 import RealServers
 import Redis
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct RefusalTests {
     private static let script = RedisScript("return redis.call('INCR', KEYS[1])")
 

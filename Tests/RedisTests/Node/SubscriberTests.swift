@@ -4,9 +4,10 @@
 import NIOPosix
 import RealServers
 import Redis
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct SubscriberTests {
     @Test func `changes of tracked names are announced, and flushes`() async throws {
         let redis = try await RealServer.redis()

@@ -6,9 +6,10 @@ import NIOPosix
 import RealServers
 import ReceiptForge
 import Redis
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct TransportTests {
     private static let authority = TLSAuthority(seed: 41)
     private static let stranger = TLSAuthority(seed: 42)

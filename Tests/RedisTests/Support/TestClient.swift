@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import RealServers
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Redis
@@ -40,11 +41,8 @@ struct TestClient: Sendable {
         try await until { client.masters.values.count { $0 == .connected(2) } == count }
     }
 
-    /// Polls until the condition holds, up to the test's time limit: conditions are of many objects, most of them
-    /// without an event.
-    func until(_ isSo: () async -> Bool) async throws {
-        while !(await isSo()) { try await Task.sleep(for: .milliseconds(5)) }
-    }
+    /// Waits until the condition holds. Conditions are of many objects, most of them without an event.
+    func until(_ isSo: () async -> Bool) async throws { try await eventually { await isSo() } }
 }
 
 /// A continuous load of SET and GET that records the outcomes.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import Resilience
@@ -14,7 +15,7 @@ final class Subject {
 
     init(_ policy: CircuitBreaker.Policy = .init(), mode: CircuitBreaker.Mode = .auto, seed: UInt64 = 0) {
         breaker = CircuitBreaker(policy, mode: mode)
-        generator = SplitMix64(seed: seed)
+        generator = SplitMix64(seed: TestSeed.number(seed))
     }
 
     /// Nil if the call is rejected.

@@ -6,13 +6,14 @@ import Foundation
 import ReceiptForge
 import Receipts
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Server
 @testable import Settings
 
 /// The proxy in a whole gateway, in front of a simulated Apple that checks tokens.
-@Suite("The proxy in a gateway", .timeLimit(.minutes(5)))
+@Suite("The proxy in a gateway", .timeLimit(.patient))
 struct AppleProxyGatewayTests {
     private static let app = "com.example.shop"
     private static let id = AppleSimulator.transactionID(ofCustomer: 0)

@@ -5,6 +5,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import RateLimits
+import TestSupport
 import Testing
 
 @testable import AppStore
@@ -13,7 +14,7 @@ import Testing
 @testable import HTTPServer
 @testable import Settings
 
-@Suite("The proxy to the App Store Server API", .timeLimit(.minutes(5)))
+@Suite("The proxy to the App Store Server API", .timeLimit(.patient))
 struct AppleProxyTests {
     // MARK: - Calls
 

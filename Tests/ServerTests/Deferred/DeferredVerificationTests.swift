@@ -5,6 +5,7 @@ import Entitlements
 import HTTPTypes
 import NIOHTTP1
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Endpoints
@@ -13,7 +14,7 @@ import Testing
 @testable import Jobs
 @testable import Settings
 
-@Suite("Deferred verifications", .timeLimit(.minutes(5)))
+@Suite("Deferred verifications", .timeLimit(.patient))
 struct DeferredVerificationTests {
     private static let async: HTTPHeaders = ["Prefer": "respond-async"]
 

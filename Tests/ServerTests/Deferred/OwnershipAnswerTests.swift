@@ -3,6 +3,7 @@
 
 import NIOHTTP1
 import Ownership
+import TestSupport
 import Testing
 
 @testable import Endpoints
@@ -10,7 +11,7 @@ import Testing
 @testable import HTTPServer
 @testable import Settings
 
-@Suite("account in POST /v1/verify", .timeLimit(.minutes(5)))
+@Suite("account in POST /v1/verify", .timeLimit(.patient))
 struct OwnershipAnswerTests {
     private static func body(_ account: String) -> String { #"{"transaction_id":"2","account":"\#(account)"}"# }
 

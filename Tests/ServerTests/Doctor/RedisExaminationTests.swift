@@ -6,13 +6,14 @@ import RealServers
 import Receipts
 import Redis
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Operations
 @testable import Settings
 
 /// The doctor's observations about a Redis user, command by command.
-@Suite(.timeLimit(.minutes(10))) struct RedisExaminationTests {
+@Suite(.timeLimit(.patient)) struct RedisExaminationTests {
     private static let password = "secret-of-the-user"
 
     /// The ACL rules of the gateway's user in docs/redis.md.

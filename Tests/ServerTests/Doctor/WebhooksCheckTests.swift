@@ -4,6 +4,7 @@
 import Foundation
 import Gateway
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -11,7 +12,7 @@ import Testing
 @testable import Webhooks
 
 /// The doctor's checks of webhooks.
-@Suite("Webhooks in the doctor's report", .timeLimit(.minutes(1)))
+@Suite("Webhooks in the doctor's report", .timeLimit(.patient))
 struct WebhooksCheckTests {
     private static func checks(
         ofWebhooks webhooks: [String], _ change: (inout GatewayConfiguration) -> Void = { _ in }

@@ -1,13 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
 
-@Suite("Stopping", .timeLimit(.minutes(5)))
+@Suite("Stopping", .timeLimit(.patient))
 struct DrainTests {
     private static let ready = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
     private static let head =

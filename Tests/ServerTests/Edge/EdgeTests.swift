@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -10,7 +11,7 @@ import Testing
 
 /// Real sockets against a whole gateway. Deadlines are short only where they should pass; every wait is for a response
 /// or for the end of a connection.
-@Suite("The edge", .timeLimit(.minutes(5)))
+@Suite("The edge", .timeLimit(.patient))
 struct EdgeTests {
     private static let body = #"{"receipt":"AQID"}"#
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-@Suite("The ports", .timeLimit(.minutes(5)))
+@Suite("The ports", .timeLimit(.patient))
 struct HTTPListenerTests {
     @Test func `a closed listening socket stops the node`() async throws {
         await #expect(throws: ListenerClosed.self) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Server
@@ -9,7 +10,7 @@ import Testing
 
 /// The protection of loopback listeners against web pages in a browser on this machine. `RawRequestTests` covers the
 /// data plane without a clients file.
-@Suite("Hosts and origins", .timeLimit(.minutes(5)))
+@Suite("Hosts and origins", .timeLimit(.patient))
 struct HostRuleTests {
     @Test(arguments: [
         ("GET /metrics", "evil.example", 421), ("GET /", "evil.example:9090", 421), ("GET /status.json", "", 421),

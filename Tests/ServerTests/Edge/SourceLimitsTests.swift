@@ -4,6 +4,7 @@
 import NIOCore
 import NIOHTTP1
 import PrometheusExport
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -11,7 +12,7 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-@Suite("Limits for one address", .timeLimit(.minutes(5)))
+@Suite("Limits for one address", .timeLimit(.patient))
 struct SourceLimitsTests {
     // MARK: - Values
 

@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import NIOHTTP1
 import RateLimits
+import TestSupport
 import Testing
 
 @testable import Endpoints
@@ -13,7 +14,7 @@ import Testing
 @testable import Server
 @testable import Settings
 
-@Suite("GET /v1/events", .timeLimit(.minutes(5)))
+@Suite("GET /v1/events", .timeLimit(.patient))
 struct EventRouteTests {
     // MARK: - Pages
 

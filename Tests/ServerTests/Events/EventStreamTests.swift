@@ -7,6 +7,7 @@ import NIOHTTP1
 import PrometheusExport
 import Receipts
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Endpoints
@@ -16,7 +17,7 @@ import Testing
 @testable import Settings
 
 /// Requests that wait, and streams.
-@Suite("Waiting for events, over HTTP", .timeLimit(.minutes(5)))
+@Suite("Waiting for events, over HTTP", .timeLimit(.patient))
 struct EventStreamTests {
     // MARK: - Long polls
 

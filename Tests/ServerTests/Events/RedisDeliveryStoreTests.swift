@@ -5,6 +5,7 @@ import Events
 import RealServers
 import Receipts
 import Redis
+import TestSupport
 import Testing
 import Webhooks
 
@@ -12,7 +13,7 @@ import Webhooks
 @testable import RedisStore
 
 /// The state of deliveries in real Redis servers.
-@Suite(.timeLimit(.minutes(5))) struct RedisDeliveryStoreTests {
+@Suite(.timeLimit(.patient)) struct RedisDeliveryStoreTests {
     typealias Samples = StoredEventSamples
 
     private static let queue = Samples.queue

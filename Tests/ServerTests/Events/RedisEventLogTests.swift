@@ -8,6 +8,7 @@ import RealServers
 import Receipts
 import Redis
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RedisCustomers
@@ -15,7 +16,7 @@ import Testing
 @testable import StoreFormat
 
 /// Events in real Redis servers.
-@Suite(.timeLimit(.minutes(5))) struct RedisEventLogTests {
+@Suite(.timeLimit(.patient)) struct RedisEventLogTests {
     typealias Samples = StoredEventSamples
 
     private static let partition = Samples.partition

@@ -7,6 +7,7 @@ import Gateway
 import RealServers
 import Receipts
 import Redis
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -14,7 +15,7 @@ import Testing
 @testable import RedisStore
 
 /// The events that a real Redis writes together with the states that make them.
-@Suite(.timeLimit(.minutes(5))) struct StateEventTests {
+@Suite(.timeLimit(.patient)) struct StateEventTests {
     typealias Samples = NotificationSamples
 
     private static let now = Timestamp.now()

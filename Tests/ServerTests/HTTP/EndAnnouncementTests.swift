@@ -3,6 +3,7 @@
 
 import HTTPTypes
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Endpoints
@@ -11,7 +12,7 @@ import Testing
 @testable import Settings
 import Waiting
 
-@Suite("Deprecation, Sunset and Link fields", .timeLimit(.minutes(5)))
+@Suite("Deprecation, Sunset and Link fields", .timeLimit(.patient))
 struct EndAnnouncementTests {
     private static let sunset = Timestamp(millisecondsSince1970: 1_814_313_600_000)  // 2027-06-30
     private static let deprecation = Timestamp(millisecondsSince1970: 1_782_777_600_999)  // 2026-06-30

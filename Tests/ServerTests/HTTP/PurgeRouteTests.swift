@@ -4,6 +4,7 @@
 import HTTPTypes
 import NIOHTTP1
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Endpoints
@@ -12,7 +13,7 @@ import Testing
 @testable import Settings
 import Waiting
 
-@Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.minutes(5)))
+@Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.patient))
 struct PurgeRouteTests {
     @Test(arguments: [
         ("DELETE /v1/cache/transactions/2000000123456789", 200), ("DELETE /v1/cache/transactions/0", 200),

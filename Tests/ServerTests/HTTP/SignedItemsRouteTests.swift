@@ -4,13 +4,14 @@
 import Foundation
 import ReceiptForge
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Server
 @testable import Settings
 
 /// Attacks over the route: evidence gets a verdict, a faulty request a problem.
-@Suite("Attacks on POST /v1/verify", .timeLimit(.minutes(5)))
+@Suite("Attacks on POST /v1/verify", .timeLimit(.patient))
 struct SignedItemsRouteTests {
     private typealias Samples = SignedSamples
 

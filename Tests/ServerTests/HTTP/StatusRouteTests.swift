@@ -5,6 +5,7 @@ import JSON
 import NIOCore
 import Receipts
 import Resilience
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -14,7 +15,7 @@ import Testing
 @testable import Settings
 import Waiting
 
-@Suite("GET /v1/status", .timeLimit(.minutes(5)))
+@Suite("GET /v1/status", .timeLimit(.patient))
 struct StatusRouteTests {
     private static let sunset = Timestamp(millisecondsSince1970: 1_814_313_600_000)  // 2027-06-30
 

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Server
 @testable import Settings
 
-@Suite("POST /v1/verify", .timeLimit(.minutes(5)))
+@Suite("POST /v1/verify", .timeLimit(.patient))
 struct VerifyRouteTests {
     private static let json = "Content-Type: application/json"
     private static let body = #"{"receipt":"AQID"}"#

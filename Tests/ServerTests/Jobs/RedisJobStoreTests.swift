@@ -7,12 +7,13 @@ import Privacy
 import RealServers
 import Receipts
 import Redis
+import TestSupport
 import Testing
 
 @testable import RedisCustomers
 
 /// Deferred verifications in real Redis servers: what clients see of them.
-@Suite(.timeLimit(.minutes(5))) struct RedisJobStoreTests {
+@Suite(.timeLimit(.patient)) struct RedisJobStoreTests {
     typealias Samples = JobSamples
 
     /// The IDs in the answer to a creation; nil if it created the job.

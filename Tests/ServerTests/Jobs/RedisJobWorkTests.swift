@@ -9,12 +9,13 @@ import Receipts
 import Redis
 import StoreFormat
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RedisCustomers
 
 /// Deferred verifications in real Redis servers: the work on them.
-@Suite(.timeLimit(.minutes(5))) struct RedisJobWorkTests {
+@Suite(.timeLimit(.patient)) struct RedisJobWorkTests {
     typealias Samples = JobSamples
 
     /// Creates jobs with the IDs `ver_1`, `ver_2`, ….

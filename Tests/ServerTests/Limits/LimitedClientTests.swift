@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Server
 @testable import Settings
 
 /// Limits as a client sees them. No window ends while these tests run.
-@Suite("Limits of clients", .timeLimit(.minutes(5)))
+@Suite("Limits of clients", .timeLimit(.patient))
 struct LimitedClientTests {
     @Test func `both routes share a bucket, and every response has the remaining tokens`() async throws {
         try await Self.with(limits: "[{name: day, quota: 3, window: 1d}]") { site in

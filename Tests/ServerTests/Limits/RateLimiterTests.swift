@@ -7,10 +7,11 @@ import RealServers
 import Redis
 import Resilience
 import Synchronization
+import TestSupport
 import Testing
 
 /// The behaviour of every rate limiter, embedded and in Redis.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct RateLimiterTests {
     enum Kind: CaseIterable, Sendable {
         case embedded, redis, redisThroughTwoNodes

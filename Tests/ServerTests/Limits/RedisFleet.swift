@@ -7,6 +7,7 @@ import NIOPosix
 import RateLimits
 import RealServers
 import Redis
+import TestSupport
 import Testing
 
 @testable import RedisStore

@@ -5,6 +5,7 @@ import Gateway
 import RealServers
 import Redis
 import Resilience
+import TestSupport
 import Testing
 
 @testable import RateLimits

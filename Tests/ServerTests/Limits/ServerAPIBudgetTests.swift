@@ -4,6 +4,7 @@
 import Foundation
 import Resilience
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -11,7 +12,7 @@ import Testing
 @testable import RedisStore
 
 /// The budget of an app's calls to the App Store Server API, in a fleet, by the hours of a real Redis.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.patient))
 struct ServerAPIBudgetTests {
     /// The clock of Redis and of the nodes. Five seconds pass when the test says so.
     private final class StepClock: Sendable {

@@ -4,12 +4,13 @@
 import JSON
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import Settings
 @testable import Telemetry
 
-@Suite("Batches of log lines", .timeLimit(.minutes(5)))
+@Suite("Batches of log lines", .timeLimit(.patient))
 struct LogBatcherTests {
     private let batches = LogLines()
     private let loops = MultiThreadedEventLoopGroup.singleton

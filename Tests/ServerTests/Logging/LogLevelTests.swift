@@ -5,6 +5,7 @@ import HTTPTypes
 import Logging
 import NIOHTTP1
 import Receipts
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -12,7 +13,7 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-@Suite("Log settings at run time", .timeLimit(.minutes(10)))
+@Suite("Log settings at run time", .timeLimit(.patient))
 struct LogLevelTests {
     @Test func `the settings are shown, changed and logged`() async throws {
         try await RunningGateway.with { gateway in
@@ -43,7 +44,7 @@ struct LogLevelTests {
             let changed = try await gateway.changeLog(#"{"level":"trace","for":"2s"}"#)
             #expect(
                 changed.body.contains(/"level":"trace","requests":"all","until":"20[-0-9T:.]+Z"/), "\(changed.body)")
-            try await eventually(within: .seconds(300)) {
+            try await eventually {
                 try await gateway.logLevel().body == #"{"level":"notice","requests":"all"}"#
             }
             try await eventually { gateway.log.containing("restored from the configuration").count == 1 }

@@ -6,13 +6,14 @@ import PrometheusExport
 import ReceiptForge
 import Receipts
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Server
 @testable import Settings
 
 /// Apple's notifications and their effects in a whole gateway.
-@Suite("Notifications in a gateway", .timeLimit(.minutes(5)))
+@Suite("Notifications in a gateway", .timeLimit(.patient))
 struct NotificationGatewayTests {
     private static let path = "POST /apple/notifications"
     private static let json = ["Content-Type: application/json"]

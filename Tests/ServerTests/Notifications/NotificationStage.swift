@@ -8,6 +8,8 @@ import NIOPosix
 import RealServers
 import Receipts
 import Redis
+import TestSupport
+import Testing
 
 @testable import Notifications
 @testable import RedisCustomers

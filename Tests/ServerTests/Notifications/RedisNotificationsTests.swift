@@ -5,8 +5,10 @@ import Entitlements
 import Events
 import Gateway
 import RealServers
+import ReceiptForge
 import Receipts
 import Redis
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -14,7 +16,7 @@ import Testing
 @testable import RedisStore
 
 /// Notifications and customer states in real Redis servers.
-@Suite(.timeLimit(.minutes(5))) struct RedisNotificationsTests {
+@Suite(.timeLimit(.patient)) struct RedisNotificationsTests {
     typealias Samples = NotificationSamples
 
     // MARK: Queue
@@ -288,7 +290,7 @@ import Testing
                 Samples.transaction("2002", at: 2), Samples.renewal(at: 4, willRenew: false),
                 Samples.renewal(at: 2, willRenew: true),
             ]
-            var generator = SystemRandomNumberGenerator()
+            var generator = SplitMix64(seed: TestSeed.number(0))
             for number in 0..<20 {
                 let chain = PurchaseChain(
                     bundleID: Samples.bundleID, environment: .sandbox, originalTransactionID: "\(number)")
@@ -321,7 +323,8 @@ import Testing
         try await NotificationStage.with { stage in
             let store = stage.store(), maximum = ChainRecord.Limits.transactions
             let items = (1...maximum + 8).map { Samples.transaction("\(3000 + $0)", at: Int64($0)) }
-            for item in items.shuffled() { _ = await store.merge([.init(Samples.chain, [item])]) }
+            var generator = SplitMix64(seed: TestSeed.number(1))
+            for item in items.shuffled(using: &generator) { _ = await store.merge([.init(Samples.chain, [item])]) }
             _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 1, willRenew: true)])])
             let state = try #require(await store.states(of: [Samples.chain])?.first)
             #expect(Set(state.transactions) == Set(items.suffix(maximum).compactMap(\.transaction)))

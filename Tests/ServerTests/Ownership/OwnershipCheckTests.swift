@@ -6,6 +6,7 @@ import Gateway
 import Ownership
 import Privacy
 import Receipts
+import TestSupport
 import Testing
 
 @testable import Endpoints

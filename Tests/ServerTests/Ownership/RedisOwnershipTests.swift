@@ -9,12 +9,13 @@ import RealServers
 import Receipts
 import Redis
 import StoreFormat
+import TestSupport
 import Testing
 
 @testable import RedisCustomers
 
 /// The accounts of purchases in real Redis servers.
-@Suite(.timeLimit(.minutes(5))) struct RedisOwnershipTests {
+@Suite(.timeLimit(.patient)) struct RedisOwnershipTests {
     typealias Samples = OwnershipSamples
 
     private static let day = Duration.seconds(86_400)

@@ -8,12 +8,13 @@ import Privacy
 import Receipts
 import Redis
 import Settings
+import TestSupport
 import Testing
 
 @testable import RedisCustomers
 
 /// The erasure of an account, of which nothing but the account is named.
-@Suite(.timeLimit(.minutes(5))) struct AccountErasureTests {
+@Suite(.timeLimit(.patient)) struct AccountErasureTests {
     private typealias Samples = OwnershipSamples
 
     @Test func `an account takes no purchase of another with it, in this process`() async throws {

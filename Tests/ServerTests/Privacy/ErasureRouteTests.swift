@@ -7,6 +7,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import Privacy
+import TestSupport
 import Testing
 import Waiting
 
@@ -14,7 +15,7 @@ import Waiting
 @testable import HTTPServer
 @testable import Settings
 
-@Suite("POST /v1/erasures", .timeLimit(.minutes(5)))
+@Suite("POST /v1/erasures", .timeLimit(.patient))
 struct ErasureRouteTests {
     private static func send(to route: Route) async throws -> Reply {
         let client = Client(name: "shop", apps: .all, keys: [], may: [.erase])

@@ -7,6 +7,7 @@ import Privacy
 import RealServers
 import Receipts
 import Redis
+import TestSupport
 import Testing
 import Webhooks
 
@@ -15,7 +16,7 @@ import Webhooks
 @testable import RedisStore
 
 /// The deletion of a customer's data, shown by searching real Redis servers.
-@Suite(.timeLimit(.minutes(5))) struct ErasureTests {
+@Suite(.timeLimit(.patient)) struct ErasureTests {
     private static let customer = StoredCustomer.two[0]
     private static let other = StoredCustomer.two[1]
 

@@ -3,6 +3,7 @@
 
 import Foundation
 import PrometheusExport
+import TestSupport
 import Testing
 
 @testable import Server

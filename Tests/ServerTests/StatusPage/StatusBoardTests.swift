@@ -4,12 +4,13 @@
 import Foundation
 import NIOCore
 import Receipts
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 @testable import Operations
 
-@Suite("Viewers of the status page", .timeLimit(.minutes(5)))
+@Suite("Viewers of the status page", .timeLimit(.patient))
 struct StatusBoardTests {
     private let counters: StatusBoard
 

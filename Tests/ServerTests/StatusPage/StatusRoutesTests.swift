@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -8,7 +9,7 @@ import Testing
 @testable import Settings
 
 /// The stream of events on a real connection.
-@Suite("The stream of the status page", .timeLimit(.minutes(5)))
+@Suite("The stream of the status page", .timeLimit(.patient))
 struct StatusRoutesTests {
     private static let request = "GET /status.events HTTP/1.1\r\nHost: x\r\n\r\n"
 

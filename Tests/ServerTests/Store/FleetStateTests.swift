@@ -10,6 +10,7 @@ import Receipts
 import Redis
 import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import RedisStore
@@ -17,7 +18,7 @@ import Testing
 @testable import Server
 @testable import Settings
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct FleetStateTests {
     private static let sunset = Timestamp(millisecondsSince1970: 1_900_000_000_000)
     private static let link = LifecycleLink(.sunset, target: "https://developer.apple.com/news/")

@@ -6,13 +6,14 @@ import RealServers
 import Receipts
 import Redis
 import Resilience
+import TestSupport
 import Testing
 
 @testable import Gateway
 @testable import RedisStore
 
 /// Nodes in this process that share a real Redis.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct FleetTests {
     private static let reason = "receipt_gateway_flight_leases_total"
 

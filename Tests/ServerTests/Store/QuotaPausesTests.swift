@@ -1,14 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Gateway
 import RealServers
+import TestSupport
 import Testing
 
 @testable import RedisStore
 
 /// Pauses of the App Store Server API's quotas, in a real Redis.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct QuotaPausesTests {
     private static let quota = quota()
 
@@ -44,7 +46,7 @@ struct QuotaPausesTests {
     /// Waits until a node has published its pauses: of two more, the second follows in a later exchange.
     private static func waitUntilPublished(by node: StoreNode, to other: StoreNode) async throws {
         for _ in 1...2 {
-            let marker = quota("com.example.\(UInt64.random(in: 0 ... .max))")
+            let marker = quota("com.example.\(UUID().uuidString)")
             node.fleet.ports.fleetState.publish(pause: .seconds(600), of: marker)
             try await eventually { remaining(other, marker) != nil }
         }

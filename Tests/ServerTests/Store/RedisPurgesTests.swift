@@ -4,6 +4,7 @@
 import Caching
 import Entitlements
 import Redis
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -11,7 +12,7 @@ import Testing
 @testable import StoreFormat
 
 /// Purges in Redis: no loss of a key may restore a purged result.
-@Suite(.timeLimit(.minutes(5))) struct RedisPurgesTests {
+@Suite(.timeLimit(.patient)) struct RedisPurgesTests {
     private static let id = StoreSamples.originalTransactionID
 
     /// A loss in Redis between a purge and the next lookup.

@@ -6,6 +6,7 @@ import Entitlements
 import Receipts
 import Redis
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -13,7 +14,7 @@ import Testing
 @testable import StoreFormat
 
 /// The behaviour of the cache in Redis only.
-@Suite(.timeLimit(.minutes(5))) struct RedisUpstreamCacheTests {
+@Suite(.timeLimit(.patient)) struct RedisUpstreamCacheTests {
     private static let ids = [StoreSamples.originalTransactionID]
 
     // MARK: Keys

@@ -7,6 +7,7 @@ import PrometheusExport
 import RealServers
 import Redis
 import Resilience
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -16,7 +17,7 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.patient))
 struct SharedStoreTests {
     private let health = StoreHealth(isEmbedded: false)
     private let registry: PrometheusRegistry

@@ -16,6 +16,8 @@ import Synchronization
 @testable import RedisStore
 @testable import Server
 @testable import Settings
+import TestSupport
+import Testing
 import Waiting
 
 /// A node of a fleet without HTTP: the shared store as the gateway wires it, with a scripted Apple.
@@ -157,7 +159,7 @@ final class ScriptedApple: Upstream {
         _ options: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         questions.add(1, ordering: .relaxed)
-        try? await eventually(within: .seconds(600)) { isOpen.load(ordering: .relaxed) }
+        try? await eventually { isOpen.load(ordering: .relaxed) }
         return UpstreamResponse(reply.withLock(\.self))
     }
 }

@@ -5,13 +5,14 @@ import Entitlements
 import ReceiptForge
 import Receipts
 import Secrets
+import TestSupport
 import Testing
 
 @testable import Caching
 @testable import Gateway
 
 /// The behaviour of every cache of upstream results, embedded and in Redis.
-@Suite(.timeLimit(.minutes(5))) struct UpstreamCacheTests {
+@Suite(.timeLimit(.patient)) struct UpstreamCacheTests {
     enum Kind: CaseIterable { case embedded, redis }
 
     private func with(_ kind: Kind, _ body: (any UpstreamCache, StoreClock) async throws -> Void) async throws {

@@ -12,6 +12,7 @@ import ReceiptForge
 import Receipts
 import Redis
 import Secrets
+import TestSupport
 import Testing
 import Tracing
 
@@ -21,7 +22,7 @@ import Tracing
 @testable import Telemetry
 
 /// Log lines of a request, and its spans if a tracer is linked.
-@Suite("The trace of a request", .timeLimit(.minutes(5)))
+@Suite("The trace of a request", .timeLimit(.patient))
 struct RequestTracingTests {
     private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01\r\n"

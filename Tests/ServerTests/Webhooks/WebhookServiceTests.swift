@@ -10,6 +10,7 @@ import RateLimits
 import Receipts
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -21,7 +22,7 @@ import Testing
 @testable import Webhooks
 
 /// Webhooks as the gateway wires them, from the log of events to a real endpoint.
-@Suite("The delivery of webhooks in a gateway", .timeLimit(.minutes(2)))
+@Suite("The delivery of webhooks in a gateway", .timeLimit(.patient))
 struct WebhookServiceTests {
     private static let endpoint = "shop/billing"
 

@@ -6,6 +6,7 @@ import Gateway
 import ReceiptForge
 import Receipts
 import Synchronization
+import TestSupport
 
 @testable import Webhooks
 
@@ -89,7 +90,7 @@ final class DeliverySimulation {
         ) { clock.time }
         store = EmbeddedDeliveryStore(log: log) { clock.time }
         self.partitions = Array(AppPartition.all(of: Self.app).prefix(partitions))
-        generator = SplitMix64(seed: seed)
+        generator = SplitMix64(seed: TestSeed.number(seed))
         let endpoint = WebhookEndpoint(name: "shop/main", apps: [Self.app], url: "https://example.com")
         for node in 0..<nodes {
             self.nodes.append(

@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import re
 import socket
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -18,23 +16,21 @@ from pathlib import Path
 from typing import ClassVar
 
 
-# Below the range for outgoing connections, and apart from the ports that `receipt-loadtest` and the Swift tests choose.
-_PORTS = range(12_000, 22_000)
-_given: set[int] = set()
-_choosing = threading.Lock()
+# The sockets that reserve ports, as long as this process runs.
+_reserved: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """Returns a free port that no other caller in this process gets. It is not tried again once it was given."""
-    with _choosing:
-        for port in random.sample(_PORTS, 1000):
-            if port in _given:
-                continue
-            with socket.socket() as probe, contextlib.suppress(OSError):
-                probe.bind(("127.0.0.1", port))
-                _given.add(port)
-                return port
-    raise RuntimeError("no free port on 127.0.0.1")
+    """Returns a port of 127.0.0.1 that the system gives to no other socket of this machine.
+
+    The socket that reserves it does not listen, so that a server with SO_REUSEADDR can, now and after a restart
+    (loadtest/LoopbackPorts).
+    """
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    _reserved.append(reserved)
+    return reserved.getsockname()[1]
 
 
 def wait_until(what: str, condition: Callable[[], object], seconds: float, pause: float = 0.1):

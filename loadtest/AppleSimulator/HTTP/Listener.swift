@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import LoopbackPorts
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -10,14 +11,11 @@ internal import ReceiptForge
 /// One endpoint on the loopback interface.
 struct Listener: Sendable {
     private let channel: any Channel
-
     let url: String
-    let port: Int
 
     /// Starts to listen.
-    /// - Parameter port: 0 for any free one.
     static func start(
-        _ responder: RequestResponder, port: Int, _ tls: TLSContexts?, _ connections: Connections
+        _ responder: RequestResponder, at port: ReservedPort, _ tls: TLSContexts?, _ connections: Connections
     ) async throws(SimulatorError) -> Listener {
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1024)
@@ -30,11 +28,11 @@ struct Listener: Sendable {
                 }
             }
         do {
-            let channel = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
-            let scheme = tls == nil ? "http" : "https", port = channel.localAddress?.port ?? port
-            return Listener(channel: channel, url: "\(scheme)://127.0.0.1:\(port)/verifyReceipt", port: port)
+            let channel = try await bootstrap.bind(host: "127.0.0.1", port: port.number).get()
+            let scheme = tls == nil ? "http" : "https"
+            return Listener(channel: channel, url: "\(scheme)://127.0.0.1:\(port.number)/verifyReceipt")
         } catch {
-            throw .portUnavailable(port, reason: "\(error)")
+            throw .portUnavailable(port.number, reason: "\(error)")
         }
     }
 
@@ -64,16 +62,15 @@ struct ListenerPair: Sendable {
     private let connections: Connections
 
     /// Starts to listen.
-    /// - Parameter ports: 0 for any free one.
     static func start(
-        _ store: SimulatedStore, ports: (production: Int, sandbox: Int), _ tls: TLSContexts?
+        _ store: SimulatedStore, at ports: (production: ReservedPort, sandbox: ReservedPort), _ tls: TLSContexts?
     ) async throws(SimulatorError) -> ListenerPair {
         let connections = Connections(maximumConnections: store.limits.maximumConnections)
         let production = try await Listener.start(
-            RequestResponder(store: store, endpoint: .production), port: ports.production, tls, connections)
+            RequestResponder(store: store, endpoint: .production), at: ports.production, tls, connections)
         do throws(SimulatorError) {
             let sandbox = try await Listener.start(
-                RequestResponder(store: store, endpoint: .sandbox), port: ports.sandbox, tls, connections)
+                RequestResponder(store: store, endpoint: .sandbox), at: ports.sandbox, tls, connections)
             return ListenerPair(production: production, sandbox: sandbox, connections: connections)
         } catch {
             await production.stop()

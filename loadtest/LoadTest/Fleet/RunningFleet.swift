@@ -152,7 +152,7 @@ actor RunningFleet: RunningProgram {
         case .killRedis: await redis?.kill()
         case .startRedis:
             await redis?.kill()
-            if let port = redis?.port { redis = try await RunningRedis.start(port: port, appendOnlyFile) }
+            if let port = redis?.server.reserved { redis = try await RunningRedis.start(at: port, appendOnlyFile) }
         case .restartGateway(let number): try await restartGateway(number)
         case .apple(let scenario): apple?.play(scenario)
         case .refuseVerifyReceipt: await apple?.refuseVerifyReceipt()
@@ -165,8 +165,7 @@ actor RunningFleet: RunningProgram {
     func restartGateway(_ number: Int, isCrash: Bool = false) async throws {
         let old = gateways[number - 1]
         if isCrash { await old.program.kill() } else { await old.stop() }
-        let ports = ["GATEWAY_HTTP_PORT": "\(old.dataPort)", "GATEWAY_ADMIN_PORT": "\(old.adminPort)"]
-        gateways[number - 1] = try await RunningGateway.start(gatewayPath, settings + ports)
+        gateways[number - 1] = try await RunningGateway.start(gatewayPath, settings, at: old.ports)
     }
 
     /// Longer than the balancer takes to notice: two checks, 300 ms each.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import LoopbackPorts
 internal import Synchronization
 
 /// A started program, which has to be stopped whatever happens to its user.
@@ -82,7 +83,7 @@ final class ChildProgram: RunningProgram {
         let end = ContinuousClock.now + Limits.start
         do {
             for port in ports {
-                while await !FreePort.isTaken(port) {
+                while !LoopbackPort.accepts(port) {
                     guard process.isRunning, ContinuousClock.now < end else {
                         await stop()
                         throw ProgramError.notListening(path: path, said: output.lastLine)
@@ -203,7 +204,6 @@ enum ProgramError: Error, Hashable, CustomStringConvertible {
     /// It ended or did not listen in time; the last line of its output.
     case notListening(path: String, said: String)
     case notInstalled(String)
-    case noPort
 
     var description: String {
         switch self {
@@ -211,7 +211,6 @@ enum ProgramError: Error, Hashable, CustomStringConvertible {
             "Cannot run '\(path)'. Build it (swift build --product receipt-gateway) or name another with --gateway."
         case .notListening(let path, let said): "'\(path)' did not begin to listen. \(said)"
         case .notInstalled(let name): "'\(name)' is not installed. Run .ci/deps bench, or install it."
-        case .noPort: "No port of 127.0.0.1 is free."
         }
     }
 }

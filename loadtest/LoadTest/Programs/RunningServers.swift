@@ -1,82 +1,54 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
-internal import NIOPosix
-
-enum FreePort {
-    /// Below those that the system gives to outgoing connections: a server that is started again finds its own free. Above
-    /// those of the checks of the documentation, which run this program too.
-    private static let candidates = 22_000..<32_000
-    private static let attempts = 100
-
-    /// Returns a port at which no program listens.
-    static func find() async throws(ProgramError) -> Int {
-        for _ in 0..<attempts {
-            let port = Int.random(in: candidates)
-            let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            guard let channel = try? await bootstrap.bind(host: "127.0.0.1", port: port).get() else { continue }
-            try? await channel.close()
-            return port
-        }
-        throw .noPort
-    }
-
-    static func find(_ count: Int) async throws(ProgramError) -> [Int] {
-        var ports: Set<Int> = []
-        while ports.count < count { ports.insert(try await find()) }
-        return Array(ports)
-    }
-
-    static func isTaken(_ port: Int) async -> Bool {
-        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        guard let channel = try? await bootstrap.connect(host: "127.0.0.1", port: port).get() else { return false }
-        try? await channel.close()
-        return true
-    }
-}
+internal import LoopbackPorts
 
 struct ListeningProgram: RunningProgram {
-    let port: Int
+    var port: Int { reserved.number }
+    let reserved: ReservedPort
     let program: ChildProgram
 
-    /// Starts a program by name, at any free port without `port`, and waits until it listens.
+    /// Starts a program by name, at the port of an earlier program or at a new one, and waits until it listens.
     static func start(
-        _ name: String, port: Int? = nil, core: Int? = nil, _ arguments: (_ port: Int) throws -> [String]
+        _ name: String, at earlier: ReservedPort? = nil, core: Int? = nil, _ arguments: (_ port: Int) throws -> [String]
     ) async throws -> ListeningProgram {
-        let port = if let port { port } else { try await FreePort.find() }
-        let program = try ChildProgram(name, try arguments(port), core: core)
-        try await program.listens(at: port)
-        return ListeningProgram(port: port, program: program)
+        let reserved = if let earlier { earlier } else { try ReservedPort() }
+        let program = try ChildProgram(name, try arguments(reserved.number), core: core)
+        try await program.listens(at: reserved.number)
+        return ListeningProgram(reserved: reserved, program: program)
     }
 
     func stop() async { await program.stop() }
 }
 
 struct RunningGateway: RunningProgram {
-    let dataPort: Int
-    let adminPort: Int
+    var dataPort: Int { ports.data.number }
+    var adminPort: Int { ports.admin.number }
+    let ports: (data: ReservedPort, admin: ReservedPort)
     let program: ChildProgram
 
-    /// Starts the program and waits until it listens, on free ports unless the settings name them.
-    static func start(_ path: String, _ settings: [String: String], core: Int? = nil) async throws -> RunningGateway {
-        let gateway = try await launch(path, settings, core: core)
+    /// Starts the program and waits until it listens, at the ports of an earlier gateway or at new ones.
+    static func start(
+        _ path: String, _ settings: [String: String], at earlier: (data: ReservedPort, admin: ReservedPort)? = nil,
+        core: Int? = nil
+    ) async throws -> RunningGateway {
+        let gateway = try await launch(path, settings, at: earlier, core: core)
         try await gateway.program.listens(at: gateway.dataPort, gateway.adminPort)
         return gateway
     }
 
     /// Starts the program and does not wait.
-    static func launch(_ path: String, _ settings: [String: String], core: Int? = nil) async throws -> RunningGateway {
-        let free = try await FreePort.find(2)
+    static func launch(
+        _ path: String, _ settings: [String: String], at earlier: (data: ReservedPort, admin: ReservedPort)? = nil,
+        core: Int? = nil
+    ) async throws -> RunningGateway {
+        let ports = if let earlier { earlier } else { (data: try ReservedPort(), admin: try ReservedPort()) }
         let usual = [
-            "GATEWAY_HTTP_PORT": "\(free[0])", "GATEWAY_ADMIN_PORT": "\(free[1])",
+            "GATEWAY_HTTP_PORT": "\(ports.data.number)", "GATEWAY_ADMIN_PORT": "\(ports.admin.number)",
             "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s", "GATEWAY_SHUTDOWN_GRACE": "1s",
         ]
         let all = usual.merging(settings) { $1 }
-        let program = try ChildProgram(path, ["serve"], environment: all, core: core)
-        return RunningGateway(
-            dataPort: Int(all["GATEWAY_HTTP_PORT"] ?? "") ?? 0, adminPort: Int(all["GATEWAY_ADMIN_PORT"] ?? "") ?? 0,
-            program: program)
+        return RunningGateway(ports: ports, program: try ChildProgram(path, ["serve"], environment: all, core: core))
     }
 
     func stop() async { await program.stop() }
@@ -102,9 +74,9 @@ struct RunningRedis: RunningProgram {
     /// The most commands that its log of commands keeps.
     static let maximumLoggedCommands = 100_000
 
-    /// Starts it, at any free port without `port`, and waits until it listens.
-    static func start(port: Int? = nil, _ file: AppendOnlyFile? = nil) async throws -> RunningRedis {
-        let server = try await ListeningProgram.start("redis-server", port: port) { port in
+    /// Starts it, at the port of an earlier Redis or at a new one, and waits until it listens.
+    static func start(at earlier: ReservedPort? = nil, _ file: AppendOnlyFile? = nil) async throws -> RunningRedis {
+        let server = try await ListeningProgram.start("redis-server", at: earlier) { port in
             ["--port", "\(port)", "--bind", "127.0.0.1", "--save", ""] + persistence(file) + [
                 "--slowlog-max-len", "\(maximumLoggedCommands)", "--slowlog-log-slower-than", "-1",
             ]

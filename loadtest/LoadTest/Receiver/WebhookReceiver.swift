@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppleSimulator
+internal import LoopbackPorts
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -23,37 +24,45 @@ final class WebhookReceiver: Sendable {
     let endpoints: [ReceiverEndpoint]
     private let tls: NIOSSLContext?
     private let listeners: Mutex<[String: ReceiverListener]>
-    private let ports: [String: Int]
+    /// Also reserved while an endpoint is down.
+    private let ports: [String: ReservedPort]
     private let control = Mutex<ReceiverListener?>(nil)
 
     private init(
-        _ endpoints: [ReceiverEndpoint], _ listeners: [String: ReceiverListener], _ tls: NIOSSLContext?
+        _ endpoints: [ReceiverEndpoint], _ ports: [String: ReservedPort], _ listeners: [String: ReceiverListener],
+        _ tls: NIOSSLContext?
     ) {
         self.endpoints = endpoints
         self.tls = tls
         self.listeners = Mutex(listeners)
-        ports = listeners.mapValues(\.port)
+        self.ports = ports
     }
 
     /// Starts all listeners.
     static func start(_ plan: Plan) async throws -> WebhookReceiver {
         let tls = try plan.tls.map(NIOSSLContext.init(serving:))
         let endpoints = plan.endpoints.map(ReceiverEndpoint.init)
-        var listeners: [String: ReceiverListener] = [:]
+        var ports: [String: ReservedPort] = [:], listeners: [String: ReceiverListener] = [:]
         for endpoint in endpoints {
-            listeners[endpoint.name] = try await ReceiverListener.start(port: endpoint.plan.port, tls) { .of(endpoint) }
+            let port = try reserve(endpoint.plan.port)
+            ports[endpoint.name] = port
+            listeners[endpoint.name] = try await ReceiverListener.start(at: port, tls) { .of(endpoint) }
         }
-        let receiver = WebhookReceiver(endpoints, listeners, tls)
-        let control = try await ReceiverListener.start(port: plan.controlPort, nil) { receiver.controlHandler }
+        let receiver = WebhookReceiver(endpoints, ports, listeners, tls)
+        let control = try await ReceiverListener.start(at: reserve(plan.controlPort), nil) { receiver.controlHandler }
         receiver.control.withLock { $0 = control }
         return receiver
+    }
+
+    private static func reserve(_ number: Int) throws(ReceiverError) -> ReservedPort {
+        do { return try ReservedPort(number) } catch { throw .portUnavailable(number, reason: "\(error)") }
     }
 
     var controlURL: String { "http://127.0.0.1:\(control.withLock { $0?.port } ?? 0)" }
 
     func url(of endpoint: ReceiverEndpoint) -> String {
         let scheme = tls == nil ? "http" : "https"
-        return "\(scheme)://127.0.0.1:\(ports[endpoint.name] ?? 0)\(endpoint.path)"
+        return "\(scheme)://127.0.0.1:\(ports[endpoint.name]?.number ?? 0)\(endpoint.path)"
     }
 
     subscript(name: String) -> ReceiverEndpoint? { endpoints.first { $0.name == name } }
@@ -67,9 +76,8 @@ final class WebhookReceiver: Sendable {
     }
 
     private func open(_ endpoint: ReceiverEndpoint) async throws {
-        guard listeners.withLock({ $0[endpoint.name] == nil }) else { return }
-        let port = ports[endpoint.name] ?? 0
-        let listener = try await ReceiverListener.start(port: port, tls) { .of(endpoint) }
+        guard listeners.withLock({ $0[endpoint.name] == nil }), let port = ports[endpoint.name] else { return }
+        let listener = try await ReceiverListener.start(at: port, tls) { .of(endpoint) }
         listeners.withLock { $0[endpoint.name] = listener }
     }
 
@@ -182,9 +190,8 @@ final class ReceiverListener: Sendable {
     private init() {}
 
     /// Starts to listen.
-    /// - Parameter port: 0 for any free one.
     static func start(
-        port: Int, _ tls: NIOSSLContext?, _ handler: @escaping @Sendable () -> ReceiverHandler
+        at port: ReservedPort, _ tls: NIOSSLContext?, _ handler: @escaping @Sendable () -> ReceiverHandler
     ) async throws(ReceiverError) -> ReceiverListener {
         let listener = ReceiverListener()
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -201,11 +208,11 @@ final class ReceiverListener: Sendable {
                 }
             }
         do {
-            let channel = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
+            let channel = try await bootstrap.bind(host: "127.0.0.1", port: port.number).get()
             listener.server.withLock { $0 = channel }
             return listener
         } catch {
-            throw .portUnavailable(port, reason: "\(error)")
+            throw .portUnavailable(port.number, reason: "\(error)")
         }
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RealServers
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -9,7 +10,7 @@ import Testing
 @testable import Settings
 
 /// The edge against RFC 9110, 9112, 3986 and related ones, byte by byte.
-@Suite("Raw requests", .timeLimit(.minutes(5)))
+@Suite("Raw requests", .timeLimit(.patient))
 struct RawRequestTests {
     @Test func `the tables are as long as they should be, and name a clause for each request`() {
         let requests = RawRequest.tables.flatMap(\.requests)

@@ -1,0 +1,71 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// The rules that keep tests from failing by chance (Tests/README.md).
+struct NoFailureByChanceTests {
+    private static func files() throws -> [Repository.File] {
+        let files = try Repository.swiftFiles(in: ["Tests"]).filter { !$0.path.contains("HouseRulesTests") }
+        #expect(files.count > 300)
+        return files
+    }
+
+    @Test func `random numbers of tests come from a seed`() throws {
+        let unseeded = /SystemRandomNumberGenerator|\.shuffled\(\)|\.randomElement\(\)|\.random\(in: (?!.*using: )/
+        for file in try Self.files() {
+            for (number, line) in file.lines.enumerated() where line.contains(unseeded) {
+                Issue.record("\(file.path):\(number + 1) is random: use SplitMix64(seed: TestSeed.number(…))")
+            }
+        }
+    }
+
+    /// On a busy machine everything is slow: such a test does not test the code. A lower bound cannot fail by chance.
+    @Test func `no test asserts that an operation was fast`() throws {
+        let clock = /\.now - |duration\(to: \.now\)|\b(took|elapsed|lasted|duration)\b|\blatency\b/
+        for file in try Self.files() {
+            for (number, line) in file.lines.enumerated() where line.contains(/#(expect|require)\(/) {
+                let isBound = line.contains(clock) && line.contains(#/ <=? |\.\.[<.]/#)
+                #expect(!isBound, "\(file.path):\(number + 1) has an upper bound of time")
+            }
+        }
+    }
+
+    @Test func `waits for an event share one deadline`() throws {
+        for file in try Self.files() where !file.path.hasPrefix("Tests/TestSupport/") {
+            for (number, line) in file.lines.enumerated() {
+                #expect(!line.contains(".timeLimit(.minutes"), "\(file.path):\(number + 1): use .timeLimit(.patient)")
+                if line.contains("ContinuousClock.now < ") {
+                    let isShared = file.text.contains("Patience.forEvent")
+                    #expect(isShared, "\(file.path):\(number + 1): use Patience.forEvent")
+                }
+            }
+        }
+    }
+
+    @Test func `a pause says what it is for`() throws {
+        for file in try Self.files() {
+            for (above, line) in zip(file.lines, file.lines.dropFirst()) where line.contains("Task.sleep(") {
+                let isExplained = above.contains("//") || line.contains("while ")
+                #expect(isExplained, "\(file.path): \(line)")
+            }
+        }
+    }
+
+    /// A port that was free when it was chosen may be taken when it is used.
+    @Test func `ports are reserved by their owner or chosen by the system`() throws {
+        let bound = /\.bind\(host: "?[\w.]+"?, port: (?!0\)|\w+\.number\))/
+        for file in try Repository.swiftFiles(in: ["Tests", "loadtest"]) where !Self.choosers.contains(file.path) {
+            for (number, line) in file.lines.enumerated() where line.contains(bound) {
+                Issue.record("\(file.path):\(number + 1): listen at port 0 or at a ReservedPort")
+            }
+        }
+    }
+
+    /// They listen at the port that another process or address gave them.
+    private static let choosers: Set<String> = [
+        "Tests/HTTPTransportTests/Support/SilentAddress.swift", "loadtest/Ceilings/Ceilings.swift",
+        "Tests/HouseRulesTests/NoFailureByChanceTests.swift",
+    ]
+}

@@ -1,0 +1,22 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+public import Testing
+
+/// The times after which a test stops waiting for an event that must come.
+///
+/// They are far above every real wait: an event that did not come by then is lost, on however slow a machine.
+public enum Patience {
+    /// The number by which this machine is slower than a usual one: `TEST_PATIENCE`, which `.ci/test` measures; 1
+    /// without it.
+    static let scale = min(max(Double(ProcessInfo.processInfo.environment["TEST_PATIENCE"] ?? "") ?? 1, 1), 10)
+
+    /// The longest wait for one event.
+    public static let forEvent = Duration.seconds(500 * scale)
+}
+
+extension TimeLimitTrait.Duration {
+    /// The longest time of one test. A test beyond it hangs.
+    public static var patient: Self { .minutes(Int(20 * Patience.scale)) }
+}
