@@ -9,7 +9,10 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 
-.PHONY: help run fleet build test check lint format commands docs guides tsan helm live bench fuzz deps fleet-deps test-deps \
+# The targets with random tests that start no servers.
+RANDOM_TESTS := ^(AppStore|Events|Gateway|Jobs|Receipts|Resilience|Webhooks)Tests\.
+
+.PHONY: help run fleet build test seeds check lint format commands docs guides tsan helm live bench fuzz deps fleet-deps test-deps \
 	bench-deps clean
 
 help: ## Show this list
@@ -27,9 +30,15 @@ fleet: fleet-deps ## Build, start two gateways with Redis, HAProxy, Prometheus a
 build: deps ## Build everything for release
 	swift build -c release $(ARROWS)
 
-test: test-deps lint ## Build and run all tests; the last line says how many passed
+test: test-deps lint ## Build and run all tests, or those of FILTER=regex; the last line says how many passed
 	swift build --build-tests $(ARROWS)
-	@.ci/test --skip-build
+	@.ci/test --skip-build $(if $(FILTER),--filter '$(FILTER)')
+
+seeds: test-deps ## Run the targets with random tests RUNS times (default 10), each with a new seed
+	swift build --build-tests
+	@for run in $$(seq $(or $(RUNS),10)); do \
+		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --skip-build --filter '$(RANDOM_TESTS)' || exit 1; \
+	done
 
 check: test docs tsan ## Everything: lint, arrows, tests, documentation, thread sanitizer
 

@@ -20,24 +20,29 @@ APT = """#!/bin/sh
 "$DEPS_POLICY" redis-server start; echo "$?" >>"$DEPS_LOG"
 {then}
 """
+# Failures that pass: the log has a line for each try.
+ONCE = """[ "$(wc -l <"$DEPS_LOG")" -gt 1 ] || { echo "no route" >&2; exit 100; }"""
+TWICE_LOCKED = """[ "$(wc -l <"$DEPS_LOG")" -gt 2 ] || { echo "E: Could not get lock /var/lib/dpkg/lock" >&2; exit 100; }"""
 
 
 def run(report: Report) -> None:
     report.check("deps starts no service, and leaves no policy", lambda: _play("exit 0", None, 0))
     report.check("deps puts a policy back that was there", lambda: _play("exit 0", OWN, 0))
-    report.check("deps puts it back where the installation fails", lambda: _play("exit 100", OWN, 100))
-    report.check("deps leaves no policy where the installation fails", lambda: _play("exit 100", None, 100))
+    report.check("deps puts it back where the installation fails", lambda: _play("exit 100", OWN, 100, tries=2))
+    report.check("deps leaves no policy where the installation fails", lambda: _play("exit 100", None, 100, tries=2))
+    report.check("deps tries an installation again once", lambda: _play(ONCE, None, 0, tries=2))
+    report.check("deps waits for a lock", lambda: _play(TWICE_LOCKED, None, 0, tries=3))
     for name, status in [("INT", 130), ("TERM", 143), ("HUP", 143)]:
         report.check(f"deps puts it back at SIG{name}", lambda: _play(f"kill -{name} $PPID", OWN, status))
     report.check("deps puts back what a run that was killed left", _after_a_kill)
 
 
-def _play(then: str, before: str | None, status: int) -> None:
+def _play(then: str, before: str | None, status: int, tries: int = 1) -> None:
     with tempfile.TemporaryDirectory() as name:
         stage = Stage(Path(name), then, before)
         found = stage.install()
         assert found.returncode == status, f"{found}"
-        assert stage.log.read_text() == "101\n", f"the policy said {stage.log.read_text()!r}"
+        assert stage.log.read_text() == "101\n" * tries, f"the policy said {stage.log.read_text()!r}"
         stage.expect(before)
 
 
