@@ -126,7 +126,7 @@ let package = Package(
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis", "Cryptography", "Secrets",
+                "CHiredis", "Cryptography", "JSON", "Secrets",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -163,8 +163,8 @@ let package = Package(
         .target(
             name: "RedisCustomers",
             dependencies: [
-                "Cryptography", "Entitlements", "Events", "Gateway", "Jobs", "Notifications", "Ownership", "Privacy",
-                "Receipts", "Redis", "Settings", "StoreFormat", "Webhooks",
+                "Cryptography", "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Notifications", "Ownership",
+                "Privacy", "Receipts", "Redis", "Settings", "StoreFormat", "Webhooks",
             ],
             swiftSettings: served),
         .target(

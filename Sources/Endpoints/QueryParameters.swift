@@ -62,7 +62,8 @@ extension Problem {
 }
 
 extension Substring {
-    /// The text with its percent-encoded bytes decoded (RFC 3986 §2.1); nil for a `%` without two digits.
+    /// The text with its percent-encoded bytes decoded (RFC 3986 §2.1); nil for a `%` without two digits, and for a long
+    /// text beyond ASCII.
     fileprivate var percentDecoded: String? {
         var bytes: [UInt8] = []
         var rest = utf8
@@ -76,6 +77,6 @@ extension Substring {
             else { return nil }
             bytes.append(high << 4 | low)
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return String(outside: bytes)
     }
 }

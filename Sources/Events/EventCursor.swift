@@ -18,8 +18,6 @@ package struct EventCursor: Hashable, Sendable {
         /// The maximum length of the text: sixteen apps with long names fit into it.
         static let textBytes = 8192
         static let apps = EventReader.Limits.apps
-        /// Positions of hostile cursors stay so small that no arithmetic on them overflows.
-        static let number: UInt64 = 1 << 53
     }
 
     private static let version: UInt8 = 1
@@ -116,7 +114,7 @@ private struct CursorBytes {
         for shift in stride(from: UInt64(0), to: 63, by: 7) {
             guard let byte = byte() else { return nil }
             number |= UInt64(byte & 0x7F) << shift
-            if byte & 0x80 == 0 { return number <= EventCursor.Limits.number ? number : nil }
+            if byte & 0x80 == 0 { return number <= EventPosition.Limits.number ? number : nil }
         }
         return nil
     }

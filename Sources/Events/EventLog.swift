@@ -12,6 +12,11 @@ package struct EventPosition: Hashable, Sendable {
     /// The number of the event in its partition, from 1, without gaps; 0 if it is unknown.
     package var number: UInt64
 
+    package enum Limits {
+        /// The largest of the three numbers that is read from a client or from Redis: no arithmetic on positions overflows.
+        package static let number: UInt64 = 1 << 53
+    }
+
     package init(milliseconds: UInt64, counter: UInt64, number: UInt64) {
         (self.milliseconds, self.counter, self.number) = (milliseconds, counter, number)
     }

@@ -105,7 +105,7 @@ extension EventPosition {
         if counter > 0 {
             before.counter = counter - 1
         } else {
-            (before.milliseconds, before.counter) = (max(1, milliseconds) - 1, EventCursor.Limits.number)
+            (before.milliseconds, before.counter) = (max(1, milliseconds) - 1, EventPosition.Limits.number)
         }
         return before
     }

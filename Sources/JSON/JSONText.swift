@@ -22,7 +22,7 @@ extension JSONReader {
         var isEscaped = false
         var isASCII = true
         while true {
-            skipPlainText()
+            isASCII = skipPlainText() && isASCII
             work += 1
             let byte = try next()
             switch byte {
@@ -60,26 +60,28 @@ extension JSONReader {
         return decoded.bytes
     }
 
-    /// Skips thirty-two bytes at a time while all of them are plain, then eight. A receipt is one string of many thousand
-    /// bytes.
-    private mutating func skipPlainText() {
+    /// Skips thirty-two bytes at a time while all of them stand for themselves, then eight. A receipt is one string of many
+    /// thousand bytes.
+    /// - Returns: true if all of them are ASCII.
+    private mutating func skipPlainText() -> Bool {
         let start = position
+        var seen: UInt64 = 0
         defer { work += (position - start) / 16 }
         while bytes.count - position >= 32 {
-            let special =
-                specialBytes(at: position) | specialBytes(at: position + 8) | specialBytes(at: position + 16)
-                | specialBytes(at: position + 24)
+            let words = (
+                bytes.word(at: position), bytes.word(at: position + 8), bytes.word(at: position + 16),
+                bytes.word(at: position + 24)
+            )
+            let special = words.0.escapedBytes | words.1.escapedBytes | words.2.escapedBytes | words.3.escapedBytes
             guard special == 0 else { break }
+            seen |= words.0 | words.1 | words.2 | words.3
             position += 32
         }
-        while bytes.count - position >= 8, specialBytes(at: position) == 0 { position += 8 }
-    }
-
-    /// Returns 0 if the next eight bytes are plain: ASCII that stands for itself.
-    @inline(__always)
-    private func specialBytes(at position: Int) -> UInt64 {
-        let word = bytes.word(at: position)
-        return word.escapedBytes | word & 0x8080_8080_8080_8080
+        while bytes.count - position >= 8, case let word = bytes.word(at: position), word.escapedBytes == 0 {
+            seen |= word
+            position += 8
+        }
+        return seen & 0x8080_8080_8080_8080 == 0
     }
 
     private func checkUTF8(_ range: Range<Int>) throws(JSONFault) {
@@ -165,10 +167,19 @@ extension JSONReader {
     }
 
     /// Returns the string with its escapes resolved.
+    /// - Throws: `.textTooLong` for a text that `OutsideText` does not hand out.
     package func string(of text: JSONText) throws(JSONFault) -> String {
-        if !text.isEscaped, let bytes = try? UTF8Span(validating: bytes.extracting(text.range)) {
-            return String(copying: bytes)
+        guard let string = try self.text(of: text).string else {
+            throw JSONFault(.textTooLong(maximumBytes: OutsideText.Limits.unicodeBytes), at: text.range.lowerBound)
         }
-        return String(decoding: try unescaped(text), as: UTF8.self)
+        return string
+    }
+
+    /// Returns the text with its escapes resolved.
+    package func text(of text: JSONText) throws(JSONFault) -> OutsideText {
+        if !text.isEscaped, let bytes = try? UTF8Span(validating: bytes.extracting(text.range)) {
+            return OutsideText(String(copying: bytes))
+        }
+        return OutsideText(String(decoding: try unescaped(text), as: UTF8.self))
     }
 }

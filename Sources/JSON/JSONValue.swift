@@ -8,7 +8,7 @@ package enum JSONValue: Hashable, Sendable {
     case object([Member])
     case array([JSONValue])
     /// A string, its escapes resolved.
-    case string(String)
+    case string(OutsideText)
     case number(JSONNumber)
     case bool(Bool)
     /// `null`, which differs from an absent member.
@@ -16,10 +16,10 @@ package enum JSONValue: Hashable, Sendable {
 
     package struct Member: Hashable, Sendable {
         /// The name, its escapes resolved.
-        package let name: String
+        package let name: OutsideText
         package let value: JSONValue
 
-        package init(_ name: String, _ value: JSONValue) {
+        package init(_ name: OutsideText, _ value: JSONValue) {
             self.name = name
             self.value = value
         }
@@ -29,8 +29,8 @@ package enum JSONValue: Hashable, Sendable {
 
     /// The member of this name, found by linear search; nil if there is none, or if this is no object.
     package subscript(name: String) -> JSONValue? {
-        // By bytes: to Unicode, U+212A (the kelvin sign) and "K" are one character; here they are two names.
-        members?.first { $0.name.utf8.count == name.utf8.count && $0.name.utf8.elementsEqual(name.utf8) }?.value
+        let name = OutsideText(name)
+        return members?.first { $0.name == name }?.value
     }
 
     package var members: [Member]? {
@@ -41,8 +41,9 @@ package enum JSONValue: Hashable, Sendable {
         if case .array(let elements) = self { elements } else { nil }
     }
 
+    /// The string, if `OutsideText` hands it out.
     package var string: String? {
-        if case .string(let string) = self { string } else { nil }
+        if case .string(let text) = self { text.string } else { nil }
     }
 
     package var number: JSONNumber? {
@@ -79,7 +80,7 @@ extension JSONWriter {
         switch value {
         case .object(let members): object { json in for member in members { json.member(member) } }
         case .array(let elements): array { json in for element in elements { json.value(element) } }
-        case .string(let string): self.string(string)
+        case .string(let text): string(text)
         case .number(let number): self.number(number)
         case .bool(let bool): self.bool(bool)
         case .null: null()
@@ -160,7 +161,7 @@ private struct JSONTreeReader: ~Escapable {
         switch try reader.nextType() {
         case .object: return try nested { reader throws(JSONFault) in .object(try reader.members()) }
         case .array: return try nested { reader throws(JSONFault) in .array(try reader.elements()) }
-        case .string: return .string(try reader.string(of: try reader.readText()))
+        case .string: return .string(try reader.text(of: try reader.readText()))
         case .number: return .number(try reader.readNumber())
         case .boolean: return .bool(try reader.readBoolean())
         case .null:
@@ -184,7 +185,7 @@ private struct JSONTreeReader: ~Escapable {
         var names = MemberNames()
         while let key = try reader.nextKey(isFirst: members.isEmpty) {
             try count()
-            let name = try reader.string(of: key)
+            let name = try reader.text(of: key)
             guard names.insert(name) else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }
             members.append(JSONValue.Member(name, try value()))
         }
@@ -212,16 +213,16 @@ private struct JSONTreeReader: ~Escapable {
 /// hashing; the others are hashed, because there may be very many.
 private struct MemberNames {
     private static let fewCount = 32
-    private var few: [String] = []
-    private var others: Set<[UInt8]> = []
+    private var few: [OutsideText] = []
+    private var others: Set<OutsideText> = []
 
-    /// Returns false if the name is present already. Bytes are compared: Unicode treats some different names as equal.
-    mutating func insert(_ name: String) -> Bool {
-        guard !few.contains(where: { $0 == name && $0.utf8.elementsEqual(name.utf8) }) else { return false }
+    /// Returns false if the name is present already.
+    mutating func insert(_ name: OutsideText) -> Bool {
+        guard !few.contains(name) else { return false }
         guard few.count >= Self.fewCount else {
             few.append(name)
             return true
         }
-        return others.insert(Array(name.utf8)).inserted
+        return others.insert(name).inserted
     }
 }

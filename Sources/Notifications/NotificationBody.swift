@@ -113,7 +113,7 @@ extension JSONValue {
     /// A string, a number or a flag as text.
     fileprivate var idText: String? {
         switch self {
-        case .string(let text): text
+        case .string(let text): text.string
         case .number(let number): number.text
         case .bool(let flag): "\(flag)"
         case .null, .array, .object: nil

@@ -28,7 +28,7 @@ private enum Limits {
 extension JSONValue {
     fileprivate func names(_ ids: ErasedIDs, depth: Int) -> Bool {
         switch self {
-        case .string(let text): ids.contains(text) || text.encodes(ids, depth: depth)
+        case .string(let text): text.string.map { ids.contains($0) || $0.encodes(ids, depth: depth) } ?? false
         case .number(let number): ids.contains(number.text)
         case .array(let elements): elements.contains { $0.names(ids, depth: depth) }
         case .object(let members): members.contains { $0.value.names(ids, depth: depth) }

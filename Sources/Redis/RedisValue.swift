@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+
 /// One reply in RESP2.
 package enum RedisValue: Hashable, Sendable {
     /// `$-1` or `*-1`.
@@ -16,12 +18,43 @@ package enum RedisValue: Hashable, Sendable {
     /// `-ERR ...` inside an array; as a whole reply it is thrown as `RedisError.refused`.
     case error(RedisRefusal)
 
+    package enum Limits {
+        /// The largest integer of a reply, of either sign. A larger one is clamped: sums of as many replies as a node reads
+        /// cannot overflow, whatever a writer to Redis has stored.
+        package static let integer: Int64 = 1 << 48
+        /// The bytes of a status or an error that are read.
+        static let lineBytes = 512
+    }
+
     package var bytes: [UInt8]? { if case .string(let bytes) = self { bytes } else { nil } }
+
+    /// The text of a string; nil for another reply, and for a long text beyond ASCII.
+    package var text: String? { bytes.flatMap { String(outside: $0) } }
+
+    /// An integer, or a string of digits; both clamped to `Limits.integer`.
+    package var number: Int64? {
+        if case .integer(let number) = self { number } else { bytes.flatMap { Int64(stored: $0) } }
+    }
 
     /// A number of entries; nil for another reply, and for a number that no key can have.
     package var entryCount: Int? {
         guard case .integer(let number) = self, 0...Int64(UInt32.max) ~= number else { return nil }
         return Int(number)
+    }
+}
+
+extension Int64 {
+    /// Reads digits that Redis stores, clamped to `RedisValue.Limits.integer`; nil for anything else.
+    package init?(stored digits: some Collection<UInt8>) {
+        // The longest number of 64 bits has a sign and nineteen digits.
+        guard digits.count <= 20, let number = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
+        self = number.clampedLikeReplies
+    }
+}
+
+extension Int64 {
+    var clampedLikeReplies: Int64 {
+        Swift.min(Swift.max(self, -RedisValue.Limits.integer), RedisValue.Limits.integer)
     }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import Receipts
 package import Redis
 internal import StoreFormat
@@ -71,7 +72,7 @@ extension FlightLeaseAttempt {
             self = reply == .null ? .held(lease) : .unavailable
             return
         }
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = String(outside: bytes) ?? ""
         guard text.hasPrefix("!") else {
             self = .taken(by: text)
             return

@@ -3,6 +3,7 @@
 
 internal import Caching
 internal import Gateway
+internal import JSON
 internal import Receipts
 package import Redis
 internal import StoreFormat
@@ -191,7 +192,7 @@ package final class RedisPurges: Sendable {
     /// Returns nil for a purge that cannot be read.
     private func open(_ sealed: [UInt8]) -> String? {
         do throws(SharedCacheFault) {
-            return String(decoding: try seal.open(sealed, for: Limits.sealedName), as: UTF8.self)
+            return String(outside: try seal.open(sealed, for: Limits.sealedName))
         } catch {
             observe(error)
             return nil
@@ -339,7 +340,7 @@ private struct PurgePage {
         guard case .array(let parts) = reply, parts.count >= 2, parts.count <= 2 + RedisPurges.Limits.page,
             case .string(let headText) = parts[0], let head = PurgePosition(head: headText),
             case .string(let digits) = parts[1],
-            let first = UInt64(String(decoding: digits, as: UTF8.self)), first >= 1, first <= head.number + 1
+            let first = Int64(stored: digits).map({ UInt64(clamping: $0) }), first >= 1, first <= head.number + 1
         else { return nil }
         let entries = parts.dropFirst(2).compactMap(\.bytes)
         guard entries.count == parts.count - 2, UInt64(entries.count) <= head.number + 1 - first else { return nil }
@@ -357,7 +358,7 @@ extension PurgePosition {
     /// Parses a head: `<history>:<number>:<nonce>`, with hexadecimal names.
     fileprivate init?(head: [UInt8]) {
         guard head.count <= Self.maximumHeadBytes else { return nil }
-        let parts = String(decoding: head, as: UTF8.self).split(separator: ":", omittingEmptySubsequences: false)
+        let parts = (String(outside: head) ?? "").split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let history = UInt64(parts[0], radix: 16), history != 0, let number = UInt64(parts[1]),
             number < 1 << 53
         else { return nil }

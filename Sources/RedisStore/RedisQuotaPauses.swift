@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import Receipts
 internal import Redis
 internal import StoreFormat
@@ -130,7 +131,7 @@ extension ServerAPIQuota {
 
     init?(stored bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
-            .compactMap { String(validating: $0, as: UTF8.self) }
+            .compactMap { String(outside: $0) }
         guard lines.count == 3, let environment = UpstreamEnvironment(rawValue: lines[0]),
             let operation = ServerAPIOperation(rawValue: lines[1]), !lines[2].isEmpty
         else { return nil }
@@ -156,9 +157,8 @@ final class ChangedQuotaPauses: Sendable {
         let pauses = changed.filter(Self.isQuotaPause)
         guard !pauses.isEmpty else { return false }
         keys.withLock { keys in
-            for pause in pauses.prefix(max(0, Limits.keys - keys.count)) {
-                keys.insert(String(decoding: pause, as: UTF8.self))
-            }
+            let texts = pauses.lazy.compactMap { String(outside: $0) }
+            keys.formUnion(texts.prefix(max(0, Limits.keys - keys.count)))
         }
         return true
     }

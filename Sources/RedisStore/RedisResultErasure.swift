@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import Privacy
 internal import Redis
 internal import Settings
@@ -81,6 +82,6 @@ struct RedisResultErasure: CustomerDataStore {
 
     /// Returns the name of a result: the key after `rc:` and the number of its format.
     private static func name(inKey key: [UInt8]) -> String {
-        String(decoding: key.split(separator: UInt8(ascii: ":"), maxSplits: 2).last ?? [], as: UTF8.self)
+        String(outside: key.split(separator: UInt8(ascii: ":"), maxSplits: 2).last ?? []) ?? ""
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import Receipts
 internal import Redis
 internal import Settings
@@ -26,7 +27,7 @@ package struct SharedCacheNames: Sendable {
     /// Returns the name in a Redis key; nil if the key is not that of a cached result.
     static func name(inKey key: [UInt8]) -> String? {
         guard key.starts(with: resultPrefix.utf8) else { return nil }
-        return String(decoding: key.dropFirst(resultPrefix.utf8.count), as: UTF8.self)
+        return String(outside: key.dropFirst(resultPrefix.utf8.count))
     }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import Logging
 internal import Redis
 internal import Synchronization
@@ -122,7 +123,7 @@ final class KeyChangeWaiters: Sendable {
     func wake(_ keys: [[UInt8]]) {
         let awake = waiting.withLock { waiting in
             waiting.isEmpty
-                ? [] : keys.compactMap { waiting.removeValue(forKey: String(decoding: $0, as: UTF8.self)) }
+                ? [] : keys.compactMap { String(outside: $0).flatMap { waiting.removeValue(forKey: $0) } }
         }
         for waiter in awake.flatMap(\.values) { waiter.end(with: true) }
     }

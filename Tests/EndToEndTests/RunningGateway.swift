@@ -171,3 +171,16 @@ extension RunningGateway {
         return (try await RunningGateway(["GATEWAY_TRUST_ROOTS": samples.appending(path: "root.pem").path]), sample)
     }
 }
+
+extension RunningGateway {
+    /// Returns the CPU time of all its threads so far, in seconds (proc_pid_schedstat: nanoseconds on a core).
+    func cpuSeconds() throws -> Double {
+        let tasks = "/proc/\(process.processIdentifier)/task"
+        let nanoseconds = try FileManager.default.contentsOfDirectory(atPath: tasks).compactMap { task in
+            (try? String(contentsOfFile: "\(tasks)/\(task)/schedstat", encoding: .utf8))?.split(separator: " ").first
+                .flatMap { Double($0) }
+        }
+        return nanoseconds.reduce(0, +) / 1e9
+    }
+
+}

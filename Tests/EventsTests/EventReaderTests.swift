@@ -216,7 +216,7 @@ struct EventReaderTests {
         let events = NumberedEvents()
         events.add(0, chain: 1)
         var cursor = EventCursor()
-        let limit = EventCursor.Limits.number
+        let limit = EventPosition.Limits.number
         for partition in AppPartition.all(of: Self.app) {
             cursor[partition] = EventPosition(milliseconds: limit, counter: limit, number: limit)
         }

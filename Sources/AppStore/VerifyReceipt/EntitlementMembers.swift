@@ -13,7 +13,7 @@ extension JSONValue {
     /// A string, or a number as it is written.
     var scalarText: String? {
         switch self {
-        case .string(let string): string
+        case .string(let text): text.string
         case .number(let number): number.text
         case .object, .array, .bool, .null: nil
         }
@@ -23,7 +23,7 @@ extension JSONValue {
     var scalarInteger: Int64? {
         switch self {
         case .number(let number): number.integer
-        case .string(let string): string.hasPrefix("+") ? nil : Int64(string)
+        case .string(let text): text.string.flatMap { $0.hasPrefix("+") ? nil : Int64($0) }
         case .object, .array, .bool, .null: nil
         }
     }

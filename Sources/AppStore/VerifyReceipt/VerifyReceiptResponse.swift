@@ -60,7 +60,7 @@ package struct VerifyReceiptResponse: Sendable {
         do throws(JSONFault) {
             try reader.beginObject()
             while let key = try reader.nextKey() {
-                if try reader.string(of: key) == "latest_receipt" { return try reader.string(of: reader.string()) }
+                if try reader.text(of: key) == "latest_receipt" { return try reader.string(of: reader.string()) }
                 try reader.skipValue(within: &allowance)
             }
             return nil

@@ -73,7 +73,7 @@ extension JSONWriter {
 
 /// The members of a JSON object that was parsed before, as ranges of its text.
 private struct JSONMembers {
-    private var values: [String: Range<Int>] = [:]
+    private var values: [OutsideText: Range<Int>] = [:]
     /// From the first name to the last value; nil for an empty object.
     private(set) var all: Range<Int>?
 
@@ -86,7 +86,7 @@ private struct JSONMembers {
             while let key = try reader.nextKey() {
                 let start = reader.position
                 try reader.skipValue(within: &allowance)
-                values[try reader.string(of: key)] = start..<reader.position
+                values[try reader.text(of: key)] = start..<reader.position
                 all = (all?.lowerBound ?? key.range.lowerBound - 1)..<reader.position
             }
         } catch {
@@ -94,7 +94,7 @@ private struct JSONMembers {
         }
     }
 
-    subscript(name: String) -> Range<Int>? { values[name] }
+    subscript(name: String) -> Range<Int>? { values[OutsideText(name)] }
 }
 
 extension Span<UInt8> {

@@ -68,6 +68,23 @@ struct FieldLines: Sendable {
         let name = name.lowercased()
         return indices.filter { self.name(at: $0).equalsIgnoringCase(name) }.map { String(copying: value(at: $0)) }
     }
+
+    /// Returns the elements of all fields with a name, split at every comma, the last one first.
+    /// - Parameter maximumCount: the elements to return.
+    func lastElements(of name: String, maximumCount: Int) -> [String] {
+        let name = name.lowercased()
+        var elements: [String] = []
+        for index in indices.reversed() where self.name(at: index).equalsIgnoringCase(name) {
+            let value = value(at: index)
+            var end = value.count
+            while end >= 0, elements.count < maximumCount {
+                let comma = (0..<end).last { value[$0] == UInt8(ascii: ",") } ?? -1
+                elements.append(String(copying: value.extracting(comma + 1..<end)))
+                end = comma
+            }
+        }
+        return elements
+    }
 }
 
 extension [UInt8] {
@@ -77,8 +94,11 @@ extension [UInt8] {
 }
 
 extension String {
-    /// Copies the bytes. Invalid UTF-8 is replaced.
+    /// Copies a part of a header, the only way from its bytes to text.
+    ///
+    /// RFC 9110 §5.5 limits the values of fields to ASCII. A value with other bytes becomes U+FFFD, which no grammar has:
+    /// Swift would compare and split it as Unicode, in time with the square of its length.
     init(copying bytes: Span<UInt8>) {
-        self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+        self = unsafe bytes.withUnsafeBytes { unsafe String(validating: $0, as: Unicode.ASCII.self) } ?? "\u{FFFD}"
     }
 }

@@ -66,6 +66,11 @@ package final class RequestHeader: Sendable {
     package var isHead: Bool { method == .head }
 
     package func values(of name: String) -> [String] { fields.values(of: name) }
+
+    /// Returns the elements of a list, split at every comma, the last one first.
+    func lastElements(of name: String, maximumCount: Int) -> [String] {
+        fields.lastElements(of: name, maximumCount: maximumCount)
+    }
 }
 
 /// The target of a request (RFC 9112 §3.2): a path, a whole URL, or the asterisk of OPTIONS.

@@ -121,6 +121,7 @@ struct ForwardedRequest {
 extension RemoteAddressRule {
     /// Returns the address that a request counts for; nil if the connection has none.
     package func address(from peer: NetworkAddress?, _ request: RequestHeader) -> NetworkAddress? {
-        address(from: peer, forwarding: request.values(of: header.rawValue))
+        address(
+            from: peer, forwarding: request.lastElements(of: header.rawValue, maximumCount: Self.maximumHops))
     }
 }

@@ -83,8 +83,8 @@ extension DoctorReport {
     package var json: String {
         var json = JSONWriter()
         json.object { json in
-            json.member("version", .string(Version.current))
-            json.member("status", .string(level.rawValue))
+            json.member("version", Version.current)
+            json.member("status", level.rawValue)
             json.key("checks")
             json.array { json in
                 for observation in observations { observation.write(to: &json) }
@@ -97,11 +97,11 @@ extension DoctorReport {
 extension CheckResult {
     fileprivate func write(to json: inout JSONWriter) {
         json.object { json in
-            json.member("area", .string(area.rawValue))
-            json.member("check", .string(subject))
-            json.member("status", .string(level.rawValue))
-            json.member("seen", .string(seen))
-            json.member("advice", advice.map { .string($0) } ?? .null)
+            json.member("area", area.rawValue)
+            json.member("check", subject)
+            json.member("status", level.rawValue)
+            json.member("seen", seen)
+            json.member("advice", advice.map { .string(OutsideText($0)) } ?? .null)
         }
     }
 }

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+
 /// The masters of a cluster's slots.
 struct SlotMap: Hashable, Sendable {
     /// The masters that have a slot, or had one since the map was read; `owners` holds indices into it.
@@ -85,7 +87,7 @@ struct SlotMap: Hashable, Sendable {
         }
         let host: String? =
             switch parts[0] {
-            case .string(let bytes): String(validating: bytes, as: UTF8.self)
+            case .string(let bytes): String(outside: bytes)
             case .null: ""
             default: nil
             }

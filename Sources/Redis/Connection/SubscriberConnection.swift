@@ -92,10 +92,9 @@ struct SubscriberConnection: ConnectionMachine {
 
     private func receive(_ parts: [RedisValue]) -> ConnectionAction<Never> {
         if parts.first == .string(Array("pong".utf8)) { return .nothing }
-        guard parts.count == 3, parts[0] == .string(Array("message".utf8)), case .string(let channel) = parts[1] else {
+        guard parts.count == 3, parts[0] == .string(Array("message".utf8)), let name = parts[1].text else {
             return .end(.protocolViolation)
         }
-        let name = String(decoding: channel, as: UTF8.self)
         switch parts[2] {
         case .null where name == Self.invalidations: return .observe(.flushed(.told))
         case .array(let names) where name == Self.invalidations:

@@ -110,7 +110,7 @@ private func replyCallbacks() -> redisReplyObjectFunctions {
         unsafe assemble(task) { $0.beginArray(count: Int(count)) }
     }
     unsafe callbacks.createInteger = { task, number in
-        unsafe assemble(task) { $0.add(.integer(number)) }
+        unsafe assemble(task) { $0.add(.integer(Int64(number).clampedLikeReplies)) }
     }
     unsafe callbacks.createNil = { task in
         unsafe assemble(task) { $0.add(.null) }
@@ -133,10 +133,16 @@ extension ReplyAssembly {
     fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer, type: CInt) -> Bool {
         guard admit(bytes: bytes.count) else { return false }
         switch type {
-        case REDIS_REPLY_STATUS: return unsafe add(.status(String(decoding: bytes, as: UTF8.self)))
-        case REDIS_REPLY_ERROR: return unsafe add(.error(RedisRefusal(line: String(decoding: bytes, as: UTF8.self))))
+        case REDIS_REPLY_STATUS: return unsafe add(.status(Self.line(bytes)))
+        case REDIS_REPLY_ERROR: return unsafe add(.error(RedisRefusal(line: Self.line(bytes))))
         default: return unsafe add(.string(Array(bytes)))
         }
+    }
+
+    /// Returns the beginning of a line as ASCII; Redis writes no other characters.
+    private static func line(_ bytes: UnsafeRawBufferPointer) -> String {
+        let visible = unsafe bytes.prefix(RedisValue.Limits.lineBytes).map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }
+        return String(decoding: visible, as: UTF8.self)
     }
 }
 

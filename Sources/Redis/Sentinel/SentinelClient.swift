@@ -117,8 +117,7 @@ final class SentinelClient: RedisClient {
     /// Parses `[host, port]`, both strings; nil for an unknown name.
     static func address(in reply: RedisValue, from sentinel: RedisAddress) -> RedisAddress? {
         guard case .array(let parts) = reply, parts.count == 2,
-            case .string(let host) = parts[0], let host = String(validating: host, as: UTF8.self),
-            case .string(let port) = parts[1], let port = String(validating: port, as: UTF8.self)
+            let host = parts[0].text, let port = parts[1].text
         else { return nil }
         return .checked(host: host, port: Int(port))
     }

@@ -52,6 +52,6 @@ extension RedisDeliveryStore: CustomerDataStore {
         guard case .array(let queues)? = try? await redis.send(RedisCommand("ZRANGE", key: key, 0, -1)) else {
             throw StoreUnreachable()
         }
-        return queues.compactMap { $0.bytes.map { String(decoding: $0, as: UTF8.self) } }
+        return queues.compactMap(\.text)
     }
 }

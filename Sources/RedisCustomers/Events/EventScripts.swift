@@ -22,7 +22,12 @@ enum EventScripts {
             redis.call('XTRIM', log, 'MINID', string.format('%.0f', math.max(0, oldest)))
         end
         local function appendEntry(totals, log, stream, field, value, maximum, age)
-            local number = redis.call('HINCRBY', totals, stream, 1)
+            -- Another writer may have stored what cannot be counted on: an entry is never refused for it.
+            local number = redis.pcall('HINCRBY', totals, stream, 1)
+            if type(number) ~= 'number' or number < 1 or number > \(EventPosition.Limits.number) then
+                redis.call('HSET', totals, stream, 1)
+                number = 1
+            end
             local id = redis.call('XADD', log, 'MAXLEN', maximum, '*', 'i', number, field, value)
             redis.call('HSET', totals, stream .. ':last', string.format('%s-%.0f', id, number))
             trimLog(log, age)

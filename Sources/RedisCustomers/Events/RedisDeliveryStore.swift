@@ -3,6 +3,7 @@
 
 internal import Events
 internal import Gateway
+internal import JSON
 internal import Receipts
 internal import Redis
 internal import Settings
@@ -212,7 +213,7 @@ extension RedisDeliveryStore {
 extension DeliverySurvey {
     fileprivate init?(_ parts: [RedisValue]) {
         guard parts.count == 7, case .integer(let held) = parts[2], case .integer(let dead) = parts[3],
-            case .integer(let unread) = parts[4], let lag = parts[5].text.flatMap({ Int64($0) })
+            case .integer(let unread) = parts[4], let lag = parts[5].number
         else { return nil }
         self.init()
         position = parts[0].text.flatMap { EventPosition(text: $0) }
@@ -226,7 +227,7 @@ extension DeliverySurvey {
 extension RedisValue {
     /// A time in milliseconds since 1970; nil if it is empty.
     fileprivate var time: Timestamp? {
-        text.flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }
+        number.map { Timestamp(millisecondsSince1970: $0) }
     }
 }
 
@@ -278,6 +279,6 @@ extension RedisDeliveryStore {
     private func gap(_ value: [UInt8], _ keys: DeliveryKeys) -> String? {
         guard let space = value.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         let chain = try? seal.open(Array(value[(space + 1)...]), for: gapsName(keys))
-        return chain.map { String(decoding: $0, as: UTF8.self) }
+        return chain.flatMap { String(outside: $0) }
     }
 }

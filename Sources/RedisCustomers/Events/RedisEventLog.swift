@@ -123,11 +123,11 @@ struct EventPage {
 
     init?(_ reply: RedisValue) {
         guard case .array(let parts) = reply, parts.count == 3, case .array(let entries) = parts[1],
-            let last = parts[0].bytes, case .integer(let erased) = parts[2]
+            let last = parts[0].text, case .integer(let erased) = parts[2]
         else { return nil }
         self.erased = UInt64(clamping: erased)
         self.entries = entries.compactMap { EventEntry($0) }
-        self.last = EventPosition(text: String(decoding: last, as: UTF8.self)) ?? .start
+        self.last = EventPosition(text: last) ?? .start
     }
 
     /// Returns true if the log lacks entries that were read before, up to a position.
@@ -158,15 +158,12 @@ struct EventEntry {
 
     /// - Parameter entry: the ID, and the fields with their values. Unknown fields are passed over.
     init?(_ entry: RedisValue) {
-        guard case .array(let parts) = entry, parts.count == 2, let id = parts[0].bytes,
+        guard case .array(let parts) = entry, parts.count == 2, let id = parts[0].text,
             case .array(let fields) = parts[1]
         else { return nil }
         notification = fields.count > 1 ? fields[1].bytes ?? [] : []
-        let texts = fields.prefix(2).map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
-        let number = texts.first == "i" ? texts.last.flatMap { UInt64($0) } : nil
-        guard let position = EventPosition(id: String(decoding: id, as: UTF8.self), number: number ?? 0) else {
-            return nil
-        }
+        let number = fields.first?.text == "i" && fields.count > 1 ? fields[1].number : nil
+        guard let position = EventPosition(id: id, number: UInt64(clamping: number ?? 0)) else { return nil }
         self.position = position
         sealed = fields.count > 3 ? fields[3].bytes ?? [] : []
     }
@@ -202,7 +199,7 @@ extension RedisEventLog {
         var positions: [EventPosition] = []
         for reply in await redis.send(commands) {
             guard case .success(let value) = reply else { return nil }
-            positions.append(value.bytes.flatMap { EventPosition(text: String(decoding: $0, as: UTF8.self)) } ?? .start)
+            positions.append(value.text.flatMap { EventPosition(text: $0) } ?? .start)
         }
         return positions.count == partitions.count ? positions : nil
     }
@@ -251,9 +248,13 @@ extension EventPosition {
         self.init(id: text[..<dash], number: number)
     }
 
+    /// - Returns: nil for numbers over `Limits.number`, which only another writer to Redis can have stored.
+
     init?(id: some StringProtocol, number: UInt64) {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
-        guard parts.count == 2, let milliseconds = parts[0], let counter = parts[1] else { return nil }
+        guard parts.count == 2, let milliseconds = parts[0], let counter = parts[1],
+            [milliseconds, counter, number].allSatisfy({ $0 <= Limits.number })
+        else { return nil }
         self.init(milliseconds: milliseconds, counter: counter, number: number)
     }
 }

@@ -4,6 +4,7 @@
 internal import Entitlements
 internal import Events
 internal import Gateway
+internal import JSON
 internal import Receipts
 internal import Redis
 internal import StoreFormat
@@ -64,7 +65,7 @@ struct StoredDelivery {
 
     init?(_ member: RedisValue) {
         guard let bytes = member.bytes, let space = bytes.firstIndex(of: UInt8(ascii: " ")),
-            let position = EventPosition(text: String(decoding: bytes[..<space], as: UTF8.self))
+            let position = String(outside: bytes[..<space]).flatMap({ EventPosition(text: $0) })
         else { return nil }
         self.init(position, sealed: Array(bytes[(space + 1)...]))
     }

@@ -24,10 +24,6 @@ package struct JobCounts: Hashable, Sendable {
         ]).map { try? $0.get() }
         guard case .integer(let waiting) = answers[0], case .integer(let failed) = answers[1] else { return nil }
         (self.waiting, self.failed) = (Int(clamping: waiting), Int(clamping: failed))
-        guard case .string(let total) = answers[2] else {
-            bytes = 0
-            return
-        }
-        bytes = Int(String(decoding: total, as: UTF8.self)) ?? 0
+        bytes = Int(clamping: answers[2]?.number ?? 0)
     }
 }

@@ -4,6 +4,7 @@
 internal import Entitlements
 internal import Events
 internal import Gateway
+internal import JSON
 internal import Notifications
 internal import Receipts
 internal import Redis
@@ -63,7 +64,7 @@ extension RedisNotifications {
             NotificationScripts.due, keys: [keys.due],
             [RedisWord(Limits.taken), RedisWord(Limits.dueDelay.wholeMilliseconds)])
         guard case .array(let names)? = reply else { return [] }
-        let due = names.compactMap { $0.bytes.map { String(decoding: $0, as: UTF8.self) } }
+        let due = names.compactMap(\.text)
         guard let stored = await stored(due.map { [$0] }, from: redis) else { return [] }
         let hashes = stored.flatMap(\.self), lost = hashes.filter(\.values.isEmpty).map { RedisWord($0.key) }
         if !lost.isEmpty { _ = await redis.send([RedisCommand(["ZREM", keys.due] + lost, key: keys.due)]) }
@@ -124,7 +125,8 @@ private struct StoredHash {
         let order: [UInt8]
         let sealed: [UInt8]
 
-        var field: String { String(decoding: fieldBytes, as: UTF8.self) }
+        /// Empty for a field that no gateway wrote.
+        var field: String { String(outside: fieldBytes) ?? "" }
 
         init?(_ field: [UInt8], _ value: [UInt8]) {
             guard value.count > SignedStateOrder.textBytes else { return nil }

@@ -3,6 +3,7 @@
 
 internal import Events
 internal import Gateway
+internal import JSON
 internal import Notifications
 internal import Receipts
 internal import Redis
@@ -197,8 +198,8 @@ extension RedisNotifications {
         guard case .array(let parts)? = reply, let now = parts.first?.number else { return [] }
         let entries = parts.dropFirst().map { $0.bytes ?? [] }
         return stride(from: 0, to: entries.count - 1, by: 2).compactMap { index in
-            let id = String(decoding: entries[index], as: UTF8.self)
-            guard let time = Int64(id.prefix { $0 != "-" }) else { return nil }
+            let digits = entries[index].prefix { $0 != UInt8(ascii: "-") }
+            guard let id = String(outside: entries[index]), let time = Int64(stored: digits) else { return nil }
             return TakenNotification(
                 id: id, storedBytes: entries[index + 1].count, age: .milliseconds(max(0, now - time)),
                 record: record(entries[index + 1], keys))
@@ -303,8 +304,8 @@ private struct SurveyReply {
     init?(_ parts: [RedisValue]) {
         guard parts.count >= 11, let entries = parts[0].number, let bytes = parts[1].number,
             let oldest = parts[2].number, let last = parts[3].number, let dead = parts[4].number,
-            let hasExpected = parts[5].number, let newest = parts[6].bytes, let newestAge = parts[7].number,
-            let policy = parts[8].bytes, let before = parts[9].number,
+            let hasExpected = parts[5].number, let newest = parts[6].text, let newestAge = parts[7].number,
+            let policy = parts[8].text, let before = parts[9].number,
             let due = parts[10].number
         else { return nil }
         survey.entries = Int(clamping: entries)
@@ -312,11 +313,9 @@ private struct SurveyReply {
         survey.oldestAge = oldest < 0 ? nil : .milliseconds(oldest)
         survey.lastIntakeAge = last < 0 ? nil : .milliseconds(last)
         survey.deadLetters = Int(clamping: dead)
-        let name = String(decoding: policy, as: UTF8.self)
-        survey.fault = name == "noeviction" || name.hasPrefix("volatile-") ? nil : .evicts
+        survey.fault = policy == "noeviction" || policy.hasPrefix("volatile-") ? nil : .evicts
         self.hasExpected = hasExpected == 1
-        self.newest =
-            newest.isEmpty ? nil : (String(decoding: newest, as: UTF8.self), .milliseconds(max(0, newestAge)))
+        self.newest = newest.isEmpty ? nil : (newest, .milliseconds(max(0, newestAge)))
         survey.hasDueEvents = due > 0
         ageBeforeLoss = before < 0 ? nil : .milliseconds(before)
         oldStates = parts.dropFirst(11).compactMap { $0.bytes.map { RedisWord($0) } }

@@ -3,6 +3,7 @@
 
 internal import Events
 internal import Gateway
+internal import JSON
 internal import Ownership
 internal import Privacy
 internal import Receipts
@@ -407,8 +408,8 @@ extension RedisOwnershipStore {
 extension AccountName {
     /// Returns nil for a field that is not that of an account's use.
     fileprivate init?(field: [UInt8]) {
-        guard field.first == UInt8(ascii: "s") else { return nil }
-        self.init(stored: String(decoding: field.dropFirst(), as: UTF8.self))
+        guard field.first == UInt8(ascii: "s"), let name = String(outside: field.dropFirst()) else { return nil }
+        self.init(stored: name)
     }
 }
 

@@ -3,7 +3,9 @@
 
 internal import Entitlements
 internal import Gateway
+internal import JSON
 internal import Receipts
+internal import Redis
 internal import StoreFormat
 
 /// The stored form of a chain in the index of an account, before encryption:
@@ -46,9 +48,8 @@ struct IndexedChain {
     /// - Parameter value: the time as digits, a space, and the encrypted form.
     init?(_ name: [UInt8], _ value: [UInt8], of keys: AccountKeys, _ seal: StoreSeal, bundleID: String) {
         let digits = value.prefix { $0 != UInt8(ascii: " ") }
-        let sealedName = keys.sealedName(String(decoding: name, as: UTF8.self))
-        guard let usedAt = Int64(String(decoding: digits, as: UTF8.self)),
-            let bytes = try? seal.open(Array(value.dropFirst(digits.count + 1)), for: sealedName),
+        guard let name = String(outside: name), let usedAt = Int64(stored: digits),
+            let bytes = try? seal.open(Array(value.dropFirst(digits.count + 1)), for: keys.sealedName(name)),
             let chain = try? PurchaseChain(storedBytes: bytes, bundleID: bundleID)
         else { return nil }
         (self.usedAt, self.chain) = (usedAt, chain)

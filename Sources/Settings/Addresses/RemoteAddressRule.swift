@@ -15,28 +15,28 @@ package struct RemoteAddressRule: Hashable, Sendable {
         (self.trustedProxies, self.header) = (trustedProxies, header)
     }
 
-    static let maximumHops = 16
+    package static let maximumHops = 16
+    /// The longest element that is read, in bytes.
+    private static let maximumElementBytes = 1024
 
     /// Returns the client address of a request; nil if the connection has none.
-    /// - Parameter values: the values of the field `header`, read only if the peer is a trusted proxy.
+    /// - Parameter elements: the elements of the field `header`, the last one first, read only if the peer is a trusted
+    ///   proxy. They are split at every comma, also within quotes: no address contains one, and a quote the client left
+    ///   open must not reach into the proxy's part.
     package func address(
-        from peer: NetworkAddress?, forwarding values: @autoclosure () -> [String]
+        from peer: NetworkAddress?, forwarding elements: @autoclosure () -> [String]
     ) -> NetworkAddress? {
         guard let peer, trustedProxies.contains(peer) else { return peer }
         var nearest = peer
-        for element in Self.elementsFromTheRight(in: values()).prefix(Self.maximumHops) {
+        for element in elements().prefix(Self.maximumHops) {
             // An unreadable element ends the search: the request counts for the proxy that passed it on.
-            guard let address = header.address(in: element) else { break }
+            guard element.utf8.count <= Self.maximumElementBytes, let address = header.address(in: element[...]) else {
+                break
+            }
             nearest = address
             guard trustedProxies.contains(address) else { break }
         }
         return nearest
-    }
-
-    /// Splits at every comma, also within quotes: no address contains one, and a quote the client left open must not
-    /// reach into the proxy's part.
-    private static func elementsFromTheRight(in values: [String]) -> [Substring] {
-        values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.reversed()
     }
 }
 

@@ -35,8 +35,9 @@ package struct APIKey: Sendable {
 
     /// Parses a key as it was sent; nil if the form is wrong.
     init?(_ text: some StringProtocol) {
+        guard text.utf8.count <= Self.maximumBytes else { return nil }
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard text.utf8.count <= Self.maximumBytes, parts.count == 2 else { return nil }
+        guard parts.count == 2 else { return nil }
         self.init(id: String(parts[0]), secret: Secret(String(parts[1])))
     }
 

@@ -19,8 +19,8 @@ struct JSONSchema {
 
     private func check(_ value: JSONValue, by schema: JSONValue, at place: String) -> [String] {
         (schema.members ?? []).flatMap { keyword -> [String] in
-            guard !Self.annotations.contains(keyword.name) else { return [] }
-            return check(value, keyword.name, keyword.value, in: schema, place)
+            guard !Self.annotations.contains(keyword.name.description) else { return [] }
+            return check(value, keyword.name.description, keyword.value, in: schema, place)
         }
     }
 
@@ -53,7 +53,7 @@ struct JSONSchema {
 
     private func checkMembers(of value: JSONValue, described: JSONValue, _ place: String) -> [String] {
         (value.members ?? []).flatMap { member in
-            guard let schema = described[member.name] else { return ["\(place).\(member.name) is not described"] }
+            guard let schema = described[member.name.description] else { return ["\(place).\(member.name) is not described"] }
             return check(member.value, by: schema, at: "\(place).\(member.name)")
         }
     }

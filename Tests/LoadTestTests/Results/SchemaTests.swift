@@ -42,8 +42,8 @@ struct SchemaTests {
         let tree = try JSONValue(parsing: Array(text.utf8))
         let schema = try JSONValue(parsing: Array(Data(contentsOf: Self.file)))
         let required = Set(schema["required"]?.elements?.compactMap(\.string) ?? [])
-        #expect(required == Set(tree.members?.map(\.name) ?? []))
-        #expect(required == Set(schema["properties"]?.members?.map(\.name) ?? []))
+        #expect(required == Set(tree.members?.map(\.name.description) ?? []))
+        #expect(required == Set(schema["properties"]?.members?.map(\.name.description) ?? []))
     }
 
     /// The schema and the reader refuse the same.

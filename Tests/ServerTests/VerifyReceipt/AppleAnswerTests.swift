@@ -101,7 +101,7 @@ struct AppleAnswerTests {
 
     private static func fields(of value: JSONValue, at location: [String]) -> [Field] {
         if let members = value.members {
-            return members.flatMap { fields(of: $0.value, at: location + [$0.name]) }
+            return members.flatMap { fields(of: $0.value, at: location + [$0.name.description]) }
         }
         guard let elements = value.elements else { return [Field(location: location, value: value)] }
         return [Field(location: location + ["list"], value: .null)]
@@ -126,13 +126,13 @@ struct AppleAnswerTests {
 }
 
 extension JSONValue {
-    fileprivate var names: [String] { (members ?? []).map(\.name) }
+    fileprivate var names: [String] { (members ?? []).map(\.name.description) }
 }
 
 extension JSONValue {
     /// Returns each object of this tree with the names of its dates in milliseconds.
     fileprivate var objectsWithDates: [(name: String, object: JSONValue)] {
-        let names = (members ?? []).map(\.name).filter { $0.hasSuffix("_ms") }
+        let names = (members ?? []).map(\.name.description).filter { $0.hasSuffix("_ms") }
         let inside = (members?.map(\.value) ?? elements ?? []).flatMap(\.objectsWithDates)
         return names.map { (String($0.dropLast(3)), self) } + inside
     }

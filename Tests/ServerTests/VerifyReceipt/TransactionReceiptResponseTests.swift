@@ -292,7 +292,7 @@ extension ByteBuffer {
 }
 
 extension VerifyReceiptResponse {
-    fileprivate var names: [String] { (json.members ?? []).map(\.name) }
+    fileprivate var names: [String] { (json.members ?? []).map(\.name.description) }
 
-    fileprivate var receiptNames: Set<String> { Set((json["receipt"]?.members ?? []).map(\.name)) }
+    fileprivate var receiptNames: Set<String> { Set((json["receipt"]?.members ?? []).map(\.name.description)) }
 }

@@ -128,9 +128,9 @@ struct RunResultLimits: Sendable {
         case .object(let members):
             try check(members.count, named: name, at: place)
             for member in members {
-                let place = place.isEmpty ? member.name : "\(place).\(member.name)"
+                let place = place.isEmpty ? member.name.description : "\(place).\(member.name)"
                 try check(.string(member.name), named: name, at: place)
-                try check(member.value, named: member.name, at: place)
+                try check(member.value, named: member.name.description, at: place)
             }
         case .array(let elements):
             try check(elements.count, named: name, at: place)

@@ -119,12 +119,12 @@ extension EndpointState {
             json.member("stream", endpoint.stream.rawValue)
             json.key("apps")
             json.array { json in for app in endpoint.apps.sorted() { json.string(app) } }
-            json.member("last_read", position.map { .string($0.description) } ?? .null)
+            json.member("last_read", position.map { .string(OutsideText($0.description)) } ?? .null)
             json.member("lag_seconds", (lag ?? .zero).components.seconds)
             json.member("unread", Int64(clamping: unread))
             json.member("held", held)
             json.member("dead", dead)
-            json.member("disabled_at", disabledAt.map { .string($0.description) } ?? .null)
+            json.member("disabled_at", disabledAt.map { .string(OutsideText($0.description)) } ?? .null)
             json.member("queues", surveys.count)
             json.member("leased", leased)
         }

@@ -57,7 +57,7 @@ extension VerificationJob {
             json.member("created_at", createdAt.description)
             json.member("deadline", deadline.description)
             json.member("attempts", attempts)
-            json.member("next_attempt_at", nextAttempt.map { .string($0.description) } ?? .null)
+            json.member("next_attempt_at", nextAttempt.map { .string(OutsideText($0.description)) } ?? .null)
             json.key("answer")
             json.value(result.json)
         }

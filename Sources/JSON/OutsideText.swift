@@ -1,0 +1,61 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A text from outside, compared and hashed by its bytes.
+///
+/// Swift compares, hashes and splits a `String` by Unicode's canonical equivalence, which takes time with the square of a
+/// run of combining marks: half a second for 64 KB. So a text from outside becomes a `String` only if it is ASCII or short.
+package struct OutsideText: Sendable {
+    package enum Limits {
+        /// The longest text with other characters than ASCII that becomes a `String`, in bytes of UTF-8.
+        package static let unicodeBytes = 256
+    }
+
+    fileprivate let unchecked: String
+
+    package init(_ unchecked: String) { self.unchecked = unchecked }
+
+    /// The text; nil if it has other characters than ASCII and is longer than `Limits.unicodeBytes`.
+    package var string: String? {
+        let isPlain = utf8.count <= Limits.unicodeBytes || utf8.allSatisfy { $0 < 0x80 }
+        return isPlain ? unchecked : nil
+    }
+
+    /// The bytes, of any length.
+    package var utf8: String.UTF8View { unchecked.utf8 }
+}
+
+extension OutsideText: Hashable {
+    package static func == (one: OutsideText, other: OutsideText) -> Bool {
+        one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in utf8 { hasher.combine(byte) }
+        hasher.combine(utf8.count)
+    }
+}
+
+extension OutsideText: CustomStringConvertible {
+    /// The text, or its length.
+    package var description: String { string ?? "a text of \(utf8.count) bytes" }
+}
+
+extension OutsideText: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) { self.init(value) }
+}
+
+extension String {
+    /// Copies UTF-8 from outside. Invalid bytes are replaced.
+    /// - Returns: nil for a text that `OutsideText` does not hand out.
+    package init?(outside bytes: some Collection<UInt8>) {
+        guard let text = OutsideText(String(decoding: bytes, as: UTF8.self)).string else { return nil }
+        self = text
+    }
+}
+
+extension JSONWriter {
+    mutating func string(_ text: OutsideText) { string(text.unchecked) }
+
+    mutating func key(named name: OutsideText) { key(named: name.unchecked) }
+}

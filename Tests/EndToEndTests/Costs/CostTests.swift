@@ -1,0 +1,74 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NIOCore
+import NIOPosix
+import TestSupport
+import Testing
+
+/// The price of an input is its length: no contents cost more than plain text, and twice the length at most twice as much.
+///
+/// The measure is the CPU time of the gateway's process, in ratios within one run. Ratios of single requests vary; a
+/// quadratic cost is far beyond the bounds.
+@Suite(.serialized, .timeLimit(.patient)) struct CostTests {
+    private enum Limits {
+        /// The factor between a text and plain text of the same length.
+        static let overASCII = 4.0
+        /// The factor for four times the length, which is two doublings.
+        static let growth = 2.5 * 2.5
+        /// Costs below this are those of a request, whatever it contains.
+        static let seconds = 0.002
+        static let requests = 4, rounds = 3
+    }
+
+    @Test(arguments: CostlyInput.all) func `the cost of an input grows with its length only`(_ input: CostlyInput)
+        async throws
+    {
+        try await Self.withGateway { gateway, key in
+            func cost(_ text: CostlyText, _ bytes: Int) async throws -> Double {
+                let request = input.request(text.bytes(bytes), key)
+                var costs: [Double] = []
+                for _ in 0..<Limits.rounds { costs.append(try await Self.cost(of: request, at: gateway)) }
+                return max(costs.min() ?? 0, Limits.seconds)
+            }
+            for text in input.texts {
+                let plain = try await cost(text.plain, input.maximumBytes)
+                let small = try await cost(text, input.maximumBytes / 4)
+                let large = try await cost(text, input.maximumBytes)
+                let figures = "\(text): \(small) s for a quarter, \(large) s, plain text \(plain) s"
+                #expect(large <= plain * Limits.overASCII, "\(figures)")
+                #expect(large <= small * Limits.growth, "\(figures)")
+            }
+        }
+    }
+
+    /// Returns the CPU time that the gateway takes for one request, in seconds.
+    private static func cost(of request: [UInt8], at gateway: RunningGateway) async throws -> Double {
+        let before = try gateway.cpuSeconds()
+        for _ in 0..<Limits.requests { try await send(request, to: gateway.dataPort) }
+        return (try gateway.cpuSeconds() - before) / Double(Limits.requests)
+    }
+
+    /// Sends a request and reads until the gateway closes the connection.
+    private static func send(_ request: [UInt8], to port: Int) async throws {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port).get()
+        // A refused request may end the connection before it is written.
+        try? await channel.writeAndFlush(ByteBuffer(bytes: request))
+        try await channel.closeFuture.get()
+    }
+
+    private static func withGateway(_ body: (RunningGateway, String) async throws -> Void) async throws {
+        let folder = try ScratchFolder(), key = try await APIKey()
+        let clients = try folder.write(
+            "clients:\n  - name: shop\n    apps: [com.example.shop]\n    keys:\n\(key.lines)", to: "clients.yaml")
+        let settings = [
+            "GATEWAY_CLIENTS_FILE": clients, "GATEWAY_HTTP_TRUSTED_PROXIES": "127.0.0.0/8",
+            "GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true", "GATEWAY_LOG_REQUESTS": "none",
+        ]
+        let gateway = try await RunningGateway(APIKey.pepper.merging(settings) { $1 })
+        try await body(gateway, key.text)
+        #expect(await gateway.stop() == 0)
+    }
+}

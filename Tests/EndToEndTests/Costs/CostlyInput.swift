@@ -1,0 +1,133 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The contents of an input, chosen to be slow to compare, to split or to parse.
+enum CostlyText: String, CaseIterable {
+    /// A text that the others are compared with.
+    case ascii
+    /// Letters as escapes of JSON, which escapes of other characters are compared with.
+    case asciiEscapes
+    /// Combining marks in an order that is not the canonical one.
+    case marks
+    /// The marks as escapes of JSON.
+    case escapes
+    /// Separators of every grammar.
+    case separators
+    /// A text that differs from an expected one at its end only.
+    case nearMiss
+
+    private var pattern: String {
+        switch self {
+        case .ascii: "abcdefgh"
+        case .asciiEscapes: #"\u0061\u0062"#
+        case .marks: "\u{0301}\u{0323}\u{0300}\u{0316}"
+        case .escapes: #"\u0301\u0323"#
+        case .separators: " ,;=.:&/"
+        case .nearMiss: "com.example.shop"
+        }
+    }
+
+    /// The text of the same shape in plain ASCII.
+    var plain: CostlyText { self == .escapes ? .asciiEscapes : .ascii }
+
+    /// Returns whole patterns with about this many bytes.
+    func bytes(_ count: Int) -> [UInt8] {
+        let pattern = Array(pattern.utf8)
+        return Array((0..<count / pattern.count).map { _ in pattern }.joined())
+    }
+}
+
+/// A place where the gateway takes input, and the request that puts a text there.
+struct CostlyInput: CustomStringConvertible, Sendable {
+    let description: String
+    /// The texts to put there: none that the grammar of the place refuses before it is read.
+    var texts: [CostlyText] = [.ascii, .marks, .escapes, .separators, .nearMiss]
+    /// The largest text, in bytes.
+    let maximumBytes: Int
+    let request: @Sendable (_ text: [UInt8], _ key: String) -> [UInt8]
+
+    static let all = headers + bodies + shapes + [query, form]
+
+    /// Fields of a header, up to the size that the gateway takes.
+    private static let headers = [
+        "Authorization: Bearer ", "Authorization: Basic ", "X-API-Key: ", "Content-Type: ", "X-Forwarded-For: ",
+        "Prefer: ", "Accept: ", "Last-Event-ID: ", "Origin: ", "traceparent: ", "tracestate: ", "X-Request-Id: ",
+        "Idempotency-Key: ", "Connection: close, ", "Expect: ",
+    ].map { field in
+        CostlyInput(
+            description: field, texts: [.ascii, .marks, .separators, .nearMiss], maximumBytes: 7 << 10
+        ) { text, key in
+            let path = field == "Last-Event-ID: " || field == "Accept: " ? "/v1/events" : "/v1/status"
+            let authorization = field.hasPrefix("Auth") || field.hasPrefix("X-API") ? "" : "X-API-Key: \(key)\r\n"
+            let type = field.hasPrefix("Accept") ? "" : "Accept: text/event-stream\r\n"
+            let isPost = ["Content-Type: ", "Prefer: ", "Idempotency-Key: "].contains(field)
+            let line = isPost ? "POST /v1/verify HTTP/1.1\r\n" : "GET \(path) HTTP/1.1\r\n"
+            let body = isPost ? #"{"receipt":"AQID","mode":"apple"}"# : ""
+            let head = "\(line)Host: localhost\r\nConnection: close\r\n\(authorization)\(isPost ? "" : type)"
+            let length = isPost ? "Content-Length: \(body.utf8.count)\r\n" : ""
+            return Array((head + length + field).utf8) + text + Array(("\r\n\r\n" + body).utf8)
+        }
+    }
+
+    /// Strings and names in the bodies of all routes.
+    private static let bodies = [
+        ("/apple/notifications", #"{"notification_type":"DID_RENEW","password":"p","bid":"#),
+        ("/apple/notifications", #"{"notification_type":"DID_RENEW","bid":"com.example.shop","password":"#),
+        ("/apple/notifications", #"{"signedPayload":"#), ("/apple/notifications", #"{"a":1,"b":2,"c":"#),
+        ("/v1/verify", #"{"receipt":"#), ("/v1/verify", #"{"receipt":"AQID","bundle_id":"#),
+        ("/v1/verify", #"{"receipt":"AQID","account":"#), ("/v1/verify", #"{"signed_transactions":["#),
+        ("/v1/verify", #"{"transaction_id":"#), ("/v1/verify", #"{"mode":"#),
+        ("/verifyReceipt", #"{"receipt-data":"#), ("/verifyReceipt", #"{"receipt-data":"AQID","password":"#),
+        ("/verifyReceipt", #"{"receipt-data":"AQID","other":"#), ("/v1/ownership", #"{"account":"#),
+    ].map { path, start in
+        CostlyInput(description: "\(path) \(start)", maximumBytes: 64 << 10) { text, key in
+            let end = start.hasSuffix("[") ? #""]}"# : #""}"#
+            return post(path, Array((start + #"""#).utf8) + text + Array(end.utf8), key)
+        }
+    }
+
+    /// JSON of every shape: the text is cut into pieces.
+    private static let shapes = [
+        ("/apple/notifications", "members"), ("/v1/verify", "members"), ("/verifyReceipt", "members"),
+        ("/apple/notifications", "elements"), ("/verifyReceipt", "elements"),
+    ].map { path, shape in
+        CostlyInput(
+            description: "\(path) many \(shape)", texts: [.ascii, .marks, .escapes], maximumBytes: 64 << 10
+        ) { text, key in
+            let pieces = stride(from: 0, to: text.count - 23, by: 24).map { Array(text[$0..<$0 + 24]) }
+            let items = pieces.enumerated().map { number, piece in
+                let item = [UInt8(ascii: "\"")] + piece + [UInt8(ascii: "\"")]
+                return shape == "elements" ? item : Array("\"\(number)".utf8) + piece + Array("\":0".utf8)
+            }
+            let inner = Array(items.joined(separator: [UInt8(ascii: ",")]))
+            let (start, end) = shape == "elements" ? (#"{"x":["#, "]}") : ("{", "}")
+            return post(path, Array(start.utf8) + inner + Array(end.utf8), key)
+        }
+    }
+
+    private static let query = CostlyInput(
+        description: "/v1/events?bundle_id=", texts: [.ascii, .marks], maximumBytes: 7 << 10
+    ) { text, key in
+        let hexadecimal = Array("0123456789ABCDEF".utf8)
+        let encoded = text.prefix(text.count / 3).flatMap { byte in
+            [UInt8(ascii: "%"), hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
+        }
+        let head = " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-Key: \(key)\r\n\r\n"
+        return Array("GET /v1/events?bundle_id=".utf8) + encoded + Array(head.utf8)
+    }
+
+    private static let form = CostlyInput(
+        description: "/api", texts: [.ascii, .marks, .separators], maximumBytes: 64 << 10
+    ) { text, key in
+        post("/api", Array("apikey=\(key)&token=".utf8) + text, key, type: "application/x-www-form-urlencoded")
+    }
+
+    private static func post(
+        _ path: String, _ body: [UInt8], _ key: String, type: String = "application/json"
+    ) -> [UInt8] {
+        let head =
+            "POST \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-Key: \(key)\r\n"
+            + "Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n\r\n"
+        return Array(head.utf8) + body
+    }
+}
