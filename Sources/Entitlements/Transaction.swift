@@ -124,7 +124,7 @@ extension Transaction {
 
     /// Returns true for the newer of two states of a transaction, and of two states of one time for either.
     package func isSignedLater(than other: Transaction) -> Bool {
-        let first = Timestamp(millisecondsSince1970: .min)
+        let first = Timestamp.earliest
         return other.signedDate ?? first <= signedDate ?? first
     }
 
@@ -148,7 +148,7 @@ extension Transaction {
     /// The end of the period, else the purchase date.
     package var expiryOrder: Timestamp { expiresDate ?? start }
 
-    fileprivate var start: Timestamp { purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
+    fileprivate var start: Timestamp { purchaseDate ?? Timestamp.earliest }
 
     /// Orders transactions by the end of their period, then by its start, then by their IDs. So of two that end
     /// together, such as an upgrade and the one it replaced, the same one counts in any order of the list.

@@ -11,8 +11,7 @@ extension Duration {
 extension Timestamp {
     /// Returns the time from here to another time; negative if that is earlier.
     package func duration(to other: Timestamp) -> Duration {
-        let (span, overflow) = other.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
-        return .milliseconds(overflow ? (self < other ? .max : .min) : span)
+        .milliseconds(other.millisecondsSince1970 - millisecondsSince1970)
     }
 
     /// Returns true if a result of this time is at most `maximumAge` old at `now`; nil accepts any age. A time in the

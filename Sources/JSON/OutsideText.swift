@@ -46,10 +46,10 @@ extension OutsideText: ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// Copies UTF-8 from outside. Invalid bytes are replaced.
-    /// - Returns: nil for a text that `OutsideText` does not hand out.
+    /// Copies UTF-8 from outside.
+    /// - Returns: nil for invalid UTF-8, and for a text that `OutsideText` does not hand out.
     package init?(outside bytes: some Collection<UInt8>) {
-        guard let text = OutsideText(String(decoding: bytes, as: UTF8.self)).string else { return nil }
+        guard let text = String(validating: bytes, as: UTF8.self).flatMap({ OutsideText($0).string }) else { return nil }
         self = text
     }
 }

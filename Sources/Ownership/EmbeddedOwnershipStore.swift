@@ -94,7 +94,7 @@ private struct OwnershipRecord: Sendable {
     private(set) var accounts: [Account: Timestamp] = [:]
     private var reportedAt: Timestamp?
 
-    var lastUse: Timestamp { accounts.values.max() ?? Timestamp(millisecondsSince1970: .min) }
+    var lastUse: Timestamp { accounts.values.max() ?? Timestamp.earliest }
 
     func isBoundToOther(than account: Account) -> Bool { owner != nil && owner != account }
 

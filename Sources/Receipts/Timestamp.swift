@@ -10,25 +10,31 @@
 #endif
 
 /// A point in time, in milliseconds since 1970-01-01T00:00:00Z without leap seconds, as Apple's `_ms` fields count.
+///
+/// The years are those of RFC 3339, 0000 to 9999, so that every timestamp has a date and no difference overflows.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch; negative before 1970.
-    public var millisecondsSince1970: Int64
+    public let millisecondsSince1970: Int64
 
-    /// Creates a point in time from milliseconds since the epoch.
+    /// Creates a point in time from milliseconds since the epoch, clamped to `earliest` and `latest`.
     public init(millisecondsSince1970: Int64) {
-        self.millisecondsSince1970 = millisecondsSince1970
+        self.millisecondsSince1970 = min(max(millisecondsSince1970, -62_167_219_200_000), 253_402_300_799_999)
     }
+
+    /// 0000-01-01T00:00:00Z.
+    public static let earliest = Timestamp(millisecondsSince1970: .min)
+    /// 9999-12-31T23:59:59.999Z.
+    public static let latest = Timestamp(millisecondsSince1970: .max)
 
     /// Orders points in time, the earlier first.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.millisecondsSince1970 < right.millisecondsSince1970
     }
 
-    /// Returns the point in time later by `duration`, clamped to the representable range.
+    /// Returns the point in time later by `duration`, clamped to `earliest` and `latest`.
     public func advanced(by duration: Duration) -> Timestamp {
         let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(duration.wholeMilliseconds)
-        if overflow { return Timestamp(millisecondsSince1970: duration < .zero ? .min : .max) }
-        return Timestamp(millisecondsSince1970: sum)
+        return overflow ? (duration < .zero ? .earliest : .latest) : Timestamp(millisecondsSince1970: sum)
     }
 }
 
@@ -135,14 +141,11 @@ extension Timestamp: CustomStringConvertible {
 
     /// Appends the description without creating a string: answers hold thousands of dates.
     package func appendRFC3339(to bytes: inout [UInt8]) {
-        let time = CivilTime(self), hasFourDigits = (0...9999).contains(time.year)
-        if !hasFourDigits { bytes.append(contentsOf: String(time.year).utf8) }
-        // 24 bytes with a year of four digits and milliseconds.
+        let time = CivilTime(self)
+        // 24 bytes with milliseconds.
         bytes.append(addingCapacity: 24) { text in
-            if hasFourDigits {
-                text.append(twoDigits: time.year / 100)
-                text.append(twoDigits: time.year % 100)
-            }
+            text.append(twoDigits: time.year / 100)
+            text.append(twoDigits: time.year % 100)
             text.append(UInt8(ascii: "-"), twoDigits: time.month)
             text.append(UInt8(ascii: "-"), twoDigits: time.day)
             text.append(UInt8(ascii: "T"), twoDigits: time.hour)
@@ -179,7 +182,4 @@ extension Timestamp {
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
-
-    /// The value of a required date before it is read.
-    package static let neverRead = Timestamp(millisecondsSince1970: .min)
 }

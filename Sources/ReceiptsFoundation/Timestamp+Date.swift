@@ -20,7 +20,7 @@ extension Date {
 extension Timestamp {
     /// Creates a timestamp at the same point in time, rounded to the nearest millisecond.
     ///
-    /// Dates beyond 64 bits of milliseconds become the first or the last `Timestamp`; NaN becomes the first.
+    /// Dates beyond the range of `Timestamp` become its first or last one; NaN becomes the first.
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         // Rounding down would change a `Timestamp` on its way back: a `Date` holds no exact thousandths.

@@ -75,5 +75,5 @@ struct HeldEvents: Sendable {
 
 extension HeldEvent {
     /// The time of the next attempt; always past for one that waited behind another.
-    fileprivate var dueTime: Timestamp { nextAttempt ?? .neverRead }
+    fileprivate var dueTime: Timestamp { nextAttempt ?? .earliest }
 }

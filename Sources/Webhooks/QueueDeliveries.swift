@@ -55,8 +55,8 @@ struct QueueDeliveries: Sendable {
     private var saving: UnsavedDeliveries?
     /// True if the log may have further events.
     private var hasNews = true
-    private var nextRead = Timestamp.neverRead
-    private var nextSave = Timestamp.neverRead
+    private var nextRead = Timestamp.earliest
+    private var nextSave = Timestamp.earliest
     private var renewal: Timestamp
     private var leaseEnd: Timestamp
 
@@ -310,7 +310,7 @@ extension QueueDeliveries {
     /// The changes that are not saved, those that are being saved included.
     var allUnsavedChanges: DeliveryChanges {
         var copy = self
-        copy.abandonSave(at: .neverRead)
+        copy.abandonSave(at: .earliest)
         return copy.unsavedChanges
     }
 

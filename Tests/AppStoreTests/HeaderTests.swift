@@ -13,12 +13,12 @@ struct HTTPDateTests {
     @Test(arguments: [
         (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
         (-1, "Wed, 31 Dec 1969 23:59:59 GMT"), (-62_167_219_200, "Sat, 01 Jan 0000 00:00:00 GMT"),
-        (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"), (253_402_300_800, nil), (-62_167_219_201, nil),
+        (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"),
     ])
-    func `a date is written as IMF-fixdate, if its year has four digits`(seconds: Int64, text: String?) {
+    func `a date is written as IMF-fixdate`(seconds: Int64, text: String) {
         let date = Timestamp(millisecondsSince1970: seconds * 1000)
         #expect(HTTPDate.text(date) == text)
-        if let text { #expect(HTTPDate.timestamp(text, now: Self.now) == date) }
+        #expect(HTTPDate.timestamp(text, now: Self.now) == date)
     }
 
     private static let now = Timestamp(millisecondsSince1970: 1_700_000_000_000)

@@ -77,6 +77,36 @@ struct HouseRulesTests {
         word == " print(" && path.hasPrefix("Sources/Server/Commands/")
     }
 
+    /// Swift compares and splits a `String` as Unicode, in time with the square of some texts (decision 52).
+    @Test func `bytes from outside become text by the functions that check them`() throws {
+        let copy = /String\((decoding|validating|copying):/
+        for file in try Repository.swiftFiles(in: Self.edges) where Self.copiers[file.path] == nil {
+            for (number, line) in file.lines.enumerated() where line.contains(copy) {
+                Issue.record("\(file.path):\(number + 1): use String(outside:) or the edge's String(copying:)")
+            }
+        }
+        for path in Self.copiers.keys { #expect(try Repository.text(path).contains(copy), "\(path)") }
+    }
+
+    /// The targets that read what clients and Redis send.
+    private static let edges = [
+        "Sources/HTTPServer", "Sources/Endpoints", "Sources/Redis", "Sources/RedisStore", "Sources/RedisCustomers",
+    ]
+    /// The files that copy bytes, each with the reason.
+    private static let copiers = [
+        "Sources/HTTPServer/Edge/RequestHead.swift": "the function of the edge",
+        "Sources/HTTPServer/Edge/RequestHeader.swift": "calls it",
+        "Sources/HTTPServer/Edge/RequestParser.swift": "calls it for the target, which is ASCII",
+        "Sources/Endpoints/Verify/VerdictEndpoint.swift": "the gateway's own text",
+        "Sources/Endpoints/Form/FormBody.swift": "a name of at most 21 bytes",
+        "Sources/Redis/RedisValue.swift": "at most 20 digits",
+        "Sources/Redis/RedisCommand.swift": "the gateway's own command",
+        "Sources/Redis/Hiredis/ReplyReader.swift": "a line of at most 512 bytes, as ASCII",
+        "Sources/Redis/URL/RedisURLParser.swift": "the operator's configuration",
+        "Sources/RedisStore/StoreHealth.swift": "the gateway's own key",
+        "Sources/RedisCustomers/Notifications/RedisCustomerStates.swift": "26 bytes, compared as part of a seal's name",
+    ]
+
     @Test func `no unfinished work is marked in the code`() throws {
         for file in try Repository.swiftFiles(in: Self.sources + ["Tests"]) where !file.path.contains("HouseRules") {
             let found = file.text.firstMatch(of: /\b(TODO|FIXME|XXX|HACK)\b/)

@@ -127,12 +127,21 @@ struct TimestampTests {
         }
     }
 
+    private static let first = Timestamp.earliest.millisecondsSince1970
+    private static let last = Timestamp.latest.millisecondsSince1970
+
+    @Test func `the ends of time are those of RFC 3339`() {
+        #expect(Timestamp.earliest.description == "0000-01-01T00:00:00Z")
+        #expect(Timestamp.latest.description == "9999-12-31T23:59:59.999Z")
+    }
+
     @Test(
         arguments: [
             (0, .milliseconds(1), 1), (0, .milliseconds(-1), -1), (5, .microseconds(1999), 6),
             (5, .microseconds(-1999), 4),
-            (.max, .seconds(1), .max), (.min, .seconds(-1), .min), (.max - 10, .milliseconds(10), .max),
-            (0, .seconds(Int64.max), .max), (0, .seconds(Int64.min), .min), (.min, .seconds(Int64.max), -1),
+            (last, .seconds(1), last), (first, .seconds(-1), first), (last - 10, .milliseconds(10), last),
+            (.max, .zero, last), (.min, .zero, first), (first, .milliseconds(last - first), last),
+            (0, .seconds(Int64.max), last), (0, .seconds(Int64.min), first), (.min, .seconds(Int64.max), last),
         ] as [(Int64, Duration, Int64)])
     func `time moves on by whole milliseconds and stops at its ends`(start: Int64, by duration: Duration, end: Int64) {
         #expect(Timestamp(millisecondsSince1970: start).advanced(by: duration).millisecondsSince1970 == end)

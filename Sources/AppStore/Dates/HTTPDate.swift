@@ -52,10 +52,9 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Returns the IMF-fixdate, the only form to send; nil for years without four digits.
-    package static func text(_ timestamp: Timestamp) -> String? {
+    /// Returns the IMF-fixdate, the only form to send.
+    package static func text(_ timestamp: Timestamp) -> String {
         let time = CivilTime(timestamp)
-        guard (0...9999).contains(time.year) else { return nil }
         let day = "\(time.day.padded(to: 2)) \(months[time.month - 1]) \(time.year.padded(to: 4))"
         let clock = [time.hour, time.minute, time.second].map { $0.padded(to: 2) }.joined(separator: ":")
         return "\(weekdays[time.daysAfterSunday]), \(day) \(clock) GMT"

@@ -90,7 +90,7 @@ struct ChainChange: Sendable {
 extension Transaction {
     /// The order in which transactions began.
     fileprivate var startOrder: StartOrder {
-        StartOrder(date: purchaseDate ?? Timestamp(millisecondsSince1970: .min), transactionID: transactionID)
+        StartOrder(date: purchaseDate ?? Timestamp.earliest, transactionID: transactionID)
     }
 }
 

@@ -58,7 +58,7 @@ final class DateField: Sendable {
         let second = now.millisecondsSince1970 / 1000
         return latest.withLock { latest in
             if latest.second != second {
-                latest = (second, HTTPDate.text(now).map { HTTPField(name: .date, value: $0) })
+                latest = (second, HTTPField(name: .date, value: HTTPDate.text(now)))
             }
             return latest.field
         }
@@ -79,7 +79,7 @@ extension HTTPFields {
         self[.deprecation] = state.dates.deprecation.map { deprecation in
             "@\(Swift.min(deprecation, state.dates.sunset ?? deprecation).millisecondsSince1970 / 1000)"
         }
-        self[.sunset] = state.dates.sunset.flatMap { HTTPDate.text($0) }
+        self[.sunset] = state.dates.sunset.map { HTTPDate.text($0) }
         self[.link] = state.linkField
     }
 }

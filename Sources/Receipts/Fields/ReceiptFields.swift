@@ -30,7 +30,7 @@ struct ReceiptFields: Sendable {
     init(
         _ receipt: Span<UInt8>, in range: Range<Int>, acceptsOffsets: Bool, limits: Limits
     ) throws(ReceiptError) {
-        creationDate = .neverRead
+        creationDate = .earliest
         purchases.reserveCapacity(range.count / Self.typicalPurchaseByteCount)
         let reader = FieldReader(receipt, acceptsOffsets: acceptsOffsets)
         var seen = SeenAttributes(first: 0, limit: limits.maximumOtherAttributes)
@@ -46,7 +46,7 @@ struct ReceiptFields: Sendable {
         }
         try require(receiptType, AttributeType.receiptType)
         try require(bundleID, AttributeType.bundleID)
-        guard creationDate != .neverRead else {
+        guard creationDate != .earliest else {
             throw ReceiptError(.attributeMissing, at: .attribute(AttributeType.creationDate))
         }
     }
@@ -64,7 +64,7 @@ struct ReceiptFields: Sendable {
         case AttributeType.originalReceiptCreationDate: originalReceiptCreationDate = try reader.date(attribute)
         case AttributeType.ageRating: ageRating = try reader.text(attribute)
         case AttributeType.developerID: developerID = try reader.integer(attribute)
-        case AttributeType.creationDate: creationDate = try reader.date(attribute) ?? .neverRead
+        case AttributeType.creationDate: creationDate = try reader.date(attribute) ?? .earliest
         case AttributeType.downloadID: downloadID = try reader.integer(attribute)
         case AttributeType.versionExternalIdentifier: versionExternalIdentifier = try reader.integer(attribute)
         case AttributeType.originalPurchaseDate: originalPurchaseDate = try reader.date(attribute)

@@ -34,7 +34,7 @@ struct PurchaseInfo: Sendable {
 
     /// Reads the property list after the version byte, whose signature must have been verified.
     init(_ content: Span<UInt8>, limits: Limits) throws(ReceiptError) {
-        purchaseDate = .neverRead
+        purchaseDate = .earliest
         fields.reserveCapacity(Self.typicalFieldCount)
         var reader = try PropertyListReader(
             content, from: 1, malformed: .purchaseInfoMalformed,
@@ -53,7 +53,7 @@ struct PurchaseInfo: Sendable {
         try require(!bundleID.isAbsent, .bundleID)
         try require(!productID.isAbsent, .productID)
         try require(!transactionID.isAbsent, .transactionID)
-        try require(purchaseDate != .neverRead, .purchaseDate)
+        try require(purchaseDate != .earliest, .purchaseDate)
     }
 
     private mutating func read(_ known: KnownField, _ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {

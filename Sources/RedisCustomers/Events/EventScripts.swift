@@ -24,7 +24,7 @@ enum EventScripts {
         local function appendEntry(totals, log, stream, field, value, maximum, age)
             -- Another writer may have stored what cannot be counted on: an entry is never refused for it.
             local number = redis.pcall('HINCRBY', totals, stream, 1)
-            if type(number) ~= 'number' or number < 1 or number > \(EventPosition.Limits.number) then
+            if type(number) ~= 'number' or number < 1 or number > \(RedisValue.Limits.integer) then
                 redis.call('HSET', totals, stream, 1)
                 number = 1
             end

@@ -16,7 +16,7 @@ public struct VerifiedAppTransaction: Sendable {
     /// The environment as Apple wrote it.
     public private(set) var receiptType: String = ""
     /// The time Apple signed the app transaction.
-    public private(set) var receiptCreationDate: Timestamp = .neverRead
+    public private(set) var receiptCreationDate: Timestamp = .earliest
     /// The app's number in the App Store; absent outside production.
     public private(set) var appAppleID: Int64?
     /// The version of the installed app; absent in copies from Apple's servers.
@@ -47,7 +47,7 @@ public struct VerifiedAppTransaction: Sendable {
         }
         guard !bundleID.isEmpty else { throw ReceiptError(missing: .bundleID) }
         guard !receiptType.isEmpty else { throw ReceiptError(missing: .receiptType) }
-        guard receiptCreationDate != .neverRead else { throw ReceiptError(missing: .receiptCreationDate) }
+        guard receiptCreationDate != .earliest else { throw ReceiptError(missing: .receiptCreationDate) }
         environment = try context.environment(named: receiptType, of: jws)
         try context.check(jws, signedAt: receiptCreationDate)
     }
@@ -56,7 +56,7 @@ public struct VerifiedAppTransaction: Sendable {
         switch claim {
         case .bundleID: bundleID = try claims.text() ?? ""
         case .receiptType: receiptType = try claims.text() ?? ""
-        case .receiptCreationDate: receiptCreationDate = try claims.date() ?? .neverRead
+        case .receiptCreationDate: receiptCreationDate = try claims.date() ?? .earliest
         case .appAppleID: appAppleID = try claims.integer()
         case .applicationVersion: applicationVersion = try claims.text()
         case .versionExternalIdentifier: versionExternalIdentifier = try claims.integer()

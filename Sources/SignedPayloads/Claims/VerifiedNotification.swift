@@ -17,7 +17,7 @@ public struct VerifiedNotification: Sendable {
     /// The notification's UUID, the same in every retry.
     public private(set) var notificationUUID = ""
     /// The time Apple signed the notification.
-    public private(set) var signedDate: Timestamp = .neverRead
+    public private(set) var signedDate: Timestamp = .earliest
     /// The app; nil if the notification names none.
     public private(set) var bundleID: String?
     /// The app's number in the App Store; absent in the sandbox.
@@ -43,7 +43,7 @@ public struct VerifiedNotification: Sendable {
         while let claim = try claims.next() { try read(claim, of: &claims, &subject) }
         guard !notificationType.isEmpty else { throw ReceiptError(missing: .notificationType) }
         guard !notificationUUID.isEmpty else { throw ReceiptError(missing: .notificationUUID) }
-        guard signedDate != .neverRead else { throw ReceiptError(missing: .signedDate) }
+        guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }
         try context.check(jws, signedAt: signedDate)
         environment = try context.environment(subject.environmentName, of: jws)
         (bundleID, appAppleID) = (subject.bundleID, subject.appAppleID)
@@ -58,7 +58,7 @@ public struct VerifiedNotification: Sendable {
         case .notificationType: notificationType = try claims.text() ?? ""
         case .subtype: subtype = try claims.text()
         case .notificationUUID: notificationUUID = try claims.text() ?? ""
-        case .signedDate: signedDate = try claims.date() ?? .neverRead
+        case .signedDate: signedDate = try claims.date() ?? .earliest
         // One of them says what the notification is about.
         case .data, .summary, .externalPurchaseToken, .appData:
             subject = try claims.nested(Subject.init) ?? subject

@@ -17,7 +17,7 @@ public struct VerifiedRenewalInfo: Sendable {
     /// 1 if the subscription renews, 0 if not.
     public private(set) var autoRenewStatus: Int64?
     /// The time Apple signed the renewal info.
-    public private(set) var signedDate: Timestamp = .neverRead
+    public private(set) var signedDate: Timestamp = .earliest
     /// The identifier of the current product.
     public private(set) var productID: String?
     /// The identifier of the next period's product.
@@ -71,7 +71,7 @@ public struct VerifiedRenewalInfo: Sendable {
         }
         guard !originalTransactionID.isEmpty else { throw ReceiptError(missing: .originalTransactionID) }
         guard autoRenewStatus != nil else { throw ReceiptError(missing: .autoRenewStatus) }
-        guard signedDate != .neverRead else { throw ReceiptError(missing: .signedDate) }
+        guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }
         environment = try context.environment(environmentName, of: jws)
         try context.check(jws, signedAt: signedDate)
     }
@@ -80,7 +80,7 @@ public struct VerifiedRenewalInfo: Sendable {
         switch claim {
         case .originalTransactionID: originalTransactionID = try claims.text() ?? ""
         case .autoRenewStatus: autoRenewStatus = try claims.integer()
-        case .signedDate: signedDate = try claims.date() ?? .neverRead
+        case .signedDate: signedDate = try claims.date() ?? .earliest
         case .productID: productID = try claims.text()
         case .autoRenewProductID: autoRenewProductID = try claims.text()
         case .expirationIntent: expirationIntent = try claims.integer()

@@ -21,7 +21,7 @@ public struct VerifiedTransaction: Sendable {
     /// The identifier of the product.
     public private(set) var productID: String = ""
     /// The time Apple signed the transaction.
-    public private(set) var signedDate: Timestamp = .neverRead
+    public private(set) var signedDate: Timestamp = .earliest
     /// `Auto-Renewable Subscription`, `Non-Consumable`, `Consumable` or `Non-Renewing Subscription`.
     public private(set) var type: String?
     /// The time the customer was charged, or the start of the period.
@@ -95,7 +95,7 @@ public struct VerifiedTransaction: Sendable {
         guard !originalTransactionID.isEmpty else { throw ReceiptError(missing: .originalTransactionID) }
         guard !bundleID.isEmpty else { throw ReceiptError(missing: .bundleID) }
         guard !productID.isEmpty else { throw ReceiptError(missing: .productID) }
-        guard signedDate != .neverRead else { throw ReceiptError(missing: .signedDate) }
+        guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }
         environment = try context.environment(environmentName, of: jws)
         try context.check(jws, signedAt: signedDate)
     }
@@ -106,7 +106,7 @@ public struct VerifiedTransaction: Sendable {
         case .originalTransactionID: originalTransactionID = try claims.text() ?? ""
         case .bundleID: bundleID = try claims.text() ?? ""
         case .productID: productID = try claims.text() ?? ""
-        case .signedDate: signedDate = try claims.date() ?? .neverRead
+        case .signedDate: signedDate = try claims.date() ?? .earliest
         case .type: type = try claims.text()
         case .purchaseDate: purchaseDate = try claims.date()
         case .originalPurchaseDate: originalPurchaseDate = try claims.date()

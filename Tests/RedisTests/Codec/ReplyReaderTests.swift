@@ -11,7 +11,8 @@ struct ReplyReaderTests {
     /// The bytes, and the replies in them.
     static let replies: [(text: String, value: RedisValue)] = [
         ("+OK\r\n", .status("OK")), ("+\r\n", .status("")), ("+O\rK\r\n", .status("O\rK")),
-        (":1000\r\n", .integer(1000)), (":-9223372036854775808\r\n", .integer(.min)),
+        (":1000\r\n", .integer(1000)), (":-9223372036854775808\r\n", .integer(-1 << 48)),
+        (":9223372036854775807\r\n", .integer(1 << 48)), ("-ERR \u{301}\r\n", .error(RedisRefusal(line: "ERR ??"))),
         ("$5\r\nhe\r\no\r\n", .text("he\r\no")), ("$0\r\n\r\n", .text("")),
         ("$-1\r\n", .null), ("*-1\r\n", .null), ("*0\r\n", .array([])),
         ("-ERR no\r\n", .error(RedisRefusal(line: "ERR no"))),
