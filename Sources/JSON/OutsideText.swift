@@ -49,8 +49,10 @@ extension String {
     /// Copies UTF-8 from outside.
     /// - Returns: nil for invalid UTF-8, and for a text that `OutsideText` does not hand out.
     package init?(outside bytes: some Collection<UInt8>) {
-        guard let text = String(validating: bytes, as: UTF8.self).flatMap({ OutsideText($0).string }) else { return nil }
-        self = text
+        guard let text = String(validating: bytes, as: UTF8.self), let checked = OutsideText(text).string else {
+            return nil
+        }
+        self = checked
     }
 }
 

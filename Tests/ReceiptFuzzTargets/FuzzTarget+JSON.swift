@@ -101,7 +101,9 @@
         /// Checks that what was decoded while reading is what the string means.
         fileprivate func check(is value: JSONValue?) throws {
             guard case .decoded(let bytes) = self, case .string(let text)? = value else { return }
-            try expect((try? Base64.decode(Array(text.utf8).span)) == bytes, "a receipt decoded while reading, and another one after it")
+            try expect(
+                (try? Base64.decode(Array(text.utf8).span)) == bytes,
+                "a receipt decoded while reading, and another one after it")
         }
     }
 

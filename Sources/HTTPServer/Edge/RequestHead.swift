@@ -99,6 +99,10 @@ extension String {
     /// RFC 9110 §5.5 limits the values of fields to ASCII. A value with other bytes becomes U+FFFD, which no grammar has:
     /// Swift would compare and split it as Unicode, in time with the square of its length.
     init(copying bytes: Span<UInt8>) {
-        self = unsafe bytes.withUnsafeBytes { unsafe String(validating: $0, as: Unicode.ASCII.self) } ?? "\u{FFFD}"
+        guard var text = try? UTF8Span(validating: bytes), text.checkForASCII() else {
+            self = "\u{FFFD}"
+            return
+        }
+        self.init(copying: text)
     }
 }

@@ -6,6 +6,9 @@ import Testing
 
 /// The requests beyond its limit that a client may get during a fault.
 struct LimitExcess {
+    /// That of a Redis that does not answer for a while: the buckets become shares of the nodes, and are lost afterwards.
+    static let ofLoss = LimitExcess(lostBuckets: 2, nodesReturnApart: true)
+
     /// The number of times that the buckets are lost with Redis, or become shares of the nodes: each time they are full
     /// again.
     var lostBuckets = 0
@@ -23,7 +26,7 @@ struct FaultOutcome {
     let free: [RequestOutcome]
     /// The requests of a client with a limit of `Fleet.quota` per second.
     let limited: [RequestOutcome]
-    let excess: LimitExcess
+    var excess: LimitExcess
 
     var longest: Duration { (free + limited).map(\.latency).max() ?? .zero }
     var failures: Int { (free + limited).count { $0.isFailure } }

@@ -26,10 +26,7 @@ extension FleetTests {
 
         @Test func `slots move to another master, including those of buckets in use`() async throws {
             let redis = try await RedisCluster()
-            var plan = Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")
-            // Nothing is lost here: a command that a busy machine delays must not look like a loss.
-            plan.settings["GATEWAY_REDIS_DEADLINE"] = "5s"
-            try await withFleet(plan) { fleet in
+            try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
                 try await fleet.expectSurvival(
                     of: "slots moved", excess: LimitExcess(), isNoticed: false, receiptsFrom: 0
                 ) {

@@ -53,7 +53,9 @@ struct JSONSchema {
 
     private func checkMembers(of value: JSONValue, described: JSONValue, _ place: String) -> [String] {
         (value.members ?? []).flatMap { member in
-            guard let schema = described[member.name.description] else { return ["\(place).\(member.name) is not described"] }
+            guard let schema = described[member.name.description] else {
+                return ["\(place).\(member.name) is not described"]
+            }
             return check(member.value, by: schema, at: "\(place).\(member.name)")
         }
     }

@@ -9,7 +9,9 @@ struct ControlMembers: Sendable {
 
     init(_ body: [UInt8], known: Set<String>) throws(ControlError) {
         guard let value = try? JSONValue(parsing: body), let members = value.members else { throw .notJSON }
-        if let unknown = members.map(\.name.description).first(where: { !known.contains($0) }) { throw .unknownName(unknown) }
+        if let unknown = members.map(\.name.description).first(where: { !known.contains($0) }) {
+            throw .unknownName(unknown)
+        }
         self.value = value
     }
 
