@@ -62,8 +62,9 @@ guides: test-deps ## Run every command of the documentation, and the example cli
 	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 tsan: test-deps ## Run all tests under the thread sanitizer
+	swift build --build-tests --sanitize thread --scratch-path .build-tsan
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
-		.ci/test --sanitize thread --scratch-path .build-tsan
+		.ci/test --skip-build --sanitize thread --scratch-path .build-tsan
 
 helm: test-deps ## Check the chart, alerts, dashboards and runbooks, without a cluster
 	swift build --product receipt-gateway

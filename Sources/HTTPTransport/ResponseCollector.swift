@@ -81,8 +81,11 @@ struct ResponseCollector {
 }
 
 extension Span<UInt8> {
+    /// The line as ASCII (RFC 9110 §5.5): other bytes, which no field that is read has, become `?`. Swift would split them as
+    /// Unicode.
     fileprivate var text: Substring {
-        let text = unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+        let visible = indices.map { self[$0] < 0x80 ? self[$0] : UInt8(ascii: "?") }
+        let text = String(decoding: visible, as: UTF8.self)
         var line = text.utf8[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }

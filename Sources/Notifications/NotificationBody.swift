@@ -72,8 +72,14 @@ package struct NotificationV1: Sendable {
     let originalTransactionID: String?
     /// The members in which two notifications of one type and transaction differ.
     private let changes: [String]
+    private static let changing = ["auto_renew_status", "auto_renew_status_change_date_ms", "auto_renew_product_id"]
 
     init?(_ json: JSONValue) {
+        let read =
+            [json["original_transaction_id"], json["unified_receipt"]?["latest_receipt"]]
+            + Self.changing.map { json[$0] }
+        // A text that is not handed out is no absent one.
+        guard !read.contains(where: { $0?.type == .string && $0?.string == nil }) else { return nil }
         guard let type = json["notification_type"]?.string, Self.isType(type), let bundleID = json["bid"]?.string,
             let password = json["password"]?.string
         else { return nil }
@@ -82,8 +88,7 @@ package struct NotificationV1: Sendable {
         self.password = Secret(password)
         latestReceipt = json["unified_receipt"]?["latest_receipt"]?.string
         originalTransactionID = json["original_transaction_id"]?.idText
-        let names = ["auto_renew_status", "auto_renew_status_change_date_ms", "auto_renew_product_id"]
-        changes = names.map { json[$0]?.idText ?? "" }
+        changes = Self.changing.map { json[$0]?.idText ?? "" }
     }
 
     /// Returns true for a text in the form of Apple's types.

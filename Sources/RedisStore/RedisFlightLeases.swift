@@ -72,7 +72,10 @@ extension FlightLeaseAttempt {
             self = reply == .null ? .held(lease) : .unavailable
             return
         }
-        let text = String(outside: bytes) ?? ""
+        guard let text = String(outside: bytes) else {
+            self = .unavailable
+            return
+        }
         guard text.hasPrefix("!") else {
             self = .taken(by: text)
             return

@@ -192,7 +192,10 @@ package final class RedisPurges: Sendable {
     /// Returns nil for a purge that cannot be read.
     private func open(_ sealed: [UInt8]) -> String? {
         do throws(SharedCacheFault) {
-            return String(outside: try seal.open(sealed, for: Limits.sealedName))
+            guard let id = String(outside: try seal.open(sealed, for: Limits.sealedName)) else {
+                throw SharedCacheFault.unreadable
+            }
+            return id
         } catch {
             observe(error)
             return nil

@@ -10,6 +10,7 @@ example. A NAME is one of `clients`, `receivers`, `analytics`, `snippets` and `d
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -46,7 +47,9 @@ def main() -> int:
     chosen = sys.argv[3:]
     report = Report()
     wanted: list[pages.Page] = []
-    report.check("every block of commands is run, or says why not", lambda: wanted.extend(_read(chosen)))
+    with contextlib.suppress(AssertionError):
+        wanted = _read(chosen)
+    report.check("every block of commands is run, or says why not", lambda: _read(chosen))
 
     def check(page: pages.Page) -> None:
         name = page.path.relative_to(REPOSITORY)

@@ -10,6 +10,7 @@ Each block is a module of one file, compiled as it is written, and warnings are 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 from dataclasses import dataclass
@@ -46,7 +47,9 @@ class Snippet:
 
 def run(report: Report) -> None:
     snippets: list[Snippet] = []
-    report.check("README.md and the library have Swift blocks", lambda: snippets.extend(_found()))
+    with contextlib.suppress(AssertionError):
+        snippets = _found()
+    report.check("README.md and the library have Swift blocks", _found)
     if snippets:
         report.check("every Swift block compiles in a package that depends on this one", lambda: _compile(snippets))
 

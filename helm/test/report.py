@@ -31,6 +31,9 @@ class Report:
             self._fail(name, traceback.format_exc())
         else:
             self.passed += 1
+            # What passed is shown only to a repetition, which must know that it ran.
+            if self._only:
+                print(f"ok {name}", flush=True)
 
     def _fail(self, name: str, why: str) -> None:
         self.failures.append(name)

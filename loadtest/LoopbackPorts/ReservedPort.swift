@@ -13,7 +13,8 @@ package final class ReservedPort: Sendable {
     private let descriptor: Int32
 
     /// Reserves a port.
-    /// - Parameter number: 0 for a port that the system chooses.
+    /// - Parameter number: 0 for a port that the system chooses. Another number may be reserved by several owners, as
+    ///   long as none listens.
     package init(_ number: Int = 0) throws(UnavailablePort) {
         descriptor = try LoopbackPort.socket()
         guard let bound = Self.bind(descriptor, to: number) else {

@@ -69,7 +69,8 @@ struct FieldLines: Sendable {
         return indices.filter { self.name(at: $0).equalsIgnoringCase(name) }.map { String(copying: value(at: $0)) }
     }
 
-    /// Returns the elements of all fields with a name, split at every comma, the last one first.
+    /// Returns the elements of all fields with a name, split at every comma, the last one first, with `?` for each byte
+    /// beyond ASCII.
     /// - Parameter maximumCount: the elements to return.
     func lastElements(of name: String, maximumCount: Int) -> [String] {
         let name = name.lowercased()
@@ -79,7 +80,9 @@ struct FieldLines: Sendable {
             var end = value.count
             while end >= 0, elements.count < maximumCount {
                 let comma = (0..<end).last { value[$0] == UInt8(ascii: ",") } ?? -1
-                elements.append(String(copying: value.extracting(comma + 1..<end)))
+                // A proxy may have copied the client's text beside the address that it saw.
+                let visible = (comma + 1..<end).map { value[$0] < 0x80 ? value[$0] : UInt8(ascii: "?") }
+                elements.append(String(decoding: visible, as: UTF8.self))
                 end = comma
             }
         }

@@ -268,8 +268,22 @@ extension RequestParser {
             // BWS is allowed before the semicolon of an extension, and nowhere else.
             while index < line.count, line[index].isWhiteSpace { index += 1 }
             guard index < line.count, line[index] == UInt8(ascii: ";") else { throw .malformed }
-            for index in index..<line.count where !line[index].isPartOfFieldValue { throw .malformed }
+            guard line.extracting(index...).isExtensions else { throw .malformed }
         }
         return size
+    }
+}
+
+extension Span<UInt8> {
+    /// True for `*( ";" token [ "=" ( token / quoted-string ) ] )`, as far as a reader must know where it ends: only
+    /// characters of fields, and no quoted string that is left open (RFC 9112 §7.1.1).
+    fileprivate var isExtensions: Bool {
+        var (isQuoted, isEscaped) = (false, false)
+        for index in indices {
+            guard self[index].isPartOfFieldValue else { return false }
+            if self[index] == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && !isEscaped && self[index] == UInt8(ascii: "\\")
+        }
+        return !isQuoted
     }
 }

@@ -198,7 +198,9 @@ struct RedisCheck {
     private func checkServer() async {
         do throws(RedisError) {
             guard case .string(let text) = try await redis.send(RedisCommand("INFO")) else { return }
-            RedisServerInfo(String(decoding: text, as: UTF8.self)).record(on: report)
+            // A path in it may have other characters than ASCII: none that is reported does.
+            let visible = text.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }
+            RedisServerInfo(String(decoding: visible, as: UTF8.self)).record(on: report)
         } catch {
             report.ok("server", "version and memory were not checked: \(error.seen); the ACL rule +info allows it")
         }
@@ -214,10 +216,8 @@ extension RedisError {
 extension Timestamp {
     /// Parses the answer to `TIME`: seconds and microseconds, as texts.
     fileprivate init?(redis reply: RedisValue) {
-        guard case .array(let parts) = reply, parts.count == 2, case .string(let seconds) = parts[0],
-            case .string(let microseconds) = parts[1],
-            let seconds = Int64(String(decoding: seconds, as: UTF8.self)), (0...(1 << 40)).contains(seconds),
-            let microseconds = Int64(String(decoding: microseconds, as: UTF8.self))
+        guard case .array(let parts) = reply, parts.count == 2, let seconds = parts[0].number,
+            (0...(1 << 40)).contains(seconds), let microseconds = parts[1].number
         else { return nil }
         self.init(millisecondsSince1970: seconds * 1000 + microseconds / 1000)
     }

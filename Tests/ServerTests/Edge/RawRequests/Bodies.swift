@@ -52,6 +52,7 @@ extension RawRequest {
     static let chunks =
         [
             "12↵\(body)↵0↵↵", "9↵{\"receipt↵9↵\":\"AQID\"}↵0↵↵", "00000000000000000012↵\(body)↵0↵↵", "12↵\(body)↵000↵↵",
+            "12;a=\"b\\\"c\"↵\(body)↵0↵↵", "12;a=b\\↵\(body)↵0↵↵",
             "12;a↵\(body)↵0↵↵", "12;a=b;c=\"d e\"↵\(body)↵0;z↵↵", "12 ;a↵\(body)↵0↵↵", "12\t; a = b↵\(body)↵0↵↵",
             "12↵\(body)↵0↵X: y↵↵", "12↵\(body)↵0↵Content-Length: 5↵Host: evil.example↵Transfer-Encoding: x↵↵",
         ].map { chunked("9112 §7.1", $0, .open(200)) }
@@ -80,6 +81,7 @@ extension RawRequest {
         "12 ↵\(body)↵0↵↵", "12\n\(body)↵0↵↵", "12;a\0b↵\(body)↵0↵↵",
         "12;\(String(repeating: "a", count: 300))↵\(body)↵0↵↵", "12↵\(body)\n0↵↵", "12↵\(body)↵0\n\n",
         "12↵\(body)↵0↵X: a↵ b↵↵", "12↵\(body)↵0↵\n",
+        "12;a=\"b↵\(body)↵0↵↵", "12;a=\"b\\\"↵\(body)↵0↵↵", "12;\"↵\(body)↵0↵↵",
     ]
 
     private static func chunked(_ clause: String, _ chunks: String, _ outcome: Outcome) -> RawRequest {
