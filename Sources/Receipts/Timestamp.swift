@@ -11,7 +11,7 @@
 
 /// A point in time, in milliseconds since 1970-01-01T00:00:00Z without leap seconds, as Apple's `_ms` fields count.
 ///
-/// The years are those of RFC 3339, 0000 to 9999, so that every timestamp has a date and no difference overflows.
+/// Years are 0000 to 9999, as in RFC 3339, so that every timestamp has a date and no difference overflows.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch; negative before 1970.
     public let millisecondsSince1970: Int64

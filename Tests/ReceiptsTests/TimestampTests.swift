@@ -130,7 +130,7 @@ struct TimestampTests {
     private static let first = Timestamp.earliest.millisecondsSince1970
     private static let last = Timestamp.latest.millisecondsSince1970
 
-    @Test func `the ends of time are those of RFC 3339`() {
+    @Test func `time begins and ends with the years of RFC 3339`() {
         #expect(Timestamp.earliest.description == "0000-01-01T00:00:00Z")
         #expect(Timestamp.latest.description == "9999-12-31T23:59:59.999Z")
     }

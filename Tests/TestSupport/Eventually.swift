@@ -3,7 +3,7 @@
 
 public import Testing
 
-/// Waits until a condition holds. It is for states without an event, such as those of other processes.
+/// Waits until a condition holds. It is for states without an event, such as the states of other processes.
 /// - Throws: an issue of the caller, if the condition does not hold after `Patience.forEvent`.
 public func eventually(
     _ what: Comment = "the condition becomes true", isolation: isolated (any Actor)? = #isolation,

@@ -17,7 +17,7 @@ import Testing
         static let overASCII = 4.0
         /// The factor for four times the length, which is two doublings.
         static let growth = 2.5 * 2.5
-        /// Costs below this are those of a request, whatever it contains.
+        /// A request costs about this much, whatever it contains.
         static let seconds = 0.002
         static let requests = 4, rounds = 3
     }

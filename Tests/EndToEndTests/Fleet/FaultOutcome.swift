@@ -6,7 +6,7 @@ import Testing
 
 /// The requests beyond its limit that a client may get during a fault.
 struct LimitExcess {
-    /// That of a Redis that does not answer for a while: the buckets become shares of the nodes, and are lost afterwards.
+    /// The excess when Redis does not answer for a while: buckets become shares of the nodes, and are lost afterwards.
     static let ofLoss = LimitExcess(lostBuckets: 2, nodesReturnApart: true)
 
     /// The number of times that the buckets are lost with Redis, or become shares of the nodes: each time they are full
