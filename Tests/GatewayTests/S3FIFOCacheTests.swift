@@ -80,7 +80,7 @@ struct S3FIFOCacheTests {
             if key.isMultiple(of: 3) { _ = cache.find(.random(in: 0...key, using: &random)) }
             if key.isMultiple(of: 7) { cache.remove(.random(in: 0...key, using: &random)) }
             #expect(cache.byteCount <= 1 << 20)
-            #expect(key < 1000 || Double(cache.byteCount) >= 0.95 * Double(1 << 20))
+            #expect(key < 1000 || !TestSeed.isOfCI || Double(cache.byteCount) >= 0.95 * Double(1 << 20))
         }
         let queued = cache.shares.queues.reduce(0) { $0 + $1.byteCount }
         #expect(queued == cache.byteCount)

@@ -59,8 +59,12 @@ struct DeliveryOrderTests {
     @Test(arguments: 1...12) func `under random faults nothing is lost, doubled or out of order`(seed: UInt64) {
         let simulation = DeliverySimulation(seed: seed, concurrency: [1, 2, 16][Int(seed % 3)])
         let faults: [DeliveryFault] = [.rejected, .failed, .timeout, .overloaded, .connect, .reset]
-        simulation.answer = { [unowned simulation] _ in
-            let isFault = Int.random(in: 0..<100, using: &simulation.generator) < 15
+        var failures: [String: Int] = [:]
+        simulation.answer = { [unowned simulation] request in
+            // After three failures the next attempt is half an hour later: all of a chain end within 12 hours.
+            let isFault =
+                Int.random(in: 0..<100, using: &simulation.generator) < 15 && failures[request.eventID, default: 0] < 3
+            if isFault { failures[request.eventID, default: 0] += 1 }
             var answer = SimulatedAnswer(latency: .milliseconds(Int.random(in: 1...900, using: &simulation.generator)))
             answer.fault = isFault ? faults.randomElement(using: &simulation.generator) : nil
             return answer
