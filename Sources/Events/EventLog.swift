@@ -13,7 +13,7 @@ package struct EventPosition: Hashable, Sendable {
     package var number: UInt64
 
     package enum Limits {
-        /// The largest of the three numbers that is read from a client or from Redis: no arithmetic on positions overflows.
+        /// The largest number that is read from a client or from Redis: no arithmetic on positions overflows.
         package static let number: UInt64 = 1 << 53
     }
 

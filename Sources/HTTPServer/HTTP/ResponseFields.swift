@@ -51,16 +51,16 @@ extension HTTPField.Name {
 
 /// The header field `Date` (RFC 9110 §6.6.1), written once a second.
 final class DateField: Sendable {
-    private let latest = Mutex<(second: Int64, field: HTTPField?)>((.min, nil))
+    private let latest = Mutex<(second: Int64, field: HTTPField)?>(nil)
 
-    /// Returns the field at this time; nil for years without four digits.
-    func field(at now: Timestamp) -> HTTPField? {
+    /// Returns the field at this time.
+    func field(at now: Timestamp) -> HTTPField {
         let second = now.millisecondsSince1970 / 1000
         return latest.withLock { latest in
-            if latest.second != second {
-                latest = (second, HTTPField(name: .date, value: HTTPDate.text(now)))
-            }
-            return latest.field
+            if let latest, latest.second == second { return latest.field }
+            let field = HTTPField(name: .date, value: HTTPDate.text(now))
+            latest = (second, field)
+            return field
         }
     }
 }

@@ -113,7 +113,7 @@ package final class RequestPipeline: Sendable {
             line.details.problem = problem.code
             return line
         }
-        if let date = date.field(at: .now()) { reply.added.append(date) }
+        reply.added.append(date.field(at: .now()))
         return reply
     }
 
@@ -125,7 +125,7 @@ package final class RequestPipeline: Sendable {
         }
         log.tracing.end(context) { context.line(status, answerBytes, took: .now - context.start) }
         reply.added.append(contentsOf: context.rateLimitFields)
-        if let date = date.field(at: .now()) { reply.added.append(date) }
+        reply.added.append(date.field(at: .now()))
         return reply
     }
 }
