@@ -98,7 +98,8 @@ let package = Package(
             ],
             swiftSettings: house + sanitized),
         .target(
-            name: "Privacy", dependencies: ["Entitlements", "Gateway", "Receipts"], swiftSettings: house + sanitized),
+            name: "Privacy", dependencies: ["Caching", "Entitlements", "Gateway", "Receipts"],
+            swiftSettings: house + sanitized),
         .target(
             name: "Ownership",
             dependencies: ["Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts"],
@@ -413,9 +414,11 @@ let package = Package(
         .target(
             name: "ReceiptFuzzTargets",
             dependencies: [
-                "AppStore", "Endpoints", "Entitlements", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "RateLimits",
-                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings", "SignedPayloads", "StoreFormat",
-                "Waiting",
+                "AppStore", "Caching", "Endpoints", "Entitlements", "Events", "Gateway", "HTTPServer", "HTTPTransport",
+                "JSON", "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "ReceiptForge", "Receipts",
+                "Redis",
+                "RedisCustomers", "RedisStore", "Settings", "SignedPayloads", "StoreFormat", "Telemetry", "Waiting",
+                "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -20,7 +20,17 @@ package struct PurgePosition: Hashable, Sendable {
     package static let beginning = PurgePosition(history: 0, number: 0)
 }
 
-/// The newest purges, by the ID of a transaction: its own, an original one, or that of an app transaction.
+/// The invalidation of all cached results that name a transaction by one ID.
+package struct Purge: Hashable, Sendable {
+    /// The ID of a transaction: its own, an original one, or that of an app transaction.
+    package let id: String
+    /// The app whose results are invalidated; nil for all apps.
+    package let bundleID: String?
+
+    package init(_ id: String, in bundleID: String? = nil) { (self.id, self.bundleID) = (id, bundleID) }
+}
+
+/// The newest purges.
 ///
 /// A cached result is used only if none of the IDs in it was purged after the result's position. The history is bounded:
 /// a result is not used either if it is older than the oldest purge kept, or of another history. So a loss can
@@ -31,8 +41,8 @@ package struct PurgeHistory: Sendable {
         package static let purges = 65_536
     }
 
-    private struct Purge {
-        /// The hash of the ID. A collision costs a request to Apple.
+    private struct Entry {
+        /// The hash of the purge. A collision costs a request to Apple.
         let hash: Int
         let name: UInt64
     }
@@ -41,10 +51,10 @@ package struct PurgeHistory: Sendable {
     package private(set) var position: PurgePosition
     /// The position up to which purges are unknown or dropped.
     private var horizon: PurgePosition
-    /// The number of the last purge of each ID, by its hash.
+    /// The number of the last purge of each ID and app, by the hash of both.
     private var numbers: [Int: UInt64] = [:]
     /// The purges after `horizon`, as a ring that begins at `oldest`.
-    private var ring: [Purge] = []
+    private var ring: [Entry] = []
     private var oldest = 0
     private let capacity: Int
 
@@ -56,17 +66,17 @@ package struct PurgeHistory: Sendable {
         self.capacity = max(1, capacity)
     }
 
-    package mutating func append(_ id: String, name: UInt64 = 0) {
-        let purge = Purge(hash: id.hashValue, name: name)
+    package mutating func append(_ purge: Purge, name: UInt64 = 0) {
+        let entry = Entry(hash: purge.hashValue, name: name)
         position = PurgePosition(history: position.history, number: position.number + 1, name: name)
         if ring.count < capacity {
-            ring.append(purge)
+            ring.append(entry)
         } else {
             dropOldest()
-            ring[oldest] = purge
+            ring[oldest] = entry
             oldest = (oldest + 1) % capacity
         }
-        numbers[purge.hash] = position.number
+        numbers[entry.hash] = position.number
     }
 
     private mutating func dropOldest() {
@@ -84,19 +94,27 @@ package struct PurgeHistory: Sendable {
     /// Returns true if all purges after this number are kept.
     package func isComplete(after number: UInt64) -> Bool { horizon.number <= number }
 
-    /// Returns true if one of the purges kept names one of these IDs.
-    package func names(_ ids: some Sequence<String>) -> Bool {
-        !numbers.isEmpty && ids.contains { numbers[$0.hashValue] != nil }
+    /// Returns true if one of the purges kept names one of these IDs of an app.
+    package func names(_ ids: some Sequence<String>, in bundleID: String?) -> Bool {
+        ids.contains { lastNumber(of: $0, bundleID) > 0 }
     }
 
-    /// Decides if a result from `position` that names these IDs may be used.
+    /// Decides if an app's result from `position` that names these IDs may be used.
     package func purgeDecision(
-        for position: PurgePosition, naming ids: some Sequence<String>
+        for position: PurgePosition, naming ids: some Sequence<String>, in bundleID: String?
     ) -> PurgeDecision {
         guard isKnown(position) else { return .unknown }
         guard position.number < self.position.number else { return .current }
-        let isPurged = ids.contains { (numbers[$0.hashValue] ?? 0) > position.number }
+        let isPurged = ids.contains { lastNumber(of: $0, bundleID) > position.number }
         return isPurged ? .purged : .current
+    }
+
+    /// Returns the number of the last purge of an ID for all apps or for this one; 0 for none.
+    private func lastNumber(of id: String, _ bundleID: String?) -> UInt64 {
+        if numbers.isEmpty { return 0 }
+        let ofAllApps = numbers[Purge(id).hashValue] ?? 0
+        guard let bundleID else { return ofAllApps }
+        return max(ofAllApps, numbers[Purge(id, in: bundleID).hashValue] ?? 0)
     }
 
     /// Returns true if all purges after a position are known. A position ahead of this history comes from another node.

@@ -15,10 +15,17 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
 
     fileprivate struct Entries {
         var events: [LoggedEvent] = []
+        /// The bytes of these events.
+        var bytes = 0
         var lastNumber: UInt64 = 0
         var last = EventPosition.start
         /// The numbers of deleted events, which no reader missed.
         var erased: Set<UInt64> = []
+
+        mutating func removeFirst(_ count: Int) {
+            bytes -= events.prefix(count).reduce(0) { $0 + $1.event.json.count }
+            events.removeFirst(count)
+        }
 
         /// Returns the events between two numbers that no reader gets, deleted ones not counted.
         func missed(after number: UInt64, before next: UInt64) -> UInt64 {
@@ -50,9 +57,12 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
             let counter = milliseconds == log.last.milliseconds ? log.last.counter + 1 : 0
             log.last = EventPosition(milliseconds: milliseconds, counter: counter, number: log.lastNumber)
             log.events.append(LoggedEvent(event, at: log.last))
+            log.bytes += event.json.count
             let surplus = log.events.count - retention.maximumCountOfPartition
             let expired = log.events.prefix { $0.position.milliseconds < oldest }.count
-            log.events.removeFirst(max(0, surplus, expired))
+            log.removeFirst(max(0, surplus, expired))
+            let maximumBytes = stream == .relay ? retention.maximumRelayBytesOfPartition : .max
+            while log.bytes > maximumBytes, log.events.count > 1 { log.removeFirst(1) }
             entries[Key(partition: partition, stream: stream)] = log
         }
     }
@@ -123,6 +133,7 @@ extension EmbeddedEventLog: CustomerDataStore {
 extension EmbeddedEventLog.Entries {
     fileprivate mutating func erase(_ numbers: Set<UInt64>, keeping maximum: Int) {
         events.removeAll { numbers.contains($0.position.number) }
+        bytes = events.reduce(0) { $0 + $1.event.json.count }
         // Without deletions, the log would have no earlier number.
         let first = lastNumber - min(lastNumber, UInt64(maximum))
         erased = erased.union(numbers).filter { $0 > first }

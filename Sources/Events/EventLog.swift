@@ -121,13 +121,20 @@ package struct EventRetention: Hashable, Sendable {
     package var maximumCount: Int
     /// The maximum age of an event.
     package var maximumAge: Duration
+    /// The bytes of one app's relayed notifications that are kept at most, the newest. A notification of version 1 may have
+    /// 4 MiB.
+    package var maximumRelayBytes: Int
 
-    package init(maximumCount: Int, maximumAge: Duration) {
+    package init(maximumCount: Int, maximumAge: Duration, maximumRelayBytes: Int = 1 << 30) {
         (self.maximumCount, self.maximumAge) = (maximumCount, maximumAge)
+        self.maximumRelayBytes = maximumRelayBytes
     }
 
     /// The events of one partition that are kept at most.
     package var maximumCountOfPartition: Int { max(1, maximumCount / AppPartition.count) }
+
+    /// The bytes of one partition's relayed notifications that are kept at most.
+    package var maximumRelayBytesOfPartition: Int { max(1, maximumRelayBytes / AppPartition.count) }
 }
 
 /// Writes events that belong to no notification.

@@ -76,7 +76,7 @@ extension UpstreamVerification {
         let ids = assessment.lookupIDs
         // Taken first: a notification that is applied meanwhile puts the answer out of date.
         let version = cache.version(watching: ids)
-        let purge = cache.knownPurge(of: ids, since: assessment.signedAfter)
+        let purge = cache.knownPurge(of: ids, in: assessment.subject.bundleID, since: assessment.signedAfter)
         let chains = newStates(of: assessment, purge)
         guard !chains.isEmpty else { return try upstreamAnswer(to: assessment).map { $0.joining(version) } }
         return .wait {
@@ -95,7 +95,8 @@ extension UpstreamVerification {
         case .unknown: assessment.mayHaveChanged ? [] : assessment.notifiableChains
         case .named:
             assessment.notifiableChains.filter { chain in
-                cache.knownPurge(of: [chain.originalTransactionID], since: assessment.signedAfter) != .none
+                let id = chain.originalTransactionID
+                return cache.knownPurge(of: [id], in: chain.bundleID, since: assessment.signedAfter) != .none
             }
         }
     }
@@ -324,7 +325,9 @@ extension UpstreamVerification {
         let ids = assessment.transactionIDs
         // Watched before the comparison: a purge between the two puts the version out of date.
         let watching = found.version.watching(Array(Set(ids).union(found.parts.flatMap(\.transactionIDs))))
-        let isCurrent = found.parts.allSatisfy { cache.purgeDecision(for: $0, naming: ids) == .current }
+        let isCurrent = found.parts.allSatisfy {
+            cache.purgeDecision(for: $0, naming: ids, in: assessment.subject.bundleID) == .current
+        }
         return answer.replacing(version: isCurrent ? watching : watching.outOfDate)
     }
 

@@ -13,7 +13,8 @@ internal import Waiting
 /// due ──▶ take, as the pace of the lane permits ──▶ attempt ──▶ postpone
 ///                                                       └─────▶ end ──▶ event ──▶ announced
 /// ```
-/// Each step may be repeated. A job whose worker disappears is due again when its lease ends, and goes on from there.
+/// Each step may be repeated. A job whose worker disappears is due again when its lease ends, and goes on from there. Only
+/// a process that ended during an attempt counts as a loss of the job: what an unreachable store did not learn is told later.
 package final class JobDispatcher: Sendable {
     package enum Limits {
         /// The time between two checks whether something may be taken.
@@ -29,12 +30,17 @@ package final class JobDispatcher: Sendable {
         /// The attempts to store a result, and the time between them.
         static let saves = 5
         static let savePause: Duration = .seconds(1)
+        /// The jobs whose losses this process takes back once the store is reachable: more than it attempts during an
+        /// outage.
+        static let survivals = 1000
         /// The time between two surveys of the store.
         package static let survey: Duration = .seconds(5)
     }
 
     private struct State {
         var paces: [JobLane: JobPace] = [:]
+        /// The jobs whose attempts ended here, although the store does not know it.
+        var survivals: [String] = []
         var isFinished = false
     }
 
@@ -118,10 +124,27 @@ extension JobDispatcher {
     /// Takes as many due jobs as the lane may have now. Only one task does so for each lane.
     func take(in lane: JobLane) async -> [TakenJob] {
         let permitted = withPace(of: lane) { $0.permitted(at: now()) }
-        guard permitted > 0 else { return [] }
+        guard permitted > 0, await reportSurvivals() else { return [] }
         let taken = (try? await store.take(permitted, in: lane, lease: Limits.lease)) ?? []
         withPace(of: lane) { $0.took(taken.count, of: permitted, at: now()) }
         return taken
+    }
+
+    /// Tells the store whose losses it counts wrongly.
+    /// - Returns: false if the store is unreachable.
+    private func reportSurvivals() async -> Bool {
+        let ids = state.withLock { state in
+            defer { state.survivals = [] }
+            return state.survivals
+        }
+        if ids.isEmpty { return true }
+        do throws(StoreUnreachable) {
+            try await store.survived(ids)
+            return true
+        } catch {
+            state.withLock { $0.survivals = (ids + $0.survivals).suffix(Limits.survivals) }
+            return false
+        }
     }
 
     /// Takes the next step of a job.
@@ -167,7 +190,7 @@ extension JobDispatcher {
     }
 
     private func postpone(_ taken: TakenJob, for delay: Duration, _ result: JobResult, isAttempt: Bool) async {
-        await save { () async throws(StoreUnreachable) in
+        await saveEnd(of: taken) { () async throws(StoreUnreachable) in
             try await store.postpone(taken, for: delay, result: result, isAttempt: isAttempt)
         }
     }
@@ -175,7 +198,7 @@ extension JobDispatcher {
     /// - Returns: false if the end is not stored.
     @discardableResult
     private func end(_ taken: TakenJob, _ status: JobStatus, _ result: JobResult) async -> Bool {
-        let isEnded = await save { () async throws(StoreUnreachable) in
+        let isEnded = await saveEnd(of: taken) { () async throws(StoreUnreachable) in
             try await store.end(taken, status, result: result)
         }
         guard isEnded == true else { return false }
@@ -196,6 +219,18 @@ extension JobDispatcher {
             }
             try await store.announced(taken)
         }
+    }
+
+    /// Saves the end of an attempt. If that fails, the store counts a loss of the job, which is to be taken back.
+    @discardableResult
+    private func saveEnd<Result>(
+        of taken: TakenJob, _ step: () async throws(StoreUnreachable) -> Result
+    ) async -> Result? {
+        let result = await save(step)
+        if result == nil {
+            state.withLock { $0.survivals = ($0.survivals + [taken.job.id]).suffix(Limits.survivals) }
+        }
+        return result
     }
 
     /// Repeats a step while the store is unreachable, some times.

@@ -7,7 +7,7 @@ package import Privacy
 /// The limits of deferred verifications.
 package struct JobRules: Hashable, Sendable {
     package enum Limits {
-        /// The `Idempotency-Key`s of one job, the latest.
+        /// The `Idempotency-Key`s of one job.
         package static let keys = 16
     }
 
@@ -33,6 +33,8 @@ package enum JobRefusal: Error, Hashable, Sendable {
     case totalLimit
     /// The key names a job with another request.
     case keyReused
+    /// The job with the same request has as many keys as it may have.
+    case tooManyKeys
     case storeUnreachable
     /// The store may evict jobs: `maxmemory-policy` is `allkeys-*`, or unknown.
     case evicts
@@ -50,7 +52,7 @@ package enum JobCreation: Hashable, Sendable {
 package struct TakenJob: Hashable, Sendable {
     package var job: VerificationJob
     package let token: String
-    /// The workers whose process ended while they had it.
+    /// The workers whose process ended while they had it, as far as the store knows (`JobStore.survived`).
     package let losses: Int
 
     package init(_ job: VerificationJob, token: String, losses: Int) {
@@ -107,6 +109,9 @@ package protocol JobStore: CustomerDataStore {
     /// Ends a taken job, and deletes its evidence. It stays taken until it is announced.
     /// - Returns: false if the token no longer holds.
     func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool
+
+    /// Takes back the loss of each of these jobs: its worker lives, but could not store the end of its attempt.
+    func survived(_ ids: [String]) async throws(StoreUnreachable)
 
     /// Records that the event of an ended job is in the log.
     func announced(_ taken: TakenJob) async throws(StoreUnreachable)

@@ -26,8 +26,17 @@ package enum NotificationBody: Sendable {
         package static let v1Bytes = 4 << 20
         /// The maximum length of a type of version 1. Apple's longest has 30 characters.
         static let typeBytes = 64
+        /// The bytes around the payload of version 2. Apple's bodies have about 20.
+        static let paddingBytes = 1024
         /// 100 transactions with 30 members each are usual.
         static let json = JSONValue.Limits(bytes: v1Bytes, depth: 8, values: 20_000)
+    }
+
+    /// Returns true for a body that is much larger than Apple's would be. What is in a body of version 1 cannot be told from
+    /// padding.
+    func isPadded(in body: [UInt8]) -> Bool {
+        guard case .v2(let jws) = self else { return false }
+        return body.count - jws.count > Limits.paddingBytes
     }
 
     /// Parses a body that Apple posted.

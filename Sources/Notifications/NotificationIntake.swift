@@ -4,14 +4,13 @@
 package import Events
 internal import Gateway
 package import Receipts
-package import Waiting
 
 /// Accepts notifications: verifies and stores them, each once, before Apple gets an answer.
 ///
 /// ```
-/// body ──▶ signatures, app ──▶ store with its identity (atomic) ──▶ answer
-///            │ wrong               │ known          │ not stored
-///            └──▶ rejected         └──▶ duplicate   └──▶ Apple must send it again
+/// body ──▶ verify: signatures, app ──▶ store with its identity (atomic) ──▶ answer
+///            │ wrong                       │ known          │ not stored
+///            └──▶ rejected                 └──▶ duplicate   └──▶ Apple must send it again
 /// ```
 package struct NotificationIntake: Sendable {
     private let verifier: NotificationVerifier
@@ -30,21 +29,24 @@ package struct NotificationIntake: Sendable {
         self.onStored = onStored
     }
 
-    /// Accepts a body that was posted. Verification takes less than a millisecond; only the store is awaited.
-    package func accept(
-        body: [UInt8], at now: Timestamp
-    ) throws(NotificationRejection) -> Step<AcceptedNotification, NotificationRejection> {
+    /// Verifies a body that was posted, in less than a millisecond.
+    package func verify(body: [UInt8], at now: Timestamp) throws(NotificationRejection) -> VerifiedNotificationBody {
         let notification = try observing(nil, .posted) { () throws(NotificationRejection) in
             try NotificationBody(body)
         }
         let (record, signed) = try observing(notification.version, .posted) { () throws(NotificationRejection) in
             try verifier.verify(notification, body: body, at: now)
         }
-        return .wait { () throws(NotificationRejection) in
-            let outcome = try await store(record, signed, .posted)
-            return .done(
-                AcceptedNotification(outcome: outcome, version: record.version, environment: signed.environment))
-        }
+        return VerifiedNotificationBody(record: record, signed: signed, isPadded: notification.isPadded(in: body))
+    }
+
+    /// Stores a notification that was posted.
+    package func store(
+        _ notification: VerifiedNotificationBody
+    ) async throws(NotificationRejection) -> AcceptedNotification {
+        let (record, signed) = (notification.record, notification.signed)
+        let outcome = try await store(record, signed, .posted)
+        return AcceptedNotification(outcome: outcome, version: record.version, environment: signed.environment)
     }
 
     /// Accepts a notification from Apple's history.
@@ -89,6 +91,18 @@ package struct NotificationIntake: Sendable {
             throw error
         }
     }
+}
+
+/// A notification that was posted and verified, and is not stored yet.
+package struct VerifiedNotificationBody: Sendable {
+    fileprivate let record: NotificationRecord
+    fileprivate let signed: SignedNotification
+    /// True if the body is much larger than the notification in it.
+    package let isPadded: Bool
+
+    package var version: NotificationRecord.Version { record.version }
+    package var bundleID: String { signed.bundleID }
+    package var byteCount: Int { record.bytes.count }
 }
 
 /// A notification that is stored.

@@ -1,24 +1,25 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Caching
 package import Gateway
 
-/// Invalidates the cached results about a customer on all nodes. No node uses one afterwards, also of those that are
-/// being fetched.
+/// Invalidates the cached results about a customer of an app on all nodes. No node uses such a result afterwards, also
+/// of those that are being fetched. The results of other apps stay.
 package struct CachedResultPurge: CustomerDataStore {
-    private let purge: @Sendable ([String]) async throws(StoreUnreachable) -> Void
+    private let purge: @Sendable ([Purge]) async throws(StoreUnreachable) -> Void
 
-    /// - Parameter purge: invalidates the results that name any of these IDs.
-    package init(_ purge: @escaping @Sendable ([String]) async throws(StoreUnreachable) -> Void) { self.purge = purge }
+    /// - Parameter purge: invalidates the results that these purges name.
+    package init(_ purge: @escaping @Sendable ([Purge]) async throws(StoreUnreachable) -> Void) { self.purge = purge }
 
     package init(_ cache: any UpstreamCache) {
-        self.init { (ids) throws(StoreUnreachable) in try await cache.purge(transactionIDs: ids) }
+        self.init { (purges) throws(StoreUnreachable) in try await cache.purge(purges) }
     }
 
     /// - Returns: no number: each node drops its own copies.
     package func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
         let ids = ErasedIDs(of: subject).texts.sorted()
-        if !ids.isEmpty { try await purge(ids) }
+        if !ids.isEmpty { try await purge(ids.map { Purge($0, in: subject.bundleID) }) }
         return [:]
     }
 }

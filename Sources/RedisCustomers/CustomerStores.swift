@@ -57,7 +57,7 @@ package struct CustomerStores: Sendable {
         (self.notifications, self.events, self.deliveries, self.jobs) = (notifications, events, deliveries, jobs)
         ownership = RedisOwnershipStore(
             redis, requests: requests, keys: keys, rules: configuration.ownership,
-            retention: configuration.events.retention)
+            retention: configuration.events.retention, observe: observe)
         erasable = [notifications, events, deliveries, jobs]
         states = RedisStateErasure(store: notifications)
     }

@@ -112,8 +112,8 @@ extension FleetStore {
         let customers = CustomerStores(
             bulk, requests: store, keys: keys, configuration, relays: relays, clock: clock,
             observe: { metrics.count($0) })
-        let purge = CachedResultPurge { (ids) throws(StoreUnreachable) in
-            try await results.purges.purge(ids, over: bulk)
+        let purge = CachedResultPurge { (purges) throws(StoreUnreachable) in
+            try await results.purges.purge(purges, over: bulk)
         }
         self.init(
             ports: FleetPorts(

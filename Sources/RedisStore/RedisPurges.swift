@@ -37,7 +37,7 @@ package final class RedisPurges: Sendable {
         static let page = 4096
         /// Replies before this node gives up for now: a whole log, and reserve for a history that changes.
         static let pages = 2 * PurgeHistory.Limits.purges / page
-        /// The IDs that one call adds.
+        /// The purges that one call adds.
         static let appended = 256
         static let sealedName = "purge"
     }
@@ -56,13 +56,13 @@ package final class RedisPurges: Sendable {
 
     var position: PurgePosition { known.withLock { $0.history.position } }
 
-    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
-        known.withLock { $0.history.purgeDecision(for: result, naming: ids) }
+    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+        known.withLock { $0.history.purgeDecision(for: result, naming: ids, in: bundleID) }
     }
 
-    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
+    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
         known.withLock { known in
-            if known.history.names(ids) { return .named }
+            if known.history.names(ids, in: bundleID) { return .named }
             return known.isComplete(since: time) ? .none : .unknown
         }
     }
@@ -77,23 +77,23 @@ package final class RedisPurges: Sendable {
 
     // MARK: - Purging
 
-    /// Adds a purge of each of these IDs for all nodes, and waits until this one knows them.
-    func purge(_ ids: [String]) async throws(StoreUnreachable) {
-        try await append(ids, over: store)
+    /// Adds purges for all nodes, and waits until this one knows them.
+    func purge(_ purges: [Purge]) async throws(StoreUnreachable) {
+        try await append(purges, over: store)
         guard await catchUp() else { throw StoreUnreachable() }
     }
 
-    /// Does the same over other connections, on which many IDs may take longer than requests wait. It shares no read with
-    /// requests, whose failure would be its own.
-    func purge(_ ids: [String], over redis: any RedisCommands) async throws(StoreUnreachable) {
-        try await append(ids, over: redis)
+    /// Does the same over other connections, on which many purges may take longer than requests wait. It shares no read
+    /// with requests, whose failure would be its own.
+    func purge(_ purges: [Purge], over redis: any RedisCommands) async throws(StoreUnreachable) {
+        try await append(purges, over: redis)
         guard await readAll(over: redis) else { throw StoreUnreachable() }
     }
 
-    private func append(_ ids: [String], over redis: any RedisCommands) async throws(StoreUnreachable) {
-        for start in stride(from: 0, to: ids.count, by: Limits.appended) {
-            let sealed = ids[start..<min(ids.count, start + Limits.appended)].map {
-                RedisWord(seal.seal(Array($0.utf8), for: Limits.sealedName))
+    private func append(_ purges: [Purge], over redis: any RedisCommands) async throws(StoreUnreachable) {
+        for start in stride(from: 0, to: purges.count, by: Limits.appended) {
+            let sealed = purges[start..<min(purges.count, start + Limits.appended)].map {
+                RedisWord(seal.seal($0.storedBytes, for: Limits.sealedName))
             }
             let head = try? await redis.run(
                 Self.append, keys: Self.keys,
@@ -172,13 +172,13 @@ package final class RedisPurges: Sendable {
                 Self.randomName(), RedisWord(Limits.page),
             ])
         guard let reply, let page = PurgePage(reply) else { return .failed }
-        let purges = page.entries.map { (sealed: $0, id: open($0)) }
+        let purges = page.entries.map { (sealed: $0, purge: open($0)) }
         // The counters change under the lock: another read that finds the head known may allow cached answers again.
         let progress = known.withLock { known -> Progress? in
             switch known.add(page, purges, readAt: position) {
             case .rolledBack: return nil
-            case .added(let ids):
-                for id in ids { counters.invalidate(transactionID: id) }
+            case .added(let purges):
+                for purge in purges { counters.invalidate(transactionID: purge.id) }
             case .restarted:
                 known.adopt(page, at: clock())
                 counters.invalidateAll()
@@ -190,12 +190,12 @@ package final class RedisPurges: Sendable {
     }
 
     /// Returns nil for a purge that cannot be read.
-    private func open(_ sealed: [UInt8]) -> String? {
+    private func open(_ sealed: [UInt8]) -> Purge? {
         do throws(SharedCacheFault) {
-            guard let id = String(outside: try seal.open(sealed, for: Limits.sealedName)) else {
+            guard let purge = Purge(storedBytes: try seal.open(sealed, for: Limits.sealedName)) else {
                 throw SharedCacheFault.unreadable
             }
-            return id
+            return purge
         } catch {
             observe(error)
             return nil
@@ -211,8 +211,8 @@ package final class RedisPurges: Sendable {
 
     static let scripts = [append, tail, restart]
 
-    /// KEYS head, log; ARGV maximum entries, a new history's name, the last purge's nonce, the encrypted IDs. Returns the
-    /// new head.
+    /// KEYS head, log; ARGV maximum entries, a new history's name, the last purge's nonce, the encrypted purges. Returns
+    /// the new head.
     ///
     /// Also with a full memory, which refuses only the first write of a script if that needs memory: the log is bounded.
     static let append = RedisScript(
@@ -287,7 +287,7 @@ private struct KnownPurges {
     }
 
     enum Addition {
-        case added([String])
+        case added([Purge])
         /// Purges were skipped, or the history is another one.
         case restarted
         /// The log lacks purges that are known here.
@@ -295,10 +295,10 @@ private struct KnownPurges {
     }
 
     /// - Parameters:
-    ///   - purges: the page's entries with their IDs; nil for an unreadable one.
+    ///   - purges: the page's entries, as stored and read; nil for an unreadable one.
     ///   - position: the last known purge when the page was read. An outdated page is ignored.
     mutating func add(
-        _ page: PurgePage, _ purges: [(sealed: [UInt8], id: String?)], readAt position: PurgePosition
+        _ page: PurgePage, _ purges: [(sealed: [UInt8], purge: Purge?)], readAt position: PurgePosition
     ) -> Addition {
         guard history.position == position else { return .added([]) }
         let isSameHistory = page.head.history == history.position.history
@@ -307,13 +307,13 @@ private struct KnownPurges {
         if hasGap {
             history = PurgeHistory(from: PurgePosition(history: page.head.history, number: page.first - 1))
         }
-        var ids: [String] = []
+        var added: [Purge] = []
         var isReadable = true
-        for purge in purges.dropFirst(Int(clamping: history.position.number + 1 - page.first)) {
-            let name = PurgePage.name(of: purge.sealed)
-            if let id = purge.id {
-                history.append(id, name: name)
-                ids.append(id)
+        for (sealed, purge) in purges.dropFirst(Int(clamping: history.position.number + 1 - page.first)) {
+            let name = PurgePage.name(of: sealed)
+            if let purge {
+                history.append(purge, name: name)
+                added.append(purge)
             } else {
                 history.skip(to: history.position.number + 1, name: name)
                 isReadable = false
@@ -321,7 +321,7 @@ private struct KnownPurges {
         }
         if let newest = page.entries.last { last = newest }
         if history.position.number == page.head.number { head = page.headText }
-        return hasGap || !isReadable ? .restarted : .added(ids)
+        return hasGap || !isReadable ? .restarted : .added(added)
     }
 
     /// Returns true if the log ends before the last known purge, or differs from it.
@@ -355,6 +355,22 @@ private struct PurgePage {
 
     /// Returns the name of a purge: the end of its ciphertext, which is as good as random.
     static func name(of sealed: [UInt8]) -> UInt64 { sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+extension Purge {
+    /// The stored form, before encryption: the ID; for one app the ID, a space and the bundle ID.
+    fileprivate var storedBytes: [UInt8] { Array((bundleID.map { "\(id) \($0)" } ?? id).utf8) }
+
+    fileprivate init?(storedBytes bytes: [UInt8]) {
+        let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let id = String(outside: parts[0]) else { return nil }
+        guard parts.count == 2 else {
+            self.init(id)
+            return
+        }
+        guard let bundleID = String(outside: parts[1]) else { return nil }
+        self.init(id, in: bundleID)
+    }
 }
 
 extension PurgePosition {

@@ -8,7 +8,7 @@ internal import Redis
 internal import Settings
 internal import StoreFormat
 
-/// Deletes the cached results about a customer from Redis. They are invalid already (`CachedResultPurge`), and would end
+/// Deletes the cached results about a customer of an app from Redis. They are invalid already (`CachedResultPurge`), and would end
 /// by themselves; their deletion is announced to the nodes, which drop their copies.
 ///
 /// A result has the name of its request, which is not known here: all are read.
@@ -34,11 +34,13 @@ struct RedisResultErasure: CustomerDataStore {
         let masters = redis.masterNodes, ids = ErasedIDs(of: subject)
         guard !masters.isEmpty else { throw StoreUnreachable() }
         var number = 0
-        for master in masters { number += try await erase(ids, from: master) }
+        for master in masters { number += try await erase(ids, of: subject.bundleID, from: master) }
         return number == 0 ? [:] : [.cachedResults: number]
     }
 
-    private func erase(_ ids: ErasedIDs, from master: any RedisCommands) async throws(StoreUnreachable) -> Int {
+    private func erase(
+        _ ids: ErasedIDs, of bundleID: String, from master: any RedisCommands
+    ) async throws(StoreUnreachable) -> Int {
         var cursor: [UInt8] = Self.firstCursor, number = 0
         for _ in 0..<Limits.pages {
             let reply = try? await master.send(
@@ -48,7 +50,8 @@ struct RedisResultErasure: CustomerDataStore {
             else { throw StoreUnreachable() }
             let keys = found.compactMap(\.bytes)
             for start in stride(from: 0, to: keys.count, by: Limits.read) {
-                number += try await erase(ids, under: Array(keys[start..<min(keys.count, start + Limits.read)]))
+                let page = Array(keys[start..<min(keys.count, start + Limits.read)])
+                number += try await erase(ids, of: bundleID, under: page)
             }
             if next == Self.firstCursor { return number }
             cursor = next
@@ -59,9 +62,12 @@ struct RedisResultErasure: CustomerDataStore {
     private static let firstCursor = Array("0".utf8)
 
     /// Through the client, which follows keys that are moved to another master meanwhile.
-    private func erase(_ ids: ErasedIDs, under keys: [[UInt8]]) async throws(StoreUnreachable) -> Int {
+    /// - Returns: the number of deleted results of the app.
+    private func erase(
+        _ ids: ErasedIDs, of bundleID: String, under keys: [[UInt8]]
+    ) async throws(StoreUnreachable) -> Int {
         let replies = await redis.send(keys.map { RedisCommand("GET", key: RedisWord($0)) })
-        var named: [RedisCommand] = []
+        var named: [(key: [UInt8], owner: Owner)] = []
         for (key, reply) in zip(keys, replies) {
             // Not the gateway's.
             if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { continue }
@@ -69,19 +75,50 @@ struct RedisResultErasure: CustomerDataStore {
             guard let sealed = value.bytes, let bytes = try? seal.open(sealed, for: Self.name(inKey: key)),
                 ids.areNamed(in: bytes)
             else { continue }
-            named.append(RedisCommand("DEL", key: RedisWord(key)))
+            let owner = Owner(of: bytes, under: key)
+            if owner != .unknown, owner != .app(bundleID) { continue }
+            named.append((key, owner))
         }
+        let deletions = named.isEmpty ? [] : await redis.send(named.map { RedisCommand("DEL", key: RedisWord($0.key)) })
         var number = 0
-        for reply in named.isEmpty ? [] : await redis.send(named) {
+        for (reply, named) in zip(deletions, named) {
             guard let deleted = (try? reply.get())?.entryCount else { throw StoreUnreachable() }
             // Each is of one key.
-            number += min(1, deleted)
+            if named.owner != .unknown { number += min(1, deleted) }
         }
         return number
+    }
+
+    /// The app of a stored result.
+    private enum Owner: Hashable {
+        case app(String)
+        /// No node of this version can read the result. It is deleted, and not counted: it may be another app's.
+        case unknown
+
+        init(of bytes: [UInt8], under key: [UInt8]) {
+            guard key.starts(with: SharedCacheNames.resultPrefix.utf8),
+                let stored = try? StoredResult(bytes, policy: FreshnessPolicy()), let app = stored.known.result.bundleID
+            else {
+                self = .unknown
+                return
+            }
+            self = .app(app)
+        }
     }
 
     /// Returns the name of a result: the key after `rc:` and the number of its format.
     private static func name(inKey key: [UInt8]) -> String {
         String(outside: key.split(separator: UInt8(ascii: ":"), maxSplits: 2).last ?? []) ?? ""
+    }
+}
+
+extension UpstreamResult {
+    /// The app of the purchases in the result; nil for a result without purchases.
+    fileprivate var bundleID: String? {
+        switch self {
+        case .answered(let answer): answer.bundleID
+        case .alias(let alias): alias.bundleID
+        case .accountNotFound, .unknownTransaction, .unanswered: nil
+        }
     }
 }

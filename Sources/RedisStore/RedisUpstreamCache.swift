@@ -81,14 +81,14 @@ final class RedisUpstreamCache: UpstreamCache {
         let names = names.names(of: key)
         let version = counters.version(of: names)
         let found = await candidate(under: names, since: version)
-        guard let known = found.result, isUsable(known, naming: ids) else {
+        guard let known = found.result, isUsable(known, naming: ids, in: key.bundleID) else {
             return CacheLookup(nil, version: version)
         }
         return CacheLookup(known, version: version, isDetached: found.isDetached)
     }
 
-    private func isUsable(_ known: CachedResult, naming ids: [String]) -> Bool {
-        switch purges.purgeDecision(for: known, naming: ids) {
+    private func isUsable(_ known: CachedResult, naming ids: [String], in bundleID: String?) -> Bool {
+        switch purges.purgeDecision(for: known, naming: ids, in: bundleID) {
         case .current: return true
         case .purged: observe(.purged)
         case .unknown: observe(.purgesUnknown)
@@ -209,18 +209,16 @@ final class RedisUpstreamCache: UpstreamCache {
 
     // MARK: - Purging
 
-    func purge(transactionIDs: [String]) async throws(StoreUnreachable) {
-        try await purges.purge(transactionIDs)
-    }
+    func purge(_ purges: [Purge]) async throws(StoreUnreachable) { try await self.purges.purge(purges) }
 
-    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
-        purges.knownPurge(of: ids, since: time)
+    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
+        purges.knownPurge(of: ids, in: bundleID, since: time)
     }
 
     var purgePosition: PurgePosition { purges.position }
 
-    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
-        purges.purgeDecision(for: result, naming: ids)
+    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+        purges.purgeDecision(for: result, naming: ids, in: bundleID)
     }
 
     // MARK: - Invalidation

@@ -58,7 +58,7 @@ final class StoreEvents: RedisObserver {
     }
 
     private func connected(_ role: RedisConnectionRole) {
-        health.recordLogin(role, refused: nil)
+        health.recordLogin(role, failed: nil)
         if role == .commands { firstAttempt.end(with: true) }
         let wasAway = lastFault.withLock { fault in
             defer { fault = nil }
@@ -68,9 +68,7 @@ final class StoreEvents: RedisObserver {
     }
 
     private func failed(_ role: RedisConnectionRole, _ fault: RedisConnectionFault) {
-        if case .refused(let refusal) = fault, fault.isConfigurationFault {
-            health.recordLogin(role, refused: refusal)
-        }
+        if fault.isConfigurationFault { health.recordLogin(role, failed: fault) }
         if role == .commands { firstAttempt.end(with: false) }
         log(fault, role)
     }
@@ -94,13 +92,22 @@ final class StoreEvents: RedisObserver {
         guard isNew else { return }
         logger.log(
             level: fault.isConfigurationFault ? .error : .warning, "Redis is unavailable",
-            metadata: ["connection": "\(role.rawValue)", "fault": "\(fault)"])
+            metadata: ["connection": "\(role.rawValue)", "fault": "\(fault.text)"])
     }
 }
 
 extension RedisConnectionFault {
-    fileprivate var isConfigurationFault: Bool {
-        if case .refused(let refusal) = self { refusal.isConfigurationFault } else { false }
+    /// The fault in the log. Redis's words may contain anything but the password (`RedisRefusal`).
+    fileprivate var text: String {
+        switch self {
+        case .unreachable(let words): "unreachable: \(words)"
+        case .tls(let fault): "tls: \(fault.rawValue)"
+        case .stalled: "stalled"
+        case .protocolViolation: "protocol_violation"
+        case .closed: "closed"
+        case .refused(let refusal): "refused: \(refusal)"
+        case .shutDown: "shut_down"
+        }
     }
 }
 

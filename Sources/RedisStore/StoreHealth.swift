@@ -14,7 +14,7 @@ package enum StoreCondition: String, CaseIterable, Hashable, Sendable {
     case connected
     /// Redis does not answer; each node decides alone.
     case degraded
-    /// Redis rejects the gateway's login or commands; only an operator can fix it.
+    /// Redis rejects the gateway's login or commands, or TLS with it fails for good; only an operator can fix it.
     case misconfigured
 }
 
@@ -25,14 +25,17 @@ package final class StoreHealth: Sendable {
         var answers: Bool?
         /// True once the time for the first connection is over.
         var isSettled = false
-        var refusedLogins: [RedisConnectionRole: RedisRefusal] = [:]
+        /// The faults of logins, and of TLS before them, that only an operator can fix.
+        var failedLogins: [RedisConnectionRole: RedisConnectionFault] = [:]
         /// Commands or keys this user may not use: a handful, because all are constants of this program.
         var refusedCommands: [String: RedisRefusal] = [:]
         var hasServed = false
         /// The live nodes at the last heartbeats, newest last.
         var nodeCounts: [Int] = []
 
-        var configurationFault: RedisRefusal? { refusedLogins.values.first ?? refusedCommands.values.first }
+        var configurationFault: RedisConnectionFault? {
+            failedLogins.values.first ?? refusedCommands.values.first.map { .refused($0) }
+        }
 
         /// Notes that Redis answers and rejects nothing this gateway needs.
         mutating func recordService() {
@@ -85,8 +88,8 @@ package final class StoreHealth: Sendable {
     /// True if Redis has ever served everything this process sent.
     package var hasServed: Bool { state.withLock { $0.hasServed } }
 
-    /// The rejection that only an operator can fix.
-    package var configurationFault: RedisRefusal? { state.withLock { $0.configurationFault } }
+    /// The fault that only an operator can fix.
+    package var configurationFault: RedisConnectionFault? { state.withLock { $0.configurationFault } }
 
     package var breaker: CircuitBreaker.State.Name { state.withLock { $0.breaker.state.name } }
 
@@ -121,9 +124,9 @@ package final class StoreHealth: Sendable {
         }
     }
 
-    /// Records a rejected login, or with nil an accepted one.
-    func recordLogin(_ role: RedisConnectionRole, refused refusal: RedisRefusal?) {
-        state.withLock { $0.refusedLogins[role] = refusal }
+    /// Records a login that failed for a fault of the configuration, or with nil an accepted login.
+    func recordLogin(_ role: RedisConnectionRole, failed fault: RedisConnectionFault?) {
+        state.withLock { $0.failedLogins[role] = fault }
     }
 
     /// Ends the time for the first connection, whatever its outcome.

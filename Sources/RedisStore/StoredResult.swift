@@ -9,7 +9,7 @@ internal import StoreFormat
 /// The stored form of a cached result, before encryption:
 ///
 /// ```
-/// 1 byte   version, 7
+/// 1 byte   version, 8
 /// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees, 4 unknown transaction, 5 alias
 /// 24 bytes the purge history known before the request to Apple, and the number and name of its last purge
 /// 8 bytes  time of Apple's reply, in milliseconds since 1970, by the writer's clock
@@ -19,7 +19,7 @@ internal import StoreFormat
 /// 8 bytes  Apple's status code; -1 for none
 /// rest     of kind 1: the fields of Apple's answer (`visitStoredFields`), then Apple's JSON unchanged
 ///          of kind 4: 1 byte reason: 1 not found, 2 ID invalid
-///          of kind 5: 1 byte environment: 0 production, 1 sandbox; the original transaction ID
+///          of kind 5: 1 byte environment: 0 production, 1 sandbox; the original transaction ID; the bundle ID
 /// ```
 /// All numbers are big-endian. The JSON is never parsed again, only passed on to clients that need Apple's original
 /// answer.
@@ -77,7 +77,7 @@ extension StoredResult {
         }
     }
 
-    private static let version: UInt8 = 7
+    private static let version: UInt8 = 8
     private static let noStatus = -1
 
     /// Parses decrypted bytes.

@@ -130,7 +130,7 @@ private struct Wiring {
                 .status(
                     health, upstreams, isAppleEnabled: configuration.apple.isEnabled,
                     hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock),
-                .purge(apple?.invalidation),
+                .purge(apple?.invalidation, admission: admission, charging: charging),
                 events(of: fleet, watcher, admission),
             ] + customerRoutes(of: fleet, jobs.watcher, admission) + forms(handler, admission).routes
                 + routes(of: notifications.intake, admission) + appleProxy(apple, admission).routes)
@@ -202,7 +202,7 @@ private struct Wiring {
     private func routes(of intake: NotificationIntake, _ admission: ClientAdmission) -> [Route] {
         NotificationRoutes(
             intake, access: access, token: configuration.notifications.token,
-            invalid: InvalidNotifications(admission: admission, charging: charging), clock: dependencies.clock
+            limits: NotificationLimits(admission: admission, charging: charging), clock: dependencies.clock
         ).routes
     }
 
@@ -219,9 +219,13 @@ private struct Wiring {
     ) -> [Route] {
         let verifications = VerificationRoute(
             fleet.jobs, watcher: watcher, admission: admission, charging: charging, clock: dependencies.clock)
-        let erasures = ErasureRoute(fleet.erasure, observer: metrics.erasures, logger: dependencies.logger)
+        let erasures = ErasureRoute(
+            fleet.erasure, admission: admission, charging: charging, observer: metrics.erasures,
+            logger: dependencies.logger)
         return [verifications.route, erasures.route]
-            + OwnershipRoutes(fleet.ownership, logger: dependencies.logger).routes
+            + OwnershipRoutes(
+                fleet.ownership, admission: admission, charging: charging, logger: dependencies.logger
+            ).routes
     }
 
     private func forms(_ handler: VerifyHandler, _ admission: ClientAdmission) -> FormRoutes {

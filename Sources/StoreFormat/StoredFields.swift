@@ -122,6 +122,7 @@ package struct StoredFieldWriter: FieldVisitor {
     package mutating func write(_ alias: TransactionAlias) {
         write(alias.environment)
         write(Optional(alias.originalTransactionID))
+        write(Optional(alias.bundleID))
     }
 
     package mutating func write(_ environment: Environment) { write(UInt8(environment == .production ? 0 : 1)) }
@@ -275,8 +276,9 @@ package struct StoredFieldReader: FieldVisitor {
     }
 
     package mutating func alias() throws(SharedCacheFault) -> TransactionAlias {
-        var alias = TransactionAlias(originalTransactionID: "", environment: try environment())
+        var alias = TransactionAlias(originalTransactionID: "", environment: try environment(), bundleID: "")
         try required("original_transaction_id", &alias.originalTransactionID)
+        try required("bundle_id", &alias.bundleID)
         guard alias.isStorable else { throw .unreadable }
         return alias
     }

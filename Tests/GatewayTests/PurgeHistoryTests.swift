@@ -12,28 +12,46 @@ struct PurgeHistoryTests {
         PurgePosition(history: history, number: number)
     }
 
+    @Test func `a purge for one app concerns the results of no other app`() {
+        var history = PurgeHistory(capacity: 2)
+        let before = history.position
+        history.append(Purge("a", in: "com.example.one"))
+        #expect(history.purgeDecision(for: before, naming: ["a"], in: "com.example.one") == .purged)
+        #expect(history.names(["b", "a"], in: "com.example.one"))
+        for app in ["com.example.two", nil] {
+            #expect(history.purgeDecision(for: before, naming: ["a"], in: app) == .current)
+            #expect(!history.names(["a"], in: app))
+        }
+        history.append(Purge("a"))
+        #expect(history.purgeDecision(for: before, naming: ["a"], in: "com.example.two") == .purged)
+        // The purge for one app makes room.
+        history.append(Purge("b"))
+        #expect(history.purgeDecision(for: position(2), naming: ["a"], in: "com.example.one") == .current)
+        #expect(history.names(["a"], in: "com.example.one"))
+    }
+
     @Test func `a result is used until one of its transactions is purged`() {
         var history = PurgeHistory()
         let before = history.position
-        #expect(history.purgeDecision(for: before, naming: ["a", "b"]) == .current)
-        history.append("c")
-        #expect(history.purgeDecision(for: before, naming: ["a", "b"]) == .current)
-        history.append("b")
-        #expect(history.purgeDecision(for: before, naming: ["a", "b"]) == .purged)
-        #expect(history.purgeDecision(for: position(1), naming: ["a", "b"]) == .purged)
-        #expect(history.purgeDecision(for: history.position, naming: ["a", "b"]) == .current)
-        #expect(history.purgeDecision(for: before, naming: ["a"]) == .current)
+        #expect(history.purgeDecision(for: before, naming: ["a", "b"], in: nil) == .current)
+        history.append(Purge("c"))
+        #expect(history.purgeDecision(for: before, naming: ["a", "b"], in: nil) == .current)
+        history.append(Purge("b"))
+        #expect(history.purgeDecision(for: before, naming: ["a", "b"], in: nil) == .purged)
+        #expect(history.purgeDecision(for: position(1), naming: ["a", "b"], in: nil) == .purged)
+        #expect(history.purgeDecision(for: history.position, naming: ["a", "b"], in: nil) == .current)
+        #expect(history.purgeDecision(for: before, naming: ["a"], in: nil) == .current)
     }
 
     @Test func `purges before the oldest one kept are unknown`() {
         var history = PurgeHistory(capacity: 3)
-        for id in ["a", "b", "a", "c"] { history.append(id) }
-        #expect(history.purgeDecision(for: position(0), naming: ["x"]) == .unknown)
-        #expect(history.purgeDecision(for: position(1), naming: ["x"]) == .current)
-        #expect(history.purgeDecision(for: position(1), naming: ["b"]) == .purged)
+        for id in ["a", "b", "a", "c"] { history.append(Purge(id)) }
+        #expect(history.purgeDecision(for: position(0), naming: ["x"], in: nil) == .unknown)
+        #expect(history.purgeDecision(for: position(1), naming: ["x"], in: nil) == .current)
+        #expect(history.purgeDecision(for: position(1), naming: ["b"], in: nil) == .purged)
         // The first purge of "a" is gone, the second is not.
-        #expect(history.purgeDecision(for: position(2), naming: ["a"]) == .purged)
-        #expect(history.purgeDecision(for: position(3), naming: ["a"]) == .current)
+        #expect(history.purgeDecision(for: position(2), naming: ["a"], in: nil) == .purged)
+        #expect(history.purgeDecision(for: position(3), naming: ["a"], in: nil) == .current)
     }
 
     /// Compares the history with a complete list of purges.
@@ -43,30 +61,31 @@ struct PurgeHistoryTests {
         var all: [String] = []
         for _ in 0..<500 {
             let id = "\(UInt8.random(in: 0..<20, using: &generator))"
-            history.append(id)
+            history.append(Purge(id))
             all.append(id)
             let since = Int.random(in: 0...all.count, using: &generator)
             let asked = "\(UInt8.random(in: 0..<20, using: &generator))"
             let expected: PurgeDecision =
                 all.count - since > capacity ? .unknown : all[since...].contains(asked) ? .purged : .current
-            #expect(history.purgeDecision(for: position(UInt64(since)), naming: [asked]) == expected)
+            #expect(history.purgeDecision(for: position(UInt64(since)), naming: [asked], in: nil) == expected)
         }
     }
 
     @Test func `another history invalidates all earlier results`() {
         let history = PurgeHistory(from: position(5, history: 7))
-        #expect(history.purgeDecision(for: position(5, history: 8), naming: []) == .unknown)
-        #expect(history.purgeDecision(for: position(4, history: 7), naming: []) == .unknown)
-        #expect(history.purgeDecision(for: position(5, history: 7), naming: []) == .current)
+        #expect(history.purgeDecision(for: position(5, history: 8), naming: [], in: nil) == .unknown)
+        #expect(history.purgeDecision(for: position(4, history: 7), naming: [], in: nil) == .unknown)
+        #expect(history.purgeDecision(for: position(5, history: 7), naming: [], in: nil) == .current)
     }
 
     @Test func `skipped purges are unknown`() {
         var history = PurgeHistory()
-        history.append("a")
+        history.append(Purge("a"))
         history.skip(to: 9)
-        #expect(history.purgeDecision(for: position(8), naming: []) == .unknown)
-        #expect(history.purgeDecision(for: position(9), naming: ["a"]) == .current)
-        history.append("a")
-        #expect(history.purgeDecision(for: position(9), naming: ["a"]) == .purged && history.position.number == 10)
+        #expect(history.purgeDecision(for: position(8), naming: [], in: nil) == .unknown)
+        #expect(history.purgeDecision(for: position(9), naming: ["a"], in: nil) == .current)
+        history.append(Purge("a"))
+        #expect(history.purgeDecision(for: position(9), naming: ["a"], in: nil) == .purged)
+        #expect(history.position.number == 10)
     }
 }

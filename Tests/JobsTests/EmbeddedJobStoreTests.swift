@@ -39,14 +39,17 @@ struct EmbeddedJobStoreTests {
     @Test func `a key of a request that joined gives the job, also once it has ended`() throws {
         let bench = JobBench()
         let job = try bench.create(1), request = try #require(job.request)
-        for number in 0...16 { _ = try bench.store.create(bench.job(1), key: "order \(number)") }
+        for number in 1...16 { _ = try bench.store.create(bench.job(1), key: "order \(number)") }
+        #expect(throws: JobRefusal.tooManyKeys) { try bench.store.create(bench.job(1), key: "order 17") }
+        guard case .joined(let joined) = try bench.store.create(bench.job(1), key: nil), joined.id == job.id else {
+            Issue.record("without a key it joins")
+            return
+        }
         let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
         #expect(bench.store.end(taken, .done, result: .genuine))
         for number in 1...16 {
             #expect(try bench.store.job(withKey: "order \(number)", for: request, of: "shop")?.id == job.id)
         }
-        // One more than a job has.
-        #expect(try bench.store.job(withKey: "order 0", for: request, of: "shop") == nil)
     }
 
     @Test func `an ended request is not joined`() throws {
@@ -134,6 +137,21 @@ struct EmbeddedJobStoreTests {
         }
         _ = bench.store.survey()
         #expect(bench.store.list(.done, maximum: 9).map { $0.id.last } == ["3", "2"])
+    }
+
+    @Test func `verdicts of one client push out none of another`() throws {
+        var rules = JobRules()
+        rules.maximumTotalBytes = 3 * JobResult.genuine.storedBytes.count
+        let bench = JobBench(rules)
+        for (number, client) in zip(1..., ["small", "large", "large", "large", "large"]) {
+            try bench.create(number, client: client)
+            let taken = try #require(bench.store.take(1, in: .production, lease: .seconds(1)).first)
+            #expect(bench.store.end(taken, .done, result: .genuine))
+            bench.store.announced(taken)
+            bench.clock.advance(by: .seconds(1))
+            _ = bench.store.survey()
+        }
+        #expect(Set(bench.store.list(.done, maximum: 9).map { $0.id.last }) == ["1", "4", "5"])
     }
 
     @Test func `jobs about a customer are deleted, waiting ones and verdicts`() throws {

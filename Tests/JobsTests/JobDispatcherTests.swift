@@ -4,6 +4,7 @@
 import Events
 import Gateway
 import Receipts
+import Synchronization
 import Testing
 
 @testable import Jobs
@@ -126,6 +127,24 @@ struct JobDispatcherTests {
         #expect(bench.apple.runs == 0)
         #expect(bench.seen == [.ended(.failed, after: .seconds(3)), .deadLettered])
         #expect(bench.store.survey()?.failed == 1)
+    }
+
+    @Test func `what the store did not learn of an attempt is told before the next one`() async throws {
+        let bench = JobBench(), store = InterruptedJobStore(bench.store), node = bench.node(store)
+        let job = try bench.create()
+        for taken in await node.take(in: .production) {
+            store.isReachable.withLock { $0 = false }
+            await node.work(on: taken, in: .production)
+        }
+        #expect(bench.apple.runs == 1 && bench.store.statuses(of: [job.id]) == [.waiting])
+        bench.clock.advance(by: JobDispatcher.Limits.lease)
+        #expect(await node.take(in: .production).isEmpty)
+        store.isReachable.withLock { $0 = true }
+        await bench.turn(node)
+        #expect(store.survivors.withLock { $0 } == [job.id] && bench.store.statuses(of: [job.id]) == [.done])
+        // Told once.
+        await bench.turn(node)
+        #expect(store.survivors.withLock { $0 } == [job.id])
     }
 
     @Test func `an attempt that ends resets the losses`() async throws {

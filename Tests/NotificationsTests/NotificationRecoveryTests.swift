@@ -90,7 +90,8 @@ struct NotificationRecoveryTests {
         #expect(!hasArrived() && bench.stored == 0 && bench.recovered() == 0)
         let payload = Samples.notification(1, at: -10) { $0.notificationType = "TEST" }
         let body = NotificationBody.json(signedPayload: payload)
-        _ = try await Samples.intake(bench.store).accept(body: body, at: Samples.now).value()
+        let intake = Samples.intake(bench.store)
+        _ = try await intake.store(try intake.verify(body: body, at: Samples.now))
         #expect(hasArrived() && bench.store.survey(partition)?.entries == 1)
     }
 

@@ -13,6 +13,7 @@
             seeds("json", of: .json, json) + seeds("reply", of: .reply, replies) + seeds("edge", of: .edge, requests)
                 + seeds("header", of: .header, headers) + seeds("answer", of: .answer, answers)
                 + seeds("clients", of: .clients, clients) + seeds("forms", of: .form, forms) + stored
+                + stores
         }
 
         private static func seeds(
@@ -109,7 +110,7 @@
             let asked = Timestamp(millisecondsSince1970: 1_790_000_000_000)
             let results: [UpstreamResult] = [
                 .accountNotFound, .unanswered(.upstreamDisagrees), .answered(answer), .unknownTransaction(.idInvalid),
-                .alias(TransactionAlias(originalTransactionID: "1", environment: .sandbox)),
+                .alias(TransactionAlias(originalTransactionID: "1", environment: .sandbox, bundleID: "a.b")),
             ]
             let values = results.compactMap { result in
                 let known = CachedResult(
@@ -122,6 +123,39 @@
             let inputs = [sealed, [0, 2]] + changes + values.map { [2] + $0 } + [[3] + Array(note.utf8)]
             return inputs.enumerated().map { ("stored-\($0)", FuzzTarget.stored.input($1)) }
         }
+
+        /// Replies to the commands of each store, in the order of `checkStores`.
+        private static var stores: [(String, [UInt8])] {
+            let entry = array(text("1-0"), array(["i", "1", "e", "x", "b", "9"].map(text)))
+            let survey = array(
+                number(1), number(9), text("-1"), text("5"), number(0), number(1), text("n"), text("7"),
+                text("noeviction"), text("-1"), number(0))
+            let none = array()
+            let replies = [
+                text("1-0-1") + array(text("1-0-1"), array(entry), number(0)) + array(text("9-0-9"), none, number(2)),
+                survey + array(number(3), text("1-0"), text("x")) + array(none),
+                array(text("token"), text("1-0-1"), none, none) + array(number(1), number(2), text("1-0-1"), text("0")),
+                array(number(1), number(2), text("3"), number(4), number(5)) + none,
+                none + array(text("same"), number(4), none, array(text("a")), text("2026a:x"), text("tag")) + none,
+                array(text("1f:2:a"), text("1"), text("x"), text("y")) + text("1f:3:b")
+                    + array(text("1f:3:b"), text("3")),
+                array(number(1), number(1), number(0), number(59), number(0)),
+                array(entry) + none + number(1) + array(text("gw:{n:a:0}:delivery:a:b:events")),
+            ]
+            return replies.enumerated().map {
+                ("stores-\($0)", FuzzTarget.stores.input([UInt8($0)] + Array($1.utf8)))
+            }
+        }
+
+        // RESP2: the protocol of Redis.
+
+        private static func text(_ text: String) -> String { "$\(text.utf8.count)\r\n\(text)\r\n" }
+
+        private static func number(_ number: Int) -> String { ":\(number)\r\n" }
+
+        private static func array(_ elements: String...) -> String { array(elements) }
+
+        private static func array(_ elements: [String]) -> String { "*\(elements.count)\r\n" + elements.joined() }
 
         private static var answer: UpstreamAnswer {
             var transaction = Transaction(productID: "p", transactionID: "1")

@@ -55,6 +55,8 @@
         case serverAPICall
         /// Replies of the App Store Server API.
         case serverAPIReply
+        /// Replies of Redis to the stores, with what another writer stored.
+        case stores
 
         /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
@@ -86,6 +88,7 @@
             case .jws: try checkJWS(bytes)
             case .serverAPICall: try checkServerAPICall(bytes)
             case .serverAPIReply: try checkServerAPIReply(bytes)
+            case .stores: try checkStores(bytes)
             }
         }
 

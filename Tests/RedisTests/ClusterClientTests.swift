@@ -176,7 +176,7 @@ import Testing
         for master in cluster.masters { try master.ask("CONFIG", "SET", "requirepass", "right") }
         try await TestClient.with("redis+cluster://:wrong@\(cluster.hosts)") { test in
             try await test.until {
-                if case .misconfigured(let refusal) = test.client.health {
+                if case .misconfigured(.refused(let refusal)) = test.client.health {
                     refusal.kind == .wrongPassword
                 } else {
                     false

@@ -116,7 +116,7 @@ import Testing
         for url in [url("wrong", "seen"), url("right", "wrong")] {
             try await TestClient.with(url) { test in
                 try await test.until {
-                    if case .misconfigured(let refusal) = test.client.health {
+                    if case .misconfigured(.refused(let refusal)) = test.client.health {
                         refusal.kind == .wrongPassword
                     } else {
                         false
@@ -131,7 +131,7 @@ import Testing
         let redis = try await RedisSentinels(replicas: 1)
         try await TestClient.with("redis+sentinel://\(redis.hosts)/another") { test in
             try await test.until {
-                if case .misconfigured(let refusal) = test.client.health {
+                if case .misconfigured(.refused(let refusal)) = test.client.health {
                     refusal.line.contains("another")
                 } else {
                     false

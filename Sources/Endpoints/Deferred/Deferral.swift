@@ -46,7 +46,11 @@ package final class Deferral: Sendable {
         do throws(JobRefusal) {
             let job = try await store.job(withKey: key.text, for: wanted, of: client.name)
             // A job without a verdict is no answer: the client sends the purchase again.
-            return job.flatMap { [.waiting, .done].contains($0.status) ? reply($0, under: terms) : nil }
+            // The request itself is checked against the client's apps: a job of an app that the client lost is no answer.
+            guard let job, [.waiting, .done].contains(job.status), client.apps.contains(job.result.bundleID) else {
+                return nil
+            }
+            return reply(job, under: terms)
         } catch {
             guard error != .keyReused else { throw .idempotencyKeyReused }
             return nil
@@ -78,6 +82,7 @@ package final class Deferral: Sendable {
             switch error {
             case .storeUnreachable, .evicts, .tooLarge: return plain
             case .keyReused: throw .idempotencyKeyReused
+            case .tooManyKeys: throw .tooManyIdempotencyKeys
             case .clientLimit, .totalLimit:
                 // A verdict without Apple's part is more than none, unless the request prefers the job.
                 guard terms.isPreferred || answer.verdict != .genuine else { return plain }

@@ -3,6 +3,7 @@
 
 internal import HTTPServer
 internal import HTTPTypes
+internal import Jobs
 
 extension Problem {
     static let invalidIdempotencyKey: Problem = {
@@ -16,6 +17,10 @@ extension Problem {
     static let idempotencyKeyReused = Problem(
         .unprocessableContent, .idempotencyKeyReused,
         "This Idempotency-Key belongs to another request. Use a new key for each request.")
+
+    static let tooManyIdempotencyKeys = Problem(
+        .unprocessableContent, .tooManyIdempotencyKeys,
+        "This request waits under \(JobRules.Limits.keys) other keys. Repeat it with one of them, or without a key.")
 
     static let verificationNotFound = Problem(
         .notFound, .notFound, "This client has no deferred verification of this ID, or its result is no longer kept.")

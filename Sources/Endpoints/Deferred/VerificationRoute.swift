@@ -13,7 +13,7 @@ internal import Waiting
 ///
 /// ```
 /// request ──▶ query ──▶ slot ──▶ admit ──▶ job ──▶ 200, 202
-///               │ fault                    │  ▲ └──▶ 404: not the client's, or forgotten
+///               │ fault                    │  ▲ └──▶ 404: not the client's, or forgotten; 403: of an app it may not use
 ///               └──▶ charge, problem       └──┘ wait
 /// ```
 package struct VerificationRoute: Sendable {
@@ -38,7 +38,8 @@ package struct VerificationRoute: Sendable {
 
     package var route: Route {
         Route(
-            .get, RouteLabel.verifications.rawValue, waitLimit: .seconds(EventsQuery.Limits.wait.upperBound)
+            .get, RouteLabel.verifications.rawValue, waitLimit: .seconds(EventsQuery.Limits.wait.upperBound),
+            endsWithClient: true
         ) { context, _ in try answer(context) }
     }
 
@@ -49,7 +50,7 @@ package struct VerificationRoute: Sendable {
         } catch {
             return try admission.charge(charging.requestClient(of: context.client, in: context)) { throw error }
         }
-        var client = charging.requestClient(of: context.client, asking: .withoutApple, in: context)
+        var client = charging.requestClient(of: context.client, asking: .withoutApple(nil), in: context)
         let slot = wait > .zero ? try waiting.acquire(context.client.name) : nil
         // A request that waits for minutes would keep verifications out.
         if slot != nil { client.inFlight = nil }
@@ -77,6 +78,8 @@ package struct VerificationRoute: Sendable {
         guard id.utf8.count <= VerificationJob.Limits.idBytes,
             let job = try await store.job(id, of: context.client.name)
         else { throw Problem.verificationNotFound }
+        // The client may have lost the app meanwhile.
+        guard context.client.apps.contains(job.result.bundleID) else { throw GatewayError.appNotPermitted }
         return job
     }
 
@@ -84,14 +87,5 @@ package struct VerificationRoute: Sendable {
         let parameters = try QueryParameters<Parameter>(header.query, maximumCount: 1)
         let wait = try parameters.seconds(.wait, upTo: EventsQuery.Limits.wait.upperBound)
         return header.isHead ? .zero : wait
-    }
-}
-
-extension VerificationOptions {
-    /// A request for a result costs what a verification without Apple costs.
-    fileprivate static var withoutApple: VerificationOptions {
-        var options = VerificationOptions()
-        options.mode = .local
-        return options
     }
 }

@@ -33,8 +33,7 @@ package struct VerificationRunner: JobRunner {
         guard let client = access.now.client(named: job.client) else { return .impossible }
         var options = request.options.verificationOptions
         options.waitLimit = Limits.wait
-        let repetition = VerificationRequest(
-            request.subject, options: options, client: RequestClient(permittedApps: client.apps))
+        let repetition = VerificationRequest(request.subject, options: options, client: requester(client, request))
         let now = clock()
         do {
             let answer = try await verification.answer(repetition, at: now).value()
@@ -44,6 +43,14 @@ package struct VerificationRunner: JobRunner {
         } catch {
             return .waiting(job.result, .request(nil))
         }
+    }
+
+    /// Returns the client of an attempt, which is charged for an ID that Apple does not know: otherwise a client could
+    /// guess by deferred lookups without a limit. Other limits were the request's.
+    private func requester(_ client: Client, _ request: JobRequest) -> RequestClient {
+        var requester = RequestClient(permittedApps: client.apps)
+        if case .transactionID = request.subject { requester.unknownIDs = client.chargeForUnknownID }
+        return requester
     }
 
     private func outcome(
@@ -72,7 +79,7 @@ extension GatewayError {
     fileprivate func outcome(of job: VerificationJob) -> JobOutcome {
         switch self {
         case .appNotPermitted, .appMissing: .impossible
-        // Until the operator adds the app's key. Limits do not concern attempts.
+        // Until the operator adds the app's key, or the client's bucket of unknown IDs has a token.
         case .serverAPINotConfigured, .rateLimited, .tooManyInFlight: .waiting(job.result, .request(nil))
         }
     }

@@ -40,7 +40,8 @@ package struct EventRoute: Sendable {
 
     package var route: Route {
         Route(
-            .get, RouteLabel.events.rawValue, waitLimit: .seconds(EventsQuery.Limits.wait.upperBound)
+            .get, RouteLabel.events.rawValue, waitLimit: .seconds(EventsQuery.Limits.wait.upperBound),
+            endsWithClient: true
         ) { context, _ in try answer(context) }
     }
 
@@ -52,7 +53,8 @@ package struct EventRoute: Sendable {
         } catch {
             return try admission.charge(charging.requestClient(of: context.client, in: context)) { throw error }
         }
-        var client = charging.requestClient(of: context.client, asking: .events(of: call.apps), in: context)
+        let options = VerificationOptions.withoutApple(call.apps.count == 1 ? call.apps[0] : nil)
+        var client = charging.requestClient(of: context.client, asking: options, in: context)
         let slot = call.isWaiting ? try waiting.acquire(context.client.name) : nil
         // A request that waits for minutes would keep verifications out.
         if slot != nil { client.inFlight = nil }
@@ -135,16 +137,6 @@ extension EventsCall {
         EventReadRequest(
             apps, after: cursor, types: types, maximumCount: isStream ? EventFeed.Limits.pageCount : maximumCount,
             includesSignedData: includesSignedData)
-    }
-}
-
-extension VerificationOptions {
-    /// A request for events costs what a verification without Apple costs.
-    fileprivate static func events(of apps: [String]) -> VerificationOptions {
-        var options = VerificationOptions()
-        options.mode = .local
-        options.expectations.bundleID = apps.count == 1 ? apps[0] : nil
-        return options
     }
 }
 

@@ -14,7 +14,7 @@ internal import Waiting
 /// Notifications, for which Apple has no API key.
 ///
 /// ```
-/// body ──▶ token, type ──▶ too many invalid ones? ──▶ verify ──▶ store ──▶ 200
+/// body ──▶ token, type ──▶ too many invalid ones? ──▶ verify ──▶ charge version 1 ──▶ store ──▶ 200
 ///            │ wrong          │ known                   │ unproven
 ///            └──▶ problem     └──▶ 429                  └──▶ charge, problem
 /// ```
@@ -24,7 +24,7 @@ package struct NotificationRoutes: Sendable {
     private let intake: NotificationIntake
     private let access: CurrentAccess
     private let token: NotificationToken?
-    private let invalid: InvalidNotifications
+    private let limits: NotificationLimits
     private let clock: @Sendable () -> Timestamp
 
     enum Limits {
@@ -32,13 +32,13 @@ package struct NotificationRoutes: Sendable {
     }
 
     package init(
-        _ intake: NotificationIntake, access: CurrentAccess, token: NotificationToken?, invalid: InvalidNotifications,
+        _ intake: NotificationIntake, access: CurrentAccess, token: NotificationToken?, limits: NotificationLimits,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.intake = intake
         self.access = access
         self.token = token
-        self.invalid = invalid
+        self.limits = limits
         self.clock = clock
     }
 
@@ -66,25 +66,26 @@ package struct NotificationRoutes: Sendable {
     }
 
     private func accept(_ context: RequestContext, _ body: ReservedBody) throws -> Step<Reply, any Error> {
-        try invalid.refuseIfLimited(context)
+        try limits.refuseIfLimited(context)
         guard RequestMediaType.json.accepts(context.header.contentType) else {
-            return try invalid.refuse(Problem.unsupportedMediaType, in: context)
+            return try limits.refuse(Problem.unsupportedMediaType, in: context)
         }
         return .compute {
-            let step: Step<AcceptedNotification, NotificationRejection>
+            let notification: VerifiedNotificationBody
             do throws(NotificationRejection) {
-                step = try intake.accept(body: Array(buffer: body.bytes), at: clock())
+                notification = try intake.verify(body: Array(buffer: body.bytes), at: clock())
             } catch {
                 guard error.isUnproven else { throw error }
-                return try invalid.refuse(error, in: context)
+                return try limits.refuse(error, in: context)
             }
             body.reservation?.identify()
-            return .wait { [reservation = body.reservation] in
-                // The memory of the body, which the intake holds.
+            return try limits.admit(notification) { [reservation = body.reservation] in
+                // The memory of the body, which the notification holds.
                 defer { withExtendedLifetime(reservation) {} }
-                let accepted = try await step.value()
+                let accepted = try await intake.store(notification)
                 context.record { $0.notification = accepted }
-                return .done(Reply(fields: [:], body: []))
+                if accepted.outcome == .duplicate, notification.isPadded { try await limits.chargePadding(in: context) }
+                return Reply(fields: [:], body: [])
             }
         }
     }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
+package import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -20,49 +20,55 @@ package struct OwnershipRoutes: Sendable {
     }
 
     private let store: any OwnershipStore
+    private let admission: ClientAdmission
+    private let charging: RequestCharging
     private let audit: OwnershipAudit
 
     /// - Parameter logger: receives a line for each change.
-    package init(_ store: any OwnershipStore, logger: Logger) {
-        self.store = store
+    package init(
+        _ store: any OwnershipStore, admission: ClientAdmission, charging: RequestCharging, logger: Logger
+    ) {
+        (self.store, self.admission, self.charging) = (store, admission, charging)
         audit = OwnershipAudit(logger)
     }
 
     package var routes: [Route] {
         [
             Route(.put, RouteLabel.ownership.rawValue, bodyLimit: Limits.body) { context, body in
-                try transfer(context, body.bytes)
+                try admission.admit(context, charging) { try transfer(context, body.bytes) }
             },
-            Route(.delete, RouteLabel.ownership.rawValue) { context, _ in try forget(context) },
+            Route(.delete, RouteLabel.ownership.rawValue) { context, _ in
+                try admission.admit(context, charging) { try forget(context) }
+            },
         ]
     }
 
-    private func transfer(_ context: RequestContext, _ body: ByteBuffer) throws -> Step<Reply, any Error> {
+    private func transfer(_ context: RequestContext, _ body: ByteBuffer) throws -> ChargedWork {
         let id = try transactionID(context)
         guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
         let request = try OwnershipRequestBody(decoding: body.readableBytesUInt8Span)
         guard let bundleID = request.bundleID ?? context.client.apps.only else { throw Problem.appRequiredInBody }
         let chain = try chain(id, bundleID, request.environment, context)
-        return .wait {
+        return ChargedWork(about: chain.bundleID) {
             try await audit.record(.transfer, chain, context) { () throws(StoreUnreachable) in
                 try await store.transfer(chain, to: request.account)
                 return true
             }
-            return .done(Reply(name: "transferred", id))
+            return Reply(name: "transferred", id)
         }
     }
 
-    private func forget(_ context: RequestContext) throws -> Step<Reply, any Error> {
+    private func forget(_ context: RequestContext) throws -> ChargedWork {
         let id = try transactionID(context)
         let query = try OwnershipQuery(context.header.query)
         guard let bundleID = query.bundleID ?? context.client.apps.only else { throw Problem.appRequiredInQuery }
         let chain = try chain(id, bundleID, query.environment, context)
-        return .wait {
+        return ChargedWork(about: chain.bundleID) {
             let wasBound = try await audit.record(.forget, chain, context) { () throws(StoreUnreachable) in
                 try await store.forget(chain)
             }
             guard wasBound else { throw Problem.unboundPurchase }
-            return .done(Reply(name: "forgotten", id))
+            return Reply(name: "forgotten", id)
         }
     }
 

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
+package import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -27,13 +27,19 @@ package struct ErasureRoute: Sendable {
     }
 
     private let erasure: Erasure
+    private let admission: ClientAdmission
+    private let charging: RequestCharging
     private let observer: any ErasureObserver
     private let logger: Logger
     private let place = ErasurePlace()
 
     /// - Parameter logger: receives a line for each request, whatever its level. No line has an ID or an account.
-    package init(_ erasure: Erasure, observer: any ErasureObserver, logger: Logger) {
+    package init(
+        _ erasure: Erasure, admission: ClientAdmission, charging: RequestCharging, observer: any ErasureObserver,
+        logger: Logger
+    ) {
         (self.erasure, self.observer) = (erasure, observer)
+        (self.admission, self.charging) = (admission, charging)
         var logger = logger
         logger.logLevel = .trace
         self.logger = logger
@@ -43,16 +49,20 @@ package struct ErasureRoute: Sendable {
         Route(
             .post, RouteLabel.erasures.rawValue, bodyLimit: Limits.body, waitLimit: Limits.wait
         ) { context, body in
-            guard context.client.may.contains(.erase) else { throw Problem.rightMissing(.erase) }
-            guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
-            let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
-            guard context.client.apps.contains(request.bundleID) else { throw GatewayError.appNotPermitted }
-            return .wait {
-                guard place.take() else { throw Problem.erasureInProgress }
-                defer { place.release() }
-                let count = try await erase(request, of: context.client.name)
-                return .done(Reply(count))
-            }
+            try admission.admit(context, charging, isLong: true) { try work(context, body) }
+        }
+    }
+
+    private func work(_ context: RequestContext, _ body: ReservedBody) throws -> ChargedWork {
+        guard context.client.may.contains(.erase) else { throw Problem.rightMissing(.erase) }
+        guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
+        let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
+        guard context.client.apps.contains(request.bundleID) else { throw GatewayError.appNotPermitted }
+        return ChargedWork(about: request.bundleID) {
+            guard place.take() else { throw Problem.erasureInProgress }
+            defer { place.release() }
+            let count = try await erase(request, of: context.client.name)
+            return Reply(count)
         }
     }
 

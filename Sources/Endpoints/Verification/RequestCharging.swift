@@ -6,6 +6,7 @@ package import HTTPServer
 package import RateLimits
 package import Settings
 package import Telemetry
+internal import Waiting
 
 /// Charges requests to their clients, and records the decision for header fields, log and metrics.
 package struct RequestCharging: Sendable {
@@ -65,6 +66,47 @@ package struct RequestCharging: Sendable {
         context.record { details in
             details.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
         }
+    }
+}
+
+/// The work of a request that was read and is permitted, but neither verifies nor calls Apple.
+struct ChargedWork {
+    /// The app whose limits count, too; nil for a request about no app.
+    let bundleID: String?
+    let run: @Sendable () async throws -> Reply
+
+    init(about bundleID: String?, _ run: @escaping @Sendable () async throws -> Reply) {
+        (self.bundleID, self.run) = (bundleID, run)
+    }
+}
+
+extension ClientAdmission {
+    /// Reads a request, and does its work once the client has tokens and a concurrency slot. A request that is wrong is
+    /// charged, too.
+    /// - Parameter isLong: true for work of minutes, which takes no slot: it would keep verifications out.
+    func admit(
+        _ context: RequestContext, _ charging: RequestCharging, isLong: Bool = false, _ read: () throws -> ChargedWork
+    ) throws -> Step<Reply, any Error> {
+        let work: ChargedWork
+        do {
+            work = try read()
+        } catch {
+            return try charge(charging.requestClient(of: context.client, in: context)) { throw error }
+        }
+        let options = VerificationOptions.withoutApple(work.bundleID)
+        var client = charging.requestClient(of: context.client, asking: options, in: context)
+        if isLong { client.inFlight = nil }
+        return try admit(client) { .wait { .done(try await work.run()) } }
+    }
+}
+
+extension VerificationOptions {
+    /// Returns the options whose cost a request has that neither verifies nor calls Apple.
+    static func withoutApple(_ bundleID: String?) -> VerificationOptions {
+        var options = VerificationOptions()
+        options.mode = .local
+        options.expectations.bundleID = bundleID
+        return options
     }
 }
 

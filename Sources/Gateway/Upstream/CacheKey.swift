@@ -60,7 +60,8 @@ package struct CacheKey: Hashable, Sendable {
         guard let id = transactionID else { return nil }
         let asked = answer.transactions.first { $0.transactionID == id }?.chainID ?? id
         let original = ChainNames(answer.transactions, answer.renewals).current(asked)
-        return TransactionAlias(originalTransactionID: original, environment: answer.environment)
+        return TransactionAlias(
+            originalTransactionID: original, environment: answer.environment, bundleID: answer.bundleID)
     }
 }
 

@@ -16,23 +16,24 @@ package protocol UpstreamCache: Sendable {
     /// - Parameter ids: the IDs in the evidence; those in Apple's answer are in the result.
     func lookUp(_ key: CacheKey, naming ids: [String]) async -> CacheLookup
     func insert(_ result: CachedResult, for key: CacheKey) async
-    /// Invalidates every result that names a transaction by one of these IDs, on all nodes.
-    func purge(transactionIDs: [String]) async throws(StoreUnreachable)
-    /// Returns the purges of these IDs that this node knows.
+    /// Invalidates every result that one of these purges names, on all nodes.
+    func purge(_ purges: [Purge]) async throws(StoreUnreachable)
+    /// Returns the purges of these IDs of an app that this node knows.
     /// - Parameter time: the time from which all must be known.
-    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge
+    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge
     /// The position of the purges that this node knows, to be read before a request to Apple.
     var purgePosition: PurgePosition { get }
-    /// Compares a result with the purges that this node knows.
-    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision
+    /// Compares an app's result with the purges that this node knows.
+    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision
     func version(for key: CacheKey) -> InvalidationVersion
     /// Returns the version that ends with the next purge of one of these IDs.
     func version(watching ids: [String]) -> InvalidationVersion
 }
 
 extension UpstreamCache {
-    package func purge(transactionID: String) async throws(StoreUnreachable) {
-        try await purge(transactionIDs: [transactionID])
+    /// Invalidates every result that names a transaction by one of these IDs, on all nodes.
+    package func purge(transactionIDs: [String]) async throws(StoreUnreachable) {
+        try await purge(transactionIDs.map { Purge($0) })
     }
 }
 
@@ -44,9 +45,7 @@ package struct CacheLookup: Sendable {
     package let isDetached: Bool
 
     package init(_ result: CachedResult?, version: InvalidationVersion, isDetached: Bool = false) {
-        self.result = result
-        self.version = version
-        self.isDetached = isDetached
+        (self.result, self.version, self.isDetached) = (result, version, isDetached)
     }
 }
 
@@ -61,13 +60,12 @@ package struct CacheInvalidation: Sendable {
     private let observer: any UpstreamObserver
 
     package init(of cache: any UpstreamCache, observer: any UpstreamObserver) {
-        self.cache = cache
-        self.observer = observer
+        (self.cache, self.observer) = (cache, observer)
     }
 
     /// Invalidates every result that names a transaction by this ID, on all nodes.
     package func purge(transactionID: String) async throws(StoreUnreachable) {
-        try await cache.purge(transactionID: transactionID)
+        try await cache.purge(transactionIDs: [transactionID])
         observer.observe(.purged)
     }
 }
@@ -86,7 +84,7 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
     package func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {
         let version = version(for: key)
         let found = results.withLock { $0.find(key) }
-        let isCurrent = found.map { purgeDecision(for: $0, naming: ids) == .current } ?? false
+        let isCurrent = found.map { purgeDecision(for: $0, naming: ids, in: key.bundleID) == .current } ?? false
         return CacheLookup(isCurrent ? found : nil, version: version)
     }
 
@@ -94,20 +92,20 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
         results.withLock { $0.insert(result, for: key, byteCount: result.byteCount) }
     }
 
-    package func purge(transactionIDs: [String]) {
+    package func purge(_ purges: [Purge]) {
         // The history first: a version taken between the two steps is compared with it.
-        history.withLock { history in for id in transactionIDs { history.append(id) } }
-        for id in transactionIDs { counters.invalidate(transactionID: id) }
+        history.withLock { history in for purge in purges { history.append(purge) } }
+        for purge in purges { counters.invalidate(transactionID: purge.id) }
     }
 
-    package func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
-        history.withLock { $0.names(ids) ? .named : $0.isComplete(after: 0) ? .none : .unknown }
+    package func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
+        history.withLock { $0.names(ids, in: bundleID) ? .named : $0.isComplete(after: 0) ? .none : .unknown }
     }
 
     package var purgePosition: PurgePosition { history.withLock { $0.position } }
 
-    package func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
-        history.withLock { $0.purgeDecision(for: result, naming: ids) }
+    package func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+        history.withLock { $0.purgeDecision(for: result, naming: ids, in: bundleID) }
     }
 
     package func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
@@ -117,10 +115,10 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
 
 extension PurgeHistory {
     /// Compares a result with the purges of the IDs in the evidence and in Apple's answer.
-    package func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
-        let evidence = purgeDecision(for: result.purges, naming: ids)
+    package func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+        let evidence = purgeDecision(for: result.purges, naming: ids, in: bundleID)
         guard evidence == .current, result.purges.number < position.number else { return evidence }
-        return purgeDecision(for: result.purges, naming: result.transactionIDs)
+        return purgeDecision(for: result.purges, naming: result.transactionIDs, in: bundleID)
     }
 }
 

@@ -120,7 +120,7 @@ final class UpstreamFetcher: Sendable {
     }
 
     private func isCurrent(_ known: CachedResult, for key: CacheKey, of assessment: Assessment) -> Bool {
-        cache.purgeDecision(for: known, naming: assessment.transactionIDs(of: key)) == .current
+        cache.purgeDecision(for: known, naming: assessment.transactionIDs(of: key), in: key.bundleID) == .current
     }
 
     /// Stores a result. A result without an answer does not replace an answer that may still be used.

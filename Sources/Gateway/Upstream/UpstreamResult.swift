@@ -26,14 +26,15 @@ package enum UnknownTransaction: String, CaseIterable, Hashable, Sendable {
     case idInvalid = "transaction_id_invalid"
 }
 
-/// The original transaction and the environment of a transaction, from a verified answer.
+/// The original transaction, the environment and the app of a transaction, from a verified answer.
 package struct TransactionAlias: Hashable, Sendable {
     package var originalTransactionID: String
     package var environment: Environment
+    package var bundleID: String
 
-    package init(originalTransactionID: String, environment: Environment) {
-        self.originalTransactionID = originalTransactionID
-        self.environment = environment
+    package init(originalTransactionID: String, environment: Environment, bundleID: String) {
+        (self.originalTransactionID, self.environment) = (originalTransactionID, environment)
+        self.bundleID = bundleID
     }
 }
 
@@ -55,12 +56,8 @@ package struct CachedResult: Sendable {
         took: Duration = .zero,
         purges: PurgePosition = .beginning
     ) {
-        self.result = result
-        self.status = status
-        self.fetchedAt = fetchedAt
-        self.freshUntil = freshUntil
-        self.took = took
-        self.purges = purges
+        (self.result, self.status, self.fetchedAt) = (result, status, fetchedAt)
+        (self.freshUntil, self.took, self.purges) = (freshUntil, took, purges)
     }
 
     /// The IDs in Apple's answer that a purge may name, some of them several times.

@@ -41,6 +41,12 @@ final class EdgeHandler: ChannelDuplexHandler {
     /// True if the latest request is for HEAD, whose answers have no body.
     private var isHead = false
     private var streaming: Task<Void, Never>?
+    /// The wait for an answer that ends with the client; nil for one that others may have joined.
+    private var waiting: Task<Void, Never>?
+    /// True if the latest request is to a route whose waits end with the client.
+    private var endsWithClient = false
+    /// True if the client has closed its half of the connection.
+    private var isHalfClosed = false
 
     init(_ edge: Edge, _ limits: HTTPLimits) {
         self.edge = edge
@@ -98,8 +104,15 @@ final class EdgeHandler: ChannelDuplexHandler {
         dropInput()
         timer?.task.cancel()
         timer = nil
+        endWait()
+        (streaming, waiting) = (nil, nil)
+    }
+
+    /// Ends a stream, and a wait for something to happen: the client has closed its half of the connection, so it is probably
+    /// gone, and others need its place. A client that still reads gets what there is.
+    private func endWait() {
         streaming?.cancel()
-        streaming = nil
+        waiting?.cancel()
     }
 
     private func countInFlight() {
@@ -135,7 +148,8 @@ final class EdgeHandler: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed:
-            (hasInput, endsInput) = (true, true)
+            (hasInput, endsInput, isHalfClosed) = (true, true, true)
+            endWait()
             // Nothing follows the request that is being answered.
             if connection.isAnswering, received.readableBytes == 0 { endInput(context) } else { processInput(context) }
         case is ChannelShouldQuiesceEvent: perform(connection.quiesce(at: .now()), context)
@@ -228,6 +242,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func answer(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
         guard let work = edge.pipeline.context(of: request, over: context.channel) else { return }
         let body = ReservedBody(request.body, request.reservation)
+        (endsWithClient, waiting) = (work.match.route?.endsWithClient ?? false, nil)
         let isLarge = body.bytes.readableBytes > RequestPipeline.Limits.eventLoopBodyBytes
         if isLarge || work.match.route?.executor == .thread {
             answerElsewhere(work, body, context)
@@ -271,14 +286,17 @@ final class EdgeHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Waits for the next step. The work goes on after the client has gone: other requests may have joined it.
+    /// Waits for the next step. The work goes on after the client has gone: other requests may have joined it. Only a wait
+    /// for something to happen ends.
     private func wait(for step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        Task(executorPreference: LoopExecutor(context.eventLoop)) {
+        let task = Task(executorPreference: LoopExecutor(context.eventLoop)) {
             let next = await step.next()
             let (handler, context) = bound.value
             handler.proceed(next, context)
         }
+        guard endsWithClient else { return }
+        if isHalfClosed { task.cancel() } else { waiting = task }
     }
 
     private func refuse(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
@@ -323,6 +341,7 @@ final class EdgeHandler: ChannelDuplexHandler {
             handler.end(with: isChunked ? .lastChunk : ByteBuffer(), context)
             handler.resume(context)
         }
+        if isHalfClosed { endWait() }
     }
 
     private func write(

@@ -67,6 +67,7 @@ package struct Problem: Error, Hashable, Sendable {
         case eventsNotStored = "events_not_stored"
         case invalidIdempotencyKey = "invalid_idempotency_key"
         case idempotencyKeyReused = "idempotency_key_reused"
+        case tooManyIdempotencyKeys = "too_many_idempotency_keys"
     }
 
     static let contentType = "application/problem+json"

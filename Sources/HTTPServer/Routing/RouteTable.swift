@@ -42,6 +42,8 @@ package final class Route: Sendable {
     let bodyLimit: ByteCount?
     /// The time that a request may wait for something to happen, beside the deadline of every answer.
     let waitLimit: Duration
+    /// True if a wait for an answer ends once the client has closed its half of the connection.
+    let endsWithClient: Bool
     let problemWriter: ProblemWriter
     /// Returns false while the route is switched off, as if it were not in the table.
     let isOffered: @Sendable () -> Bool
@@ -51,7 +53,7 @@ package final class Route: Sendable {
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
         on executor: Executor = .eventLoop, bodyLimit: ByteCount? = nil, waitLimit: Duration = .zero,
-        problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
+        endsWithClient: Bool = false, problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
         isOffered: @escaping @Sendable () -> Bool = { true }, handler: @escaping Handler
     ) {
         self.method = method
@@ -60,6 +62,7 @@ package final class Route: Sendable {
         self.executor = executor
         self.bodyLimit = bodyLimit
         self.waitLimit = waitLimit
+        self.endsWithClient = endsWithClient
         self.problemWriter = problemWriter
         self.isOffered = isOffered
         self.handler = handler

@@ -97,6 +97,9 @@ extension EmbeddedJobStore {
         }
     }
 
+    /// Nothing: no call of this store fails.
+    package func survived(_ ids: [String]) {}
+
     package func announced(_ taken: TakenJob) {
         _ = jobs.withLock { jobs in
             jobs.change(taken) { ($0.token, $0.dueAt) = (nil, nil) }

@@ -32,6 +32,10 @@ struct EmbeddedJobs: Sendable {
     private struct Usage {
         var count = 0
         var bytes = 0
+
+        mutating func add(_ bytes: Int) { (count, self.bytes) = (count + 1, self.bytes + bytes) }
+
+        mutating func remove(_ bytes: Int) { (count, self.bytes) = (count - 1, self.bytes - bytes) }
     }
 
     private var entries: [String: Entry] = [:]
@@ -56,8 +60,10 @@ struct EmbeddedJobs: Sendable {
         let identity = request.identity
         if let key, let job = try job(withKey: key, identity, of: client) { return job }
         guard let id = byIdentity[Name(client: client, text: identity)], let old = entries[id] else { return nil }
+        guard let key else { return old.job }
+        guard old.keys.count < JobRules.Limits.keys else { throw .tooManyKeys }
         var entry = old
-        if let key { entry.keys = (old.keys + [key]).suffix(JobRules.Limits.keys) }
+        entry.keys.append(key)
         set(entry, replacing: old)
         return entry.job
     }
@@ -122,15 +128,26 @@ struct EmbeddedJobs: Sendable {
         return survey
     }
 
-    /// Deletes the verdicts that are older, and the oldest ones beyond the maximum number and size.
+    /// Deletes the verdicts that are older, and those beyond the maximum number and size: the oldest ones of the client
+    /// that has most.
     mutating func forget(endedBefore time: Timestamp, maximum: Int, maximumBytes: Int) {
-        let newestFirst = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }.sorted {
-            ($0.endedAt ?? time) > ($1.endedAt ?? time)
+        let kept = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }
+        for entry in kept where (entry.endedAt ?? time) < time { remove(entry) }
+        var newestFirst: [String: [Entry]] = [:], usage: [String: Usage] = [:], all = Usage()
+        for entry in kept.sorted(by: { ($0.endedAt ?? time) > ($1.endedAt ?? time) }) where entries[entry.job.id] != nil
+        {
+            newestFirst[entry.job.client, default: []].append(entry)
+            usage[entry.job.client, default: Usage()].add(entry.bytes)
+            all.add(entry.bytes)
         }
-        var bytes = 0
-        for (index, entry) in newestFirst.enumerated() {
-            bytes += entry.bytes
-            if (entry.endedAt ?? time) < time || index >= maximum || bytes > maximumBytes { remove(entry) }
+        while all.count > maximum || all.bytes > maximumBytes {
+            let largest = usage.max { one, other in
+                all.count > maximum ? one.value.count < other.value.count : one.value.bytes < other.value.bytes
+            }
+            guard let client = largest?.key, let oldest = newestFirst[client]?.popLast() else { return }
+            remove(oldest)
+            usage[client]?.remove(oldest.bytes)
+            all.remove(oldest.bytes)
         }
     }
 

@@ -10,7 +10,7 @@ extension RedisConnectionFault {
     var seen: String {
         switch self {
         case .unreachable(let words): "cannot be reached: \(words.printable(maximum: 200))"
-        case .tls(let words): "the TLS handshake failed: \(words.printable(maximum: 200))"
+        case .tls(let fault): "TLS failed: \(fault.seen)"
         case .stalled: "connected, but the login is not answered"
         case .protocolViolation: "the answer is not Redis's"
         case .closed: "the connection was closed during the login"
@@ -22,14 +22,60 @@ extension RedisConnectionFault {
     func advice(_ url: RedisURL) -> String {
         switch self {
         case .unreachable: "Start Redis, or correct gateway.redis.url; a firewall may be in between."
-        case .tls:
-            "Set GATEWAY_REDIS_CA_FILE to the CA of Redis's certificate, and use the host name it names."
+        case .tls(let fault): fault.advice
         case .stalled, .protocolViolation, .closed:
             url.usesTLS
                 ? "Check the port: Redis must use TLS there (tls-port)."
                 : "Check the port; if Redis uses TLS there, write rediss instead of redis."
         case .refused(let refusal): refusal.advice
         case .shutDown: "Run the doctor again."
+        }
+    }
+}
+
+extension RedisTLSFault {
+    fileprivate var seen: String {
+        switch self {
+        case .certificateUntrusted: "the certificate of Redis has expired, or is of no trusted authority"
+        case .certificateOfOtherHost: "the certificate of Redis names another host"
+        case .clientCertificateRequired: "Redis requires a client certificate"
+        case .clientCertificateRejected: "Redis rejects the handshake"
+        case .notTLS: "the port does not use TLS"
+        case .interrupted: "the handshake was cut short"
+        }
+    }
+
+    fileprivate var advice: String {
+        switch self {
+        case .certificateUntrusted:
+            "Set GATEWAY_REDIS_CA_FILE to the CA of Redis's certificate, or renew an expired certificate."
+        case .certificateOfOtherHost: "Use the host name that the certificate of Redis names in gateway.redis.url."
+        case .clientCertificateRequired:
+            "Set GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE, or tls-auth-clients no at Redis."
+        case .clientCertificateRejected:
+            "Check GATEWAY_REDIS_CERTIFICATE_FILE: Redis must trust its CA (tls-ca-cert-file). Redis must offer TLS 1.2."
+        case .notTLS: "Check the port; if Redis uses no TLS there, write redis instead of rediss."
+        case .interrupted: "See the log of Redis, and run the doctor again."
+        }
+    }
+}
+
+extension RedisConnectionFault {
+    /// The advice for a fault that only an operator can fix. Used by readiness and the status page.
+    var configurationAdvice: String {
+        switch self {
+        case .refused(let refusal): refusal.advice
+        case .tls(let fault): fault.advice
+        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: "See the log of the gateway."
+        }
+    }
+
+    /// The word for a fault that only an operator can fix: the first of Redis's error, or the reason of TLS.
+    var configurationWord: String? {
+        switch self {
+        case .refused(let refusal): refusal.kind.rawValue
+        case .tls(let fault): fault.rawValue
+        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: nil
         }
     }
 }
@@ -114,7 +160,7 @@ struct RedisServerInfo {
 }
 
 extension RedisRefusal {
-    /// The advice for the operator. Used by readiness, the status page and the doctor.
+    /// The advice for the operator.
     var advice: String {
         // The message of Redis 7 for a script whose user lacks a permission.
         let kind = line.hasPrefix("ERR The user executing the script can't run") ? .noPermission : kind

@@ -35,7 +35,7 @@ package struct NodeHealth: Sendable {
     var issues: [StatusIssue] { [stageIssue, storeIssue].compactMap { $0 } }
 
     /// Redis's own line is only logged: it may name users and keys.
-    private var storeAdvice: String { store.configurationFault?.advice ?? "See the log of the gateway." }
+    private var storeAdvice: String { store.configurationFault?.configurationAdvice ?? "See the log of the gateway." }
 
     private var stageIssue: StatusIssue? {
         switch lifecycle.stage {
@@ -56,7 +56,9 @@ package struct NodeHealth: Sendable {
             StatusIssue(
                 .warning, "Redis does not answer; this node decides alone.",
                 "Answers stay correct. Check that Redis runs and is reachable from this node.", .redisUnavailable)
-        case .misconfigured: StatusIssue(.critical, "Redis rejects this gateway.", storeAdvice, .redisMisconfigured)
+        case .misconfigured:
+            StatusIssue(
+                .critical, "Redis rejects this gateway, or TLS with it fails.", storeAdvice, .redisMisconfigured)
         }
     }
 

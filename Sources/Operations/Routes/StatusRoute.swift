@@ -75,7 +75,7 @@ extension JSONWriter {
     private mutating func store(_ store: StoreHealth) {
         object { json in
             json.member("state", store.condition.rawValue)
-            json.member("refusal", store.configurationFault?.kind.rawValue)
+            json.member("refusal", store.configurationFault?.configurationWord)
             json.member("live_nodes", store.liveNodes)
         }
     }

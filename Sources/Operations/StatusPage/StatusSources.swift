@@ -163,7 +163,7 @@ package struct StatusSources: Sendable {
             columns: StatusTable.onlyColumn,
             rows: [
                 Row("state", "State", store.condition.shown, store.condition.tone),
-                Row("refusal", "Refusal", store.configurationFault.map { .word($0.kind.rawValue) } ?? .none()),
+                Row("refusal", "Refusal", store.configurationFault?.configurationWord.map { .word($0) } ?? .none()),
                 Row(
                     "breaker", "Circuit breaker", .word(store.breaker.rawValue),
                     store.breaker == .closed ? .plain : .bad),

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOCore
-internal import NIOSSL
 
 /// Runs a `ConnectionMachine`: reads and writes bytes, sets the timer, ends the connection.
 ///
@@ -155,10 +154,7 @@ struct Request<Caller: Sendable>: Sendable {
 extension RedisConnectionFault {
     /// Creates the fault of a channel error; nil for the end of a connection.
     init?(_ error: any Error) {
-        switch error {
-        case is NIOSSLExtraError, is BoringSSLError: self = .tls("\(error)")
-        case NIOSSLError.handshakeFailed(let reason): self = .tls("\(reason)")
-        default: return nil
-        }
+        guard let fault = RedisTLSFault(error) else { return nil }
+        self = .tls(fault)
     }
 }

@@ -40,8 +40,7 @@ package enum RedisConnectionRole: String, CaseIterable, Hashable, Sendable {
 package enum RedisConnectionFault: Error, Hashable, Sendable {
     /// No server accepted, the name is unknown, or connecting timed out; with a reason for logs.
     case unreachable(String)
-    /// The TLS handshake failed; with the library's text for logs.
-    case tls(String)
+    case tls(RedisTLSFault)
     /// Replies were not in time, during the login or later.
     case stalled
     /// A reply breaks the protocol or our limits.
@@ -54,14 +53,28 @@ package enum RedisConnectionFault: Error, Hashable, Sendable {
     case shutDown
 }
 
+extension RedisConnectionFault {
+    /// True if only the operator can end the fault.
+    package var isConfigurationFault: Bool {
+        switch self {
+        case .refused(let refusal): refusal.isConfigurationFault
+        case .tls(let fault): fault.isPermanent
+        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: false
+        }
+    }
+
+    /// True if the next login fails as well, unless the operator changes something.
+    var isLasting: Bool { if case .refused(let refusal) = self { !refusal.isPassing } else { isConfigurationFault } }
+}
+
 package enum RedisHealth: Hashable, Sendable {
     /// The number of connections that take commands, at least one.
     case connected(Int)
     /// No connection takes commands; nil before the first attempt has ended.
     case disconnected(RedisConnectionFault?)
-    /// Redis rejects the login, or recently a command that the user has no permission for: the operator must fix it.
-    /// Also with usable connections.
-    case misconfigured(RedisRefusal)
+    /// Redis rejects the login, or recently a command that the user has no permission for, or TLS fails for good: the
+    /// operator must fix it. Also with usable connections.
+    case misconfigured(RedisConnectionFault)
 
     /// Combines the states of several nodes: faults for the operator first, then connections.
     static func combined(_ all: some Sequence<RedisHealth>) -> RedisHealth {

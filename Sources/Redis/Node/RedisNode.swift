@@ -48,8 +48,8 @@ package final class RedisNode: RedisCommands {
 
     package var health: RedisHealth {
         let faults = connections.map(\.fault) + [subscriber?.fault]
-        for case .refused(let refusal) in faults where !refusal.isPassing { return .misconfigured(refusal) }
-        if let refusal = status.forbiddenCommand { return .misconfigured(refusal) }
+        for case .some(let fault) in faults where fault.isLasting { return .misconfigured(fault) }
+        if let refusal = status.forbiddenCommand { return .misconfigured(.refused(refusal)) }
         let ready = connections.count(where: \.isReady)
         return ready > 0 ? .connected(ready) : .disconnected(connections.lazy.compactMap(\.fault).first)
     }

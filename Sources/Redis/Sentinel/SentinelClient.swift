@@ -78,7 +78,7 @@ final class SentinelClient: RedisClient {
     var health: RedisHealth {
         let (master, candidate, refusal) = state.withLock { ($0.master, $0.candidate, $0.refusal) }
         if let master { return master.health }
-        if let refusal { return .misconfigured(refusal) }
+        if let refusal { return .misconfigured(.refused(refusal)) }
         let faults = sentinels.map(\.health).filter { if case .misconfigured = $0 { true } else { false } }
         return .combined([candidate].compactMap { $0?.health } + faults)
     }

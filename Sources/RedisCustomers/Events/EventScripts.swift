@@ -11,9 +11,13 @@ enum EventScripts {
 
     /// Lua functions for the beginning of a script.
     ///
-    /// `appendEvent(totals, log, value, maximum, age)` and `appendRelayed(…)` write an entry and remove surplus ones.
-    /// `totals` and `log` are keys, `value` is encrypted, and the last two are `EventRetention.words`. `trimLog(log, age)`
-    /// removes entries that are too old, also from a log without new ones.
+    /// `appendEvent(totals, log, value, maximum, age)` and `appendRelayed(…, size)` write an entry and remove surplus ones.
+    /// `totals` and `log` are keys, `value` is encrypted, the next two are `EventRetention.words`, and `size` is a maximum of
+    /// bytes. `trimLog(log, age)` removes entries that are too old, also from a log without new ones.
+    ///
+    /// `totals` has the bytes of all relayed entries ever, and those of the entries before the oldest one that is kept, as
+    /// far as this is known: entries that ended by number or age are found once the log seems too large. An entry has the
+    /// bytes up to its own in the field `b`.
     static let append = """
         local function trimLog(log, age)
             if redis.call('EXISTS', log) == 0 then return end
@@ -21,22 +25,41 @@ enum EventScripts {
             local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(age)
             redis.call('XTRIM', log, 'MINID', string.format('%.0f', math.max(0, oldest)))
         end
-        local function appendEntry(totals, log, stream, field, value, maximum, age)
-            -- Another writer may have stored what cannot be counted on: an entry is never refused for it.
-            local number = redis.pcall('HINCRBY', totals, stream, 1)
-            if type(number) ~= 'number' or number < 1 or number > \(RedisValue.Limits.integer) then
-                redis.call('HSET', totals, stream, 1)
-                number = 1
-            end
-            local id = redis.call('XADD', log, 'MAXLEN', maximum, '*', 'i', number, field, value)
+        -- Another writer may have stored what cannot be counted on: an entry is never refused for it.
+        local function count(totals, field, change)
+            local number = redis.pcall('HINCRBY', totals, field, change)
+            if type(number) == 'number' and number >= change and number <= \(RedisValue.Limits.integer) then return number end
+            redis.call('HSET', totals, field, change)
+            return change
+        end
+        local function appendEntry(totals, log, stream, field, value, maximum, age, ...)
+            local number = count(totals, stream, 1)
+            local id = redis.call('XADD', log, 'MAXLEN', maximum, '*', 'i', number, field, value, ...)
             redis.call('HSET', totals, stream .. ':last', string.format('%s-%.0f', id, number))
             trimLog(log, age)
         end
         local function appendEvent(totals, log, value, maximum, age)
             appendEntry(totals, log, '\(EventStream.events.rawValue)', 'e', value, maximum, age)
         end
-        local function appendRelayed(totals, log, value, maximum, age)
-            appendEntry(totals, log, '\(EventStream.relay.rawValue)', 'n', value, maximum, age)
+        local function appendRelayed(totals, log, value, maximum, age, size)
+            local written = count(totals, '\(EventStream.relay.rawValue):bytes', #value)
+            appendEntry(totals, log, '\(EventStream.relay.rawValue)', 'n', value, maximum, age, 'b', written)
+            local before = tonumber(redis.call('HGET', totals, '\(EventStream.relay.rawValue):before')) or 0
+            if not (before <= written) then before = 0 end
+            -- A smaller limit is reached step by step.
+            for _ = 1, 64 do
+                if written - before <= tonumber(size) then break end
+                local entries = redis.call('XRANGE', log, '-', '+', 'COUNT', 2)
+                if #entries < 2 then break end
+                local last = tonumber(entries[1][2][6]) or 0
+                if not (last <= written) then last = 0 end
+                before = last - #entries[1][2][4]
+                if written - before > tonumber(size) then
+                    redis.call('XDEL', log, entries[1][1])
+                    before = last
+                end
+            end
+            redis.call('HSET', totals, '\(EventStream.relay.rawValue):before', string.format('%.0f', math.max(0, before)))
         end
 
         """
@@ -73,4 +96,7 @@ extension EventRetention {
     var words: [RedisWord] {
         [RedisWord(maximumCountOfPartition), RedisWord(maximumAge.wholeMilliseconds)]
     }
+
+    /// The same for relayed notifications, with their maximum bytes.
+    var relayWords: [RedisWord] { words + [RedisWord(maximumRelayBytesOfPartition)] }
 }

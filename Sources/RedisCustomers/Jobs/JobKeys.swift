@@ -19,7 +19,9 @@ internal import StoreFormat
 /// gw:{v}:done           sorted set: the IDs of jobs that ended so, by the time of their end
 /// gw:{v}:expired        the same
 /// gw:{v}:failed         the same
-/// gw:{v}:usage          hash: the number and bytes of each client's waiting jobs, the bytes of all, and of kept verdicts
+/// gw:{v}:ended:<client> sorted set: the IDs of the ended jobs of one client, by the time of their end
+/// gw:{v}:usage          hash: the number and bytes of each client's waiting jobs, the bytes of its kept verdicts, and the
+///                       bytes of all
 /// gw:{v}:same           hash: the IDs of jobs, by the names of idempotency keys and of waiting requests
 /// gw:{v}:about:<name>   sorted set: the IDs of jobs about one purchase or account, by the time of their creation
 /// ```
@@ -29,6 +31,7 @@ enum JobKeys {
     static let same = prefix + "same"
     static let duePrefix = prefix + "due:"
     static let aboutPrefix = prefix + "about:"
+    static let endedPrefix = prefix + "ended:"
 
     static func job(_ id: String) -> String { "\(prefix)job:\(id)" }
 

@@ -9,17 +9,18 @@ internal import Redis
 ///
 /// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain ones: `status`,
 /// `attempts`, `losses`, `next` (the time of the next attempt), `deadline`, `token` (of the worker that has it), `bytes`
-/// (those counted for its client, until it ends), `kept` (those of its verdict), and the names `client` (in the usage),
-/// `request_name`, `same` and `about`. Only the first write of a script can fail for want of memory, so all but `create`
+/// (those counted for its client, until it ends), `kept` (those of its verdict), and the names `client` (in the usage and
+/// of the index of its verdicts), `request_name`, `same` and `about`. Only the first write of a script can fail for want of memory, so all but `create`
 /// begin with one that needs none.
 enum JobScripts {
-    static let all = [create, take, begin, postpone, end, announced, discard, leave, survey, erase]
+    static let all = [create, take, begin, survived, postpone, end, announced, discard, leave, survey, erase]
 
     /// The answers of `create`.
     enum Creation: String {
         case created
         case joined
         case reused
+        case tooManyKeys
         case clientLimit
         case totalLimit
         /// Redis may evict jobs.
@@ -60,11 +61,14 @@ enum JobScripts {
                 end
             end
         end
-        -- The bytes of kept verdicts.
-        local function kept() return tonumber(redis.call('HGET', usage, 'kept')) or 0 end
-        local function keep(change)
-            local bytes = kept() + change
-            if bytes > 0 then redis.call('HSET', usage, 'kept', text(bytes)) else redis.call('HDEL', usage, 'kept') end
+        -- The bytes of kept verdicts, of all clients or of one.
+        local function kept(field) return tonumber(redis.call('HGET', usage, field or 'kept')) or 0 end
+        local function ended(client) return '\(JobKeys.endedPrefix)' .. client end
+        local function keep(client, change)
+            for _, field in ipairs({ 'kept', client .. ':kept' }) do
+                local bytes = kept(field) + change
+                if bytes > 0 then redis.call('HSET', usage, field, text(bytes)) else redis.call('HDEL', usage, field) end
+            end
         end
         local function release(id)
             local fields = read(id, 'client', 'bytes')
@@ -92,10 +96,11 @@ enum JobScripts {
             return growth
         end
         local function forget(id)
-            local fields = read(id, 'same', 'about', 'kept')
+            local fields = read(id, 'same', 'about', 'kept', 'client')
             for i = 1, #lanes do redis.call('ZREM', lanes[i], id) end
             if fields[1] then release(id) end
-            if fields[3] then keep(-(tonumber(fields[3]) or 0)) end
+            if fields[3] and fields[4] then keep(fields[4], -(tonumber(fields[3]) or 0)) end
+            if fields[4] then redis.call('ZREM', ended(fields[4]), id) end
             redis.call('DEL', job(id))
             for i = 1, #statuses do redis.call('ZREM', statuses[i], id) end
             for name in string.gmatch(fields[1] or '', '%S+') do unname(id, name) end
@@ -150,11 +155,11 @@ enum JobScripts {
             id, fields = find(requests)
             if id and fields[2] == 'waiting' then
                 if keys[1] then
-                    redis.call('ZREM', waiting, '')
                     local names = {}
                     for name in string.gmatch(read(id, 'same')[1] or '', '%S+') do names[#names + 1] = name end
                     -- The first is that of the request.
-                    if #names > tonumber(ARGV[10]) then unname(id, table.remove(names, 2)) end
+                    if #names > tonumber(ARGV[10]) then return { '\(Creation.tooManyKeys.rawValue)' } end
+                    redis.call('ZREM', waiting, '')
                     names[#names + 1] = keys[1]
                     redis.call('HSET', job(id), 'same', table.concat(names, ' '))
                     redis.call('HSET', same, keys[1], id)
@@ -221,8 +226,8 @@ enum JobScripts {
             return reply
             """)
 
-    /// ARGV token, then IDs. Counts a loss of each job with this token until its worker reports: a reply to `take` that is
-    /// lost costs only the lease. Returns the IDs of these jobs.
+    /// ARGV token, then IDs. Counts a loss of each job with this token until its worker reports the end of the attempt: a
+    /// reply to `take` that is lost costs only the lease. Returns the IDs of these jobs.
     static let begin = RedisScript(
         functions + """
             -- Also with a full memory, which refuses only the first write of a script.
@@ -235,6 +240,18 @@ enum JobScripts {
                 end
             end
             return begun
+            """)
+
+    /// ARGV IDs. Takes back one loss of each job.
+    static let survived = RedisScript(
+        functions + """
+            redis.call('ZREM', waiting, '')
+            for i = 1, #ARGV do
+                local fields = read(ARGV[i], 'status', 'losses')
+                local losses = tonumber(fields[2]) or 0
+                if fields[1] == 'waiting' and losses > 0 then redis.call('HSET', job(ARGV[i]), 'losses', losses - 1) end
+            end
+            return #ARGV
             """)
 
     /// ARGV ID, key of the lane, token, delay, answer, the attempts to add, then the names of customers. Returns 1; 0
@@ -257,9 +274,23 @@ enum JobScripts {
             """)
 
     /// ARGV ID, token, status, answer, the attempts to add, the maximum bytes of kept verdicts, then the names of
-    /// customers. Deletes the oldest verdicts beyond that size. Returns 1; 0 without the token.
+    /// customers. Deletes verdicts beyond that size: the oldest ones of the client that has most. Returns 1; 0 without the
+    /// token.
     static let end = RedisScript(
         functions + """
+            local function oldestOfLargest()
+                local largest, most = nil, 0
+                local fields = redis.call('HGETALL', usage)
+                for i = 1, #fields, 2 do
+                    local client, bytes = string.match(fields[i], '^(.*):kept$'), tonumber(fields[i + 1]) or 0
+                    if client and bytes > most then largest, most = client, bytes end
+                end
+                local id = largest and redis.call('ZRANGE', ended(largest), 0, 0)[1]
+                -- Also if an operator has deleted the job.
+                if id and id ~= ARGV[1] then redis.call('ZREM', ended(largest), id) end
+                return id
+            end
+            -- Of all clients: verdicts of earlier versions have no client's index.
             local function oldest()
                 local found, time
                 for i = 1, #statuses do
@@ -271,7 +302,7 @@ enum JobScripts {
                 return found
             end
             local id = ARGV[1]
-            local fields = read(id, 'token', 'status', 'attempts')
+            local fields = read(id, 'token', 'status', 'attempts', 'client')
             if fields[1] ~= ARGV[2] then return 0 end
             -- After a lost reply.
             if fields[2] ~= 'waiting' then return fields[2] == ARGV[3] and 1 or 0 end
@@ -281,10 +312,11 @@ enum JobScripts {
             link(id, 7)
             local bytes = #ARGV[4] + #(read(id, 'about')[1] or '')
             redis.call('HSET', job(id), 'kept', bytes)
-            keep(bytes)
+            keep(fields[4], bytes)
+            redis.call('ZADD', ended(fields[4]), text(now), id)
             -- More than the one that comes, so that a smaller limit is reached.
             for _ = 1, 4 do
-                local last = kept() > tonumber(ARGV[6]) and oldest() or id
+                local last = kept() > tonumber(ARGV[6]) and (oldestOfLargest() or oldest()) or id
                 if last == id then break end
                 forget(last)
             end
@@ -331,19 +363,19 @@ enum JobScripts {
     /// oldest one (-1 for none), the number of failed ones, and the bytes of kept verdicts.
     static let survey = RedisScript(
         functions + """
-            local left, ended = tonumber(ARGV[2]), 0
+            local left, verdicts = tonumber(ARGV[2]), 0
             for _, key in ipairs(statuses) do
                 local old = key == waiting and {} or redis.call(
                     'ZRANGEBYSCORE', key, '-inf', '(' .. text(now - tonumber(ARGV[1])), 'LIMIT', 0, left)
                 for _, id in ipairs(old) do forget(id) end
                 left = left - #old
-                if key ~= waiting then ended = ended + redis.call('ZCARD', key) end
+                if key ~= waiting then verdicts = verdicts + redis.call('ZCARD', key) end
             end
-            local count, bytes = redis.call('ZCARD', waiting), ended > 0 and kept() or 0
+            local count, bytes = redis.call('ZCARD', waiting), verdicts > 0 and kept() or 0
             -- The bytes of a job that an operator deleted were not subtracted.
-            if count == 0 then
-                redis.call('DEL', usage)
-                if bytes > 0 then keep(bytes) end
+            local fields = count == 0 and redis.call('HGETALL', usage) or {}
+            for i = 1, #fields, 2 do
+                if verdicts == 0 or not string.match(fields[i], 'kept$') then redis.call('HDEL', usage, fields[i]) end
             end
             local oldest = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2]
             return {

@@ -70,6 +70,7 @@ extension RedisJobStore {
         case .created: return .created
         case .joined: return .joined(try joined(parts.dropFirst()))
         case .reused: throw .keyReused
+        case .tooManyKeys: throw .tooManyKeys
         case .clientLimit: throw .clientLimit
         case .totalLimit: throw .totalLimit
         case .evicts: throw .evicts
@@ -197,8 +198,9 @@ extension RedisJobStore {
             if let job = await readable(stored, place) { taken.append(job) }
         }
         guard !taken.isEmpty else { return [] }
-        let begun = try await run(JobScripts.begin, [RedisWord(token)] + taken.map { RedisWord($0.job.id) })
-        guard case .array(let ids) = begun else { throw StoreUnreachable() }
+        let arguments = [RedisWord(token)] + taken.map { RedisWord($0.job.id) }
+        // Without the reply the attempts begin, too: their ends take back the losses that may be counted.
+        guard case .array(let ids)? = try? await run(JobScripts.begin, arguments) else { return taken }
         let begunIDs = Set(ids.compactMap(\.text))
         return taken.filter { begunIDs.contains($0.job.id) }
     }
@@ -247,6 +249,10 @@ extension RedisJobStore {
                 status == .done ? 1 : 0, RedisWord(rules.maximumTotalBytes),
             ] + names.about(job.request, result))
         return reply == .integer(1)
+    }
+
+    func survived(_ ids: [String]) async throws(StoreUnreachable) {
+        _ = try await run(JobScripts.survived, ids.map { RedisWord($0) })
     }
 
     func announced(_ taken: TakenJob) async throws(StoreUnreachable) {

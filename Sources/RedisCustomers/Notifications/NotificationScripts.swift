@@ -16,7 +16,7 @@ enum NotificationScripts {
     static let detailsField = "c"
 
     /// KEYS pending, seen, totals, relay; ARGV the notification, the age of identities to forget, 1 if Apple posted it,
-    /// the maximum count (0 for no relay) and age of relayed notifications, the identity's names, the first one to write.
+    /// the maximum count (0 for no relay), age and bytes of relayed notifications, the identity's names, the first one to write.
     /// Returns the entry's ID and the bytes pending; for a known identity an empty list.
     ///
     /// The first write is one that a full memory refuses, so that nothing is written then.
@@ -24,7 +24,7 @@ enum NotificationScripts {
         EventScripts.append + """
             local time = redis.call('TIME')
             local now = time[1] * 1000 + math.floor(time[2] / 1000)
-            for i = 6, #ARGV do
+            for i = 7, #ARGV do
                 if redis.call('ZSCORE', KEYS[2], ARGV[i]) then
                     -- A write, for which replicas can be waited for.
                     redis.call('HINCRBY', KEYS[3], 'duplicates', 1)
@@ -35,12 +35,12 @@ enum NotificationScripts {
                 redis.call('XGROUP', 'CREATE', KEYS[1], '\(group)', '0', 'MKSTREAM')
             end
             local id = redis.call('XADD', KEYS[1], '*', 'n', ARGV[1])
-            redis.call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[6])
+            redis.call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[7])
             if ARGV[3] == '1' then redis.call('HSET', KEYS[3], 'last', string.format('%.0f', now)) end
             local bytes = redis.call('HINCRBY', KEYS[3], 'bytes', #ARGV[1])
             redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now - tonumber(ARGV[2])))
             if ARGV[4] ~= '0' then
-                appendRelayed(KEYS[3], KEYS[4], ARGV[1], ARGV[4], ARGV[5])
+                appendRelayed(KEYS[3], KEYS[4], ARGV[1], ARGV[4], ARGV[5], ARGV[6])
             end
             return { id, bytes }
             """)

@@ -107,7 +107,7 @@ extension RedisNotifications {
         let identities = names.names(of: identity)
         let arguments =
             [RedisWord(sealed), RedisWord(Limits.seen.wholeMilliseconds), record.origin == .posted ? 1 : 0]
-            + (relays(partition.bundleID) ? retention.words : [0, 0]) + identities.map { RedisWord($0) }
+            + (relays(partition.bundleID) ? retention.relayWords : [0, 0, 0]) + identities.map { RedisWord($0) }
         let reply = try await replicated(
             NotificationScripts.store, keys: [keys.pending, keys.seen, keys.totals, keys.relay], arguments)
         guard case .array(let parts) = reply else { throw .unreachable }

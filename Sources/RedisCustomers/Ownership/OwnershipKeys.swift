@@ -11,8 +11,9 @@ internal import StoreFormat
 /// The keys of the bindings in one partition. None expires; the writers trim them by age.
 ///
 /// ```
-/// gw:{n:<app>:<number>}:owner:<name> hash: `o` the account that a chain is bound to, `s<account>` the time of the last
-///                                    use by each account, `r` the time of the last report
+/// gw:{n:<app>:<number>}:owner:<name> hash: `o` the account that a chain is bound to, `t` the tag that proves it,
+///                                    `s<account>` the time of the last use by each account, `r` the time of the last
+///                                    report
 /// gw:{n:<app>:<number>}:owners       sorted set: the names of these chains, by the time of their last use
 /// ```
 struct OwnershipKeys: Sendable {
@@ -66,6 +67,9 @@ struct AccountName: Hashable, Sendable {
         self.text = text
     }
 
+    /// The ID of the key that the name was made with.
+    var keyID: String { String(text.prefix { $0 != ":" }) }
+
     /// The name without the ID of the key.
     var name: String { String(text.drop { $0 != ":" }.dropFirst()) }
 }
@@ -79,6 +83,13 @@ struct OwnershipNames: Sendable {
     func names(of chain: PurchaseChain) -> [String] {
         let parts = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID]
         return keys.map { $0.names.name("ownership", parts.map { Array($0.utf8) }) }
+    }
+
+    /// Returns the tag of an account as the owner of a chain, which only a holder of the cache key can make; nil if the
+    /// key of the name is not configured.
+    func tag(of owner: AccountName, _ chain: PurchaseChain) -> String? {
+        let parts = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID, owner.text]
+        return keys.first { $0.id == owner.keyID }?.names.name("owner", parts.map { Array($0.utf8) })
     }
 
     func names(of account: Account, in bundleID: String) -> [AccountName] {

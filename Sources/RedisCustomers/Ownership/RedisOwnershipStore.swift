@@ -25,6 +25,7 @@ final class RedisOwnershipStore: OwnershipStore {
     private let seal: StoreSeal
     private let rules: OwnershipRules
     private let retention: EventRetention
+    private let observe: @Sendable (SharedCacheFault) -> Void
     private let trims = Mutex(OwnershipTrims())
 
     enum Limits {
@@ -46,13 +47,13 @@ final class RedisOwnershipStore: OwnershipStore {
     ///   - retention: that of the log of events.
     init(
         _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, rules: OwnershipRules,
-        retention: EventRetention
+        retention: EventRetention, observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         self.redis = redis
         self.requests = requests
         names = OwnershipNames(keys)
         seal = StoreSeal(keys: keys)
-        (self.rules, self.retention) = (rules, retention)
+        (self.rules, self.retention, self.observe) = (rules, retention, observe)
     }
 }
 
@@ -64,8 +65,7 @@ extension RedisOwnershipStore {
         let accounts = indexed(chains, by: account)
         let indexReplies = await requests.run(OwnershipScripts.index, accounts.map(\.call))
         guard (try? indexReplies.allSuccessful()) != nil else { return nil }
-        let replies = await requests.run(OwnershipScripts.use, chains.map { use(of: $0, by: account) })
-        let uses = replies.map { UseReply($0) }
+        let uses = await uses(of: chains, by: account)
         let old = zip(accounts, indexReplies).map { ($0.keys, $1.names) }
         guard uses.count == chains.count, chains.isEmpty || uses.contains(where: { $0 != nil }) else { return nil }
         trim(zip(chains, uses).compactMap { chain, use in use.map { (chain, $0) } }, old, moved(chains, by: account))
@@ -81,16 +81,43 @@ extension RedisOwnershipStore {
         _ = try await redis.run(OwnershipScripts.unindex, moved([chain], by: account)).allSuccessful()
     }
 
-    private func use(of chain: PurchaseChain, by account: Account, isTransfer: Bool = false) -> ScriptCall {
+    /// Records uses. An owner without the tag of the chain was not written by a gateway with the cache key, and is ignored.
+    private func uses(of chains: [PurchaseChain], by account: Account) async -> [UseReply?] {
+        let replies = await requests.run(OwnershipScripts.use, chains.map { use(of: $0, by: account) })
+        var uses = replies.map { UseReply($0) }
+        let forged = zip(chains, uses).enumerated().filter { _, pair in
+            pair.1.map { !isTrusted($0.owner, of: pair.0) } ?? false
+        }
+        if forged.isEmpty { return uses }
+        for _ in forged { observe(.sealInvalid) }
+        let calls = forged.map { _, pair in use(of: pair.0, by: account, ignoring: pair.1?.owner) }
+        for (reply, forgery) in zip(await requests.run(OwnershipScripts.use, calls), forged) {
+            let use = UseReply(reply)
+            // Forged again meanwhile: nothing is known about the owner.
+            uses[forgery.offset] = use.map { isTrusted($0.owner, of: forgery.element.0) } == true ? use : nil
+        }
+        return uses
+    }
+
+    private func isTrusted(_ owner: UseReply.Owner?, of chain: PurchaseChain) -> Bool {
+        guard let owner else { return true }
+        return AccountName(stored: owner.account).flatMap { names.tag(of: $0, chain) } == owner.tag
+    }
+
+    private func use(
+        of chain: PurchaseChain, by account: Account, isTransfer: Bool = false, ignoring owner: UseReply.Owner? = nil
+    ) -> ScriptCall {
         let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
+        let accounts = names.names(of: account, in: chain.bundleID)
+        let tags = [names.tag(of: accounts[0], chain), owner?.account, owner?.tag]
         let numbers = [
             isTransfer ? 1 : 0, rules.retention.wholeMilliseconds, rules.window.wholeMilliseconds,
             Int64(rules.maximumAccounts), Int64(OwnershipRules.Limits.accounts), Int64(Limits.dropped),
         ]
         return ScriptCall(
             keys: [keys.owners] + chains.map { keys.owner($0) },
-            numbers.map { RedisWord($0) } + chains.map { RedisWord($0) }
-                + names.names(of: account, in: chain.bundleID).map { RedisWord($0.text) })
+            numbers.map { RedisWord($0) } + tags.map { RedisWord($0 ?? "") } + chains.map { RedisWord($0) }
+                + accounts.map { RedisWord($0.text) })
     }
 
     /// Returns the calls that remove chains from the index of an account under older keys: it is under the first now.
@@ -130,11 +157,21 @@ private struct UseReply {
     let surplus: [AccountName]
     /// The names of chains of the same partition that were not used for too long.
     let old: [String]
+    /// The owner from which the binding follows; nil for a new binding.
+    let owner: Owner?
+
+    /// An account, by its name, and the tag that proves that it owns the chain.
+    struct Owner {
+        let account: String
+        let tag: String
+    }
 
     init?(_ reply: Result<RedisValue, RedisError>) {
-        guard case .success(.array(let parts)) = reply, parts.count == 4,
-            let binding = RecordedUse.Binding(stored: parts[0].text), case .integer(let accounts) = parts[1]
+        guard case .success(.array(let parts)) = reply, parts.count == 6,
+            let binding = RecordedUse.Binding(stored: parts[0].text), case .integer(let accounts) = parts[1],
+            let owner = parts[4].text, let tag = parts[5].text
         else { return nil }
+        self.owner = owner.isEmpty ? nil : Owner(account: owner, tag: tag)
         use = RecordedUse(binding, suspiciousAccounts: accounts > 0 ? Int(clamping: accounts) : nil)
         surplus = parts[2].texts.compactMap { AccountName(stored: $0) }
         old = parts[3].texts

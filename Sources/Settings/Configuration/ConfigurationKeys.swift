@@ -275,6 +275,9 @@ package enum ConfigurationKeys {
             "events.max_age", \.events.retention.maximumAge, in: .seconds(3600) ... .seconds(365 * 86_400),
             "Maximum age of an event."),
         ConfigurationKey(
+            "events.max_relay_bytes", \.events.relaySize, in: .mebibytes(64)...(.mebibytes(1_048_576)),
+            "Maximum size of the notifications kept for one app's relay; the oldest are removed."),
+        ConfigurationKey(
             "events.keep_signed_data", \.events.keepsSignedData,
             "Keep what Apple signed with each event, for clients and endpoints that request it."),
         ConfigurationKey(

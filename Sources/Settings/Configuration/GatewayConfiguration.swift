@@ -62,6 +62,12 @@ package struct EventsConfiguration: Hashable, Sendable {
     package var expiryDelay: Duration = .seconds(3600)
 
     package init() {}
+
+    /// `retention.maximumRelayBytes`.
+    var relaySize: ByteCount {
+        get { .bytes(retention.maximumRelayBytes) }
+        set { retention.maximumRelayBytes = newValue.bytes }
+    }
 }
 
 /// The transport of webhooks. The endpoints are in the clients file.

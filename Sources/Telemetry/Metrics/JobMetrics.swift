@@ -69,7 +69,7 @@ package final class JobMetrics: Sendable {
 }
 
 extension JobCountLabel {
-    /// Returns nil for a key with another request, which is the client's mistake.
+    /// Returns nil for the client's mistakes with keys.
     fileprivate init?(_ refusal: JobRefusal) {
         switch refusal {
         case .clientLimit: self = .refusedClientLimit
@@ -77,7 +77,7 @@ extension JobCountLabel {
         case .storeUnreachable: self = .storeUnreachable
         case .evicts: self = .storeEvicts
         case .tooLarge: self = .tooLarge
-        case .keyReused: return nil
+        case .keyReused, .tooManyKeys: return nil
         }
     }
 

@@ -100,20 +100,18 @@ private struct TracedUpstreamCache: UpstreamCache {
         }
     }
 
-    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge {
-        cache.knownPurge(of: ids, since: time)
+    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
+        cache.knownPurge(of: ids, in: bundleID, since: time)
     }
 
     func version(watching ids: [String]) -> InvalidationVersion { cache.version(watching: ids) }
 
-    func purge(transactionIDs: [String]) async throws(StoreUnreachable) {
-        try await cache.purge(transactionIDs: transactionIDs)
-    }
+    func purge(_ purges: [Purge]) async throws(StoreUnreachable) { try await cache.purge(purges) }
 
     var purgePosition: PurgePosition { cache.purgePosition }
 
-    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision {
-        cache.purgeDecision(for: result, naming: ids)
+    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+        cache.purgeDecision(for: result, naming: ids, in: bundleID)
     }
 
     func version(for key: CacheKey) -> InvalidationVersion { cache.version(for: key) }

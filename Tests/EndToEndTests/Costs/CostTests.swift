@@ -62,7 +62,8 @@ import Testing
     private static func withGateway(_ body: (RunningGateway, String) async throws -> Void) async throws {
         let folder = try ScratchFolder(), key = try await APIKey()
         let clients = try folder.write(
-            "clients:\n  - name: shop\n    apps: [com.example.shop]\n    keys:\n\(key.lines)", to: "clients.yaml")
+            "clients:\n  - name: shop\n    apps: [com.example.shop]\n    may: [ownership, erase, purge]\n    keys:\n\(key.lines)",
+            to: "clients.yaml")
         let settings = [
             "GATEWAY_CLIENTS_FILE": clients, "GATEWAY_HTTP_TRUSTED_PROXIES": "127.0.0.0/8",
             "GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true", "GATEWAY_LOG_REQUESTS": "none",

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
+
 /// The contents of an input, chosen to be slow to compare, to split or to parse.
 enum CostlyText: String, CaseIterable {
     /// A text that the others are compared with.
@@ -46,13 +48,13 @@ struct CostlyInput: CustomStringConvertible, Sendable {
     let maximumBytes: Int
     let request: @Sendable (_ text: [UInt8], _ key: String) -> [UInt8]
 
-    static let all = headers + bodies + shapes + [query, form]
+    static let all = headers + bodies + shapes + evidence + paths + [query, form]
 
     /// Fields of a header, up to the size that the gateway takes.
     private static let headers = [
         "Authorization: Bearer ", "Authorization: Basic ", "X-API-Key: ", "Content-Type: ", "X-Forwarded-For: ",
         "Prefer: ", "Accept: ", "Last-Event-ID: ", "Origin: ", "traceparent: ", "tracestate: ", "X-Request-Id: ",
-        "Idempotency-Key: ", "Connection: close, ", "Expect: ",
+        "Idempotency-Key: ", "Connection: close, ", "Expect: ", "Host: ",
     ].map { field in
         CostlyInput(
             description: field, texts: [.ascii, .marks, .separators, .nearMiss], maximumBytes: 7 << 10
@@ -63,7 +65,8 @@ struct CostlyInput: CustomStringConvertible, Sendable {
             let isPost = ["Content-Type: ", "Prefer: ", "Idempotency-Key: "].contains(field)
             let line = isPost ? "POST /v1/verify HTTP/1.1\r\n" : "GET \(path) HTTP/1.1\r\n"
             let body = isPost ? #"{"receipt":"AQID","mode":"apple"}"# : ""
-            let head = "\(line)Host: localhost\r\nConnection: close\r\n\(authorization)\(isPost ? "" : type)"
+            let host = field == "Host: " ? "" : "Host: localhost\r\n"
+            let head = "\(line)\(host)Connection: close\r\n\(authorization)\(isPost ? "" : type)"
             let length = isPost ? "Content-Length: \(body.utf8.count)\r\n" : ""
             return Array((head + length + field).utf8) + text + Array(("\r\n\r\n" + body).utf8)
         }
@@ -78,11 +81,44 @@ struct CostlyInput: CustomStringConvertible, Sendable {
         ("/v1/verify", #"{"receipt":"AQID","account":"#), ("/v1/verify", #"{"signed_transactions":["#),
         ("/v1/verify", #"{"transaction_id":"#), ("/v1/verify", #"{"mode":"#),
         ("/verifyReceipt", #"{"receipt-data":"#), ("/verifyReceipt", #"{"receipt-data":"AQID","password":"#),
-        ("/verifyReceipt", #"{"receipt-data":"AQID","other":"#), ("/v1/ownership", #"{"account":"#),
+        ("/verifyReceipt", #"{"receipt-data":"AQID","other":"#), ("/v1/ownership/1", #"{"account":"#),
+        ("/v1/erasures", #"{"bundle_id":"com.example.shop","account":"#),
+        ("/v1/erasures", #"{"bundle_id":"com.example.shop","original_transaction_ids":["#),
     ].map { path, start in
-        CostlyInput(description: "\(path) \(start)", maximumBytes: 64 << 10) { text, key in
+        // A change of ownership has a small body.
+        let maximum = path.hasPrefix("/v1/ownership") ? 3 << 10 : path == "/v1/erasures" ? 60 << 10 : 64 << 10
+        return CostlyInput(description: "\(path) \(start)", maximumBytes: maximum) { text, key in
             let end = start.hasSuffix("[") ? #""]}"# : #""}"#
-            return post(path, Array((start + #"""#).utf8) + text + Array(end.utf8), key)
+            let body = Array((start + #"""#).utf8) + text + Array(end.utf8)
+            return request(path.hasPrefix("/v1/ownership") ? "PUT" : "POST", path, body, key)
+        }
+    }
+
+    /// Texts in evidence that is read before a signature is verified: the header of a JWS, and a transaction receipt.
+    private static let evidence = [
+        (#"{"alg":"ES256","kid":""#, #""}"#), (#"{"alg":"ES256","x5c":[""#, #""]}"#), (#"{"alg":""#, #""}"#),
+        (#"{"signature" = ""#, #"";}"#), (#"{"signature" = "AQ==";"purchase-info" = ""#, #"";}"#),
+        (#"{""#, #"" = "";}"#),
+    ].map { start, end in
+        CostlyInput(description: "evidence \(start)", maximumBytes: 48 << 10) { text, key in
+            let bytes = Array(start.utf8) + text + Array(end.utf8), isReceipt = start.contains("=") || end.contains("=")
+            let encoded = Data(bytes).base64EncodedString()
+            let url = encoded.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+            let receipt = isReceipt ? encoded : "\(url).e30.AQ"
+            return request("POST", "/v1/verify", Array(#"{"receipt":"\#(receipt)"}"#.utf8), key)
+        }
+    }
+
+    /// Variable segments of paths.
+    private static let paths = [
+        ("GET", "/v1/verifications/"), ("GET", "/v1/verifications/ver_1?wait="), ("DELETE", "/v1/cache/transactions/"),
+        ("PUT", "/v1/ownership/"), ("GET", "/v1/apple/com.example.shop/Production/inApps/"),
+    ].map { method, path in
+        CostlyInput(
+            description: "\(method) \(path)", texts: [.ascii, .separators, .nearMiss], maximumBytes: 7 << 10
+        ) { text, key in
+            let target = path + String(decoding: text.filter { $0 > 0x20 }, as: UTF8.self)
+            return request(method, target, [], key)
         }
     }
 
@@ -101,7 +137,7 @@ struct CostlyInput: CustomStringConvertible, Sendable {
             }
             let inner = Array(items.joined(separator: [UInt8(ascii: ",")]))
             let (start, end) = shape == "elements" ? (#"{"x":["#, "]}") : ("{", "}")
-            return post(path, Array(start.utf8) + inner + Array(end.utf8), key)
+            return request("POST", path, Array(start.utf8) + inner + Array(end.utf8), key)
         }
     }
 
@@ -119,14 +155,15 @@ struct CostlyInput: CustomStringConvertible, Sendable {
     private static let form = CostlyInput(
         description: "/api", texts: [.ascii, .marks, .separators], maximumBytes: 64 << 10
     ) { text, key in
-        post("/api", Array("apikey=\(key)&token=".utf8) + text, key, type: "application/x-www-form-urlencoded")
+        let body = Array("apikey=\(key)&token=".utf8) + text
+        return request("POST", "/api", body, key, type: "application/x-www-form-urlencoded")
     }
 
-    private static func post(
-        _ path: String, _ body: [UInt8], _ key: String, type: String = "application/json"
+    private static func request(
+        _ method: String, _ target: String, _ body: [UInt8], _ key: String, type: String = "application/json"
     ) -> [UInt8] {
         let head =
-            "POST \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-Key: \(key)\r\n"
+            "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-Key: \(key)\r\n"
             + "Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n\r\n"
         return Array(head.utf8) + body
     }

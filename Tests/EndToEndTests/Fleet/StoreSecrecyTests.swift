@@ -31,7 +31,7 @@ extension FleetTests {
                 #expect(purge.status == 200)
                 let dump = try await Self.dump(of: redis)
                 // There is data, and the search finds it.
-                let kinds = ["rc:7:", "gw:{purges}:log", "rl:{"]
+                let kinds = ["rc:8:", "gw:{purges}:log", "rl:{"]
                 for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
                 let key = try #require(fleet.keys["a-client-of-mine"])
                 for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }

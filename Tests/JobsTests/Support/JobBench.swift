@@ -114,9 +114,9 @@ struct JobBench {
 
     var seen: [JobEvent] { observed.all.withLock { $0 } }
 
-    func node() -> JobDispatcher {
+    func node(_ store: (any JobStore)? = nil) -> JobDispatcher {
         JobDispatcher(
-            store: store, runner: apple, events: events,
+            store: store ?? self.store, runner: apple, events: events,
             observe: { [observed] in observed.record($0) }, onEnd: { _ in },
             onEvents: { _ in }, clock: { [clock] in clock.time }, now: { [clock] in clock.now })
     }

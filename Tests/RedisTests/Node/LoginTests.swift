@@ -128,7 +128,7 @@ extension Result<RedisValue, RedisError> {
 
 extension RedisHealth {
     var misconfiguration: RedisRefusal? {
-        if case .misconfigured(let refusal) = self { refusal } else { nil }
+        if case .misconfigured(.refused(let refusal)) = self { refusal } else { nil }
     }
 }
 

@@ -44,27 +44,27 @@ struct TransportTests {
         try await TestNode.with(.host("localhost", port: redis.port), { $0.tls = tls }) { test in
             #expect(await test.node.send([RedisCommand("PING")]) == [.success(.status("PONG"))])
         }
-        try await expectNoConnection(to: redis.address, tls)
+        try await expectNoConnection(to: redis.address, tls, .certificateOfOtherHost)
     }
 
     @Test func `without a required client certificate there is no connection`() async throws {
         let redis = try await redis(hosts: ["127.0.0.1"])
         let tls = try redis.tls(showsCertificate: false)
-        try await expectNoConnection(to: redis.address, tls)
+        try await expectNoConnection(to: redis.address, tls, .clientCertificateRequired)
     }
 
     @Test func `a certificate for another host is refused`() async throws {
         let redis = try await redis(hosts: ["redis.example"])
         let tls = try redis.tls(showsCertificate: true)
-        try await expectNoConnection(to: redis.address, tls)
-        try await expectNoConnection(to: .host("localhost", port: redis.port), tls)
+        try await expectNoConnection(to: redis.address, tls, .certificateOfOtherHost)
+        try await expectNoConnection(to: .host("localhost", port: redis.port), tls, .certificateOfOtherHost)
     }
 
     @Test func `a certificate of an unknown authority is refused`() async throws {
         let redis = try await redis(hosts: ["127.0.0.1"])
         try Data(Self.stranger.certificatePEM.utf8).write(to: redis.file("ca.pem"))
         let tls = try redis.tls(showsCertificate: true)
-        try await expectNoConnection(to: redis.address, tls)
+        try await expectNoConnection(to: redis.address, tls, .certificateUntrusted)
     }
 
     @Test func `unusable files are named`() throws {
@@ -90,16 +90,24 @@ struct TransportTests {
         }
     }
 
-    private func expectNoConnection(to address: RedisAddress, _ tls: RedisTLS) async throws {
+    @Test func `a client certificate of an unknown authority is rejected`() async throws {
+        let redis = try await redis(hosts: ["127.0.0.1"])
+        let identity = Self.stranger.identity(forHosts: ["127.0.0.1"])
+        try Data(identity.certificatePEM.utf8).write(to: redis.file("cert.pem"))
+        try Data(identity.privateKeyPEM.utf8).write(to: redis.file("key.pem"))
+        let tls = try redis.tls(showsCertificate: true)
+        try await expectNoConnection(to: redis.address, tls, .clientCertificateRejected)
+    }
+
+    private func expectNoConnection(
+        to address: RedisAddress, _ tls: RedisTLS, _ expected: RedisTLSFault
+    ) async throws {
         try await TestNode.with(address, waits: false, { $0.tls = tls }) { test in
             await test.log.wait { events in
-                events.contains { if case .connectFailed(.commands, .tls) = $0 { true } else { false } }
+                events.contains(.connectFailed(.commands, .tls(expected)))
             }
             #expect(test.log.connections(.commands) == 0)
-            guard case .disconnected(.tls) = test.node.health else {
-                Issue.record("\(test.node.health)")
-                return
-            }
+            #expect(test.node.health == .misconfigured(.tls(expected)))
         }
     }
 

@@ -121,11 +121,11 @@ final class PurgeRecorder: UpstreamCache, UpstreamObserver {
 
     func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
 
-    func knownPurge(of ids: [String], since time: Timestamp) -> KnownPurge { .none }
+    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge { .none }
 
-    func purge(transactionIDs: [String]) throws(StoreUnreachable) {
+    func purge(_ purges: [Purge]) throws(StoreUnreachable) {
         guard isReachable else { throw StoreUnreachable() }
-        purged.withLock { $0 += transactionIDs }
+        purged.withLock { $0 += purges.map(\.id) }
     }
 
     func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {
@@ -137,5 +137,7 @@ final class PurgeRecorder: UpstreamCache, UpstreamObserver {
     func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
     var purgePosition: PurgePosition { .beginning }
 
-    func purgeDecision(for result: CachedResult, naming ids: [String]) -> PurgeDecision { .current }
+    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+        .current
+    }
 }

@@ -138,7 +138,7 @@ struct ConfigurationLoaderTests {
             ["GATEWAY_WEBHOOKS_CONCURRENCY": "4"],
             file: """
                 gateway:
-                  events: {max_count: 5000, max_age: 30d, keep_signed_data: true, expiry_delay: 30m}
+                  events: {max_count: 5000, max_age: 30d, max_relay_bytes: 2GiB, keep_signed_data: true, expiry_delay: 30m}
                   webhooks:
                     allow_private_addresses: true
                     allow_http: true
@@ -148,6 +148,7 @@ struct ConfigurationLoaderTests {
                 """)
         let events = configuration.events, webhooks = configuration.webhooks
         #expect(events.retention.maximumCount == 5000 && events.retention.maximumAge == .seconds(30 * 86_400))
+        #expect(events.retention.maximumRelayBytes == 2 << 30)
         #expect(events.keepsSignedData && events.expiryDelay == .seconds(1800))
         #expect(webhooks.timeout == .seconds(20) && webhooks.concurrency == 4)
         let transport = TransportConfiguration(webhooks)
@@ -160,7 +161,8 @@ struct ConfigurationLoaderTests {
 
     @Test(arguments: [
         ("GATEWAY_EVENTS_MAX_COUNT", "999"), ("GATEWAY_EVENTS_MAX_COUNT", "10000001"),
-        ("GATEWAY_EVENTS_MAX_AGE", "59m"), ("GATEWAY_EVENTS_MAX_AGE", "366d"), ("GATEWAY_EVENTS_EXPIRY_DELAY", "59s"),
+        ("GATEWAY_EVENTS_MAX_RELAY_BYTES", "63MiB"), ("GATEWAY_EVENTS_MAX_AGE", "59m"),
+        ("GATEWAY_EVENTS_MAX_AGE", "366d"), ("GATEWAY_EVENTS_EXPIRY_DELAY", "59s"),
         ("GATEWAY_EVENTS_EXPIRY_DELAY", "8d"), ("GATEWAY_WEBHOOKS_TIMEOUT", "999ms"),
         ("GATEWAY_WEBHOOKS_TIMEOUT", "61s"), ("GATEWAY_WEBHOOKS_CONCURRENCY", "0"),
         ("GATEWAY_WEBHOOKS_CONCURRENCY", "257"),

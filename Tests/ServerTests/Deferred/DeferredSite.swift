@@ -178,6 +178,10 @@ private struct Unwatched: UpstreamObserver, OwnershipObserver {
 /// An App Store Server API that knows the transaction 2, or does not answer.
 final class ScriptedCustomers: CustomerLookup {
     private let isDown = Atomic(true)
+    private let unknownCalls = Atomic(0)
+
+    /// The calls about IDs that it does not know.
+    var unknown: Int { unknownCalls.load(ordering: .relaxed) }
 
     func comeBack() { isDown.store(false, ordering: .relaxed) }
 
@@ -185,7 +189,10 @@ final class ScriptedCustomers: CustomerLookup {
 
     func purchases(_ request: CustomerRequest, deadline: ContinuousClock.Instant) async -> UpstreamResult {
         guard !isDown.load(ordering: .relaxed) else { return .unanswered(.upstreamTimeout) }
-        guard request.transactionID == "2" else { return .unknownTransaction(.notFound) }
+        guard request.transactionID == "2" else {
+            unknownCalls.add(1, ordering: .relaxed)
+            return .unknownTransaction(.notFound)
+        }
         return .answered(
             UpstreamAnswer(
                 environment: .sandbox, bundleID: request.bundleID,
@@ -214,6 +221,7 @@ struct UnreachableJobs: JobStore {
     func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) throws(StoreUnreachable) -> Bool {
         throw StoreUnreachable()
     }
+    func survived(_ ids: [String]) throws(StoreUnreachable) { throw StoreUnreachable() }
     func announced(_ taken: TakenJob) throws(StoreUnreachable) { throw StoreUnreachable() }
     func survey() -> JobSurvey? { nil }
     func list(_ status: JobStatus, maximum: Int) throws(StoreUnreachable) -> [VerificationJob] {

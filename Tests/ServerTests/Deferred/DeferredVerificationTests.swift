@@ -74,6 +74,33 @@ struct DeferredVerificationTests {
         #expect(try await site.get(location + "?x=1").text("code") == "invalid_query")
     }
 
+    @Test func `a client that lost the app sees no job of it`() async throws {
+        let site = try DeferredSite()
+        let keyed = Self.keyed("order-1")
+        let location = try await site.verify(#"{"transaction_id":"2"}"#, as: DeferredSite.shop, keyed).location
+        let narrowed = Client(name: "shop", apps: .only(["com.example.news"]), keys: [])
+        let refused = try await site.get(location, as: narrowed)
+        #expect(refused.status == 403 && refused.text("code") == "app_not_permitted")
+        let body = #"{"transaction_id":"2","bundle_id":"com.example.shop"}"#
+        #expect(try await site.verify(body, as: narrowed, keyed).status == 403)
+        #expect(try await site.get(location).status == 202)
+    }
+
+    @Test func `deferred lookups of unknown IDs have the limit of others`() async throws {
+        var limits = ClientLimits()
+        limits.unknownIDsPerMinute = 2
+        let client = Client(name: "shop", apps: .only([DeferredSite.app]), keys: [], limits: limits)
+        let site = try DeferredSite([client])
+        for number in 1...6 {
+            #expect(try await site.verify(#"{"transaction_id":"9\#(number)"}"#, as: client, Self.async).status == 202)
+        }
+        site.apple.comeBack()
+        for _ in 1...3 { try await site.work() }
+        // The others wait until the client has tokens again, half a minute later.
+        #expect((2..<6).contains(site.apple.unknown))
+        #expect(try await site.store.list(.waiting, maximum: 9).count == 6 - site.apple.unknown)
+    }
+
     // MARK: - Answers at once
 
     @Test func `a full answer, a rejection and mode local are 200`() async throws {

@@ -57,8 +57,8 @@ struct EventSite: Sendable {
         changeSettings(&settings)
         let route = EventRoute(
             EventReader(read), watcher: watcher, access: access,
-            admission: ClientAdmission(rates: EmbeddedRateLimiter(), slots: EmbeddedInFlightLimiter()),
-            charging: RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
+            admission: .forTests,
+            charging: try .forTests(),
             settings: settings
         ).route
         try await listen(to: route, access) { port in
@@ -73,7 +73,8 @@ struct EventSite: Sendable {
         func next() -> Int64 { last.add(1, ordering: .relaxed).newValue }
     }
 
-    private static func listen(
+    /// Runs a listener for one route around `body`, which gets its port.
+    static func listen(
         to route: Route, _ access: CurrentAccess, isolation: isolated (any Actor)? = #isolation,
         _ body: (Int) async throws -> Void
     ) async throws {

@@ -234,6 +234,60 @@ import Testing
 
     // MARK: Relay
 
+    /// Relays notifications of a thousand bytes, about.
+    private static func relay(
+        _ numbers: ClosedRange<Int>, at stage: NotificationStage, _ retention: EventRetention
+    ) async throws {
+        for number in numbers {
+            let body = "\(number) " + String(repeating: "x", count: 950)
+            try await stage.relay(NotificationSamples.record(body), retention: retention)
+        }
+    }
+
+    private static func relayed(at stage: NotificationStage) async throws -> [UInt64] {
+        try await read(stage.eventLog(), .relay).events.map(\.position.number)
+    }
+
+    @Test func `relayed notifications are bounded in bytes, beside number and age`() async throws {
+        try await NotificationStage.with { stage in
+            let partitions = AppPartition.count, age = Duration.seconds(86_400)
+            var retention = EventRetention(maximumCount: 1000, maximumAge: age, maximumRelayBytes: 5500 * partitions)
+            try await Self.relay(1...9, at: stage, retention)
+            #expect(try await Self.relayed(at: stage) == [5, 6, 7, 8, 9])
+            // A large one makes room for itself, and is kept even if it alone is too large.
+            let large = NotificationSamples.record(String(repeating: "x", count: 4000))
+            try await stage.relay(large, retention: retention)
+            #expect(try await Self.relayed(at: stage) == [9, 10])
+            try await stage.relay(
+                NotificationSamples.record(String(repeating: "x", count: 9000)), retention: retention)
+            #expect(try await Self.relayed(at: stage) == [11])
+            // Those that end by their number leave room.
+            retention.maximumCount = 3 * partitions
+            try await Self.relay(12...19, at: stage, retention)
+            #expect(try await Self.relayed(at: stage) == [17, 18, 19])
+            retention.maximumCount = 1000
+            try await Self.relay(20...21, at: stage, retention)
+            #expect(try await Self.relayed(at: stage) == [17, 18, 19, 20, 21])
+        }
+    }
+
+    @Test func `what another writer stored of the bytes stops no relay`() async throws {
+        try await NotificationStage.with { stage in
+            let retention = EventRetention(
+                maximumCount: 1000, maximumAge: .seconds(86_400), maximumRelayBytes: 3500 * AppPartition.count)
+            let totals = String(decoding: NotificationKeys(Self.partition).totals.bytes, as: UTF8.self)
+            for (index, value) in ["9223372036854775807", "-5", "nan", "inf", "x"].enumerated() {
+                for field in ["relay:bytes", "relay:before"] {
+                    try stage.server.ask("HSET", totals, field, value)
+                    try await Self.relay(1...5, at: stage, retention)
+                    let numbers = try await Self.relayed(at: stage)
+                    #expect(numbers.last == UInt64(10 * index + (field == "relay:bytes" ? 5 : 10)), "\(field) \(value)")
+                    #expect(numbers.count <= 8, "\(field) \(value)")
+                }
+            }
+        }
+    }
+
     @Test func `a relayed notification is the body that Apple posted`() async throws {
         try await NotificationStage.with { stage in
             let bodies = [#"{"signedPayload": "e30.e30.c2ln"}"#, #"{"notification_type":"DID_RENEW"}"#]

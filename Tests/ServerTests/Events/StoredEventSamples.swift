@@ -32,7 +32,7 @@ extension NotificationStage {
     private static let append = RedisScript(
         EventScripts.append + "appendEvent(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]) return 1")
     private static let relay = RedisScript(
-        EventScripts.append + "appendRelayed(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]) return 1")
+        EventScripts.append + "appendRelayed(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[4]) return 1")
 
     func eventLog(
         keys: String = StoreSamples.firstKey, observe: @escaping @Sendable (SharedCacheFault) -> Void = { _ in }
@@ -57,11 +57,14 @@ extension NotificationStage {
     }
 
     /// Writes a notification to the relay.
-    func relay(_ record: NotificationRecord, of partition: AppPartition = StoredEventSamples.partition) async throws {
+    func relay(
+        _ record: NotificationRecord, of partition: AppPartition = StoredEventSamples.partition,
+        retention: EventRetention = StoredEventSamples.retention
+    ) async throws {
         let names = NotificationKeys(partition), seal = StoreSeal(keys: StoreSamples.keys())
         let sealed = RedisWord(seal.seal(record.storedBytes, for: names.sealedName))
         _ = try await redis.run(
-            Self.relay, keys: [names.totals, names.relay], [sealed] + StoredEventSamples.retention.words)
+            Self.relay, keys: [names.totals, names.relay], [sealed] + retention.relayWords)
     }
 }
 

@@ -3,6 +3,7 @@
 
 import HTTPTypes
 import NIOHTTP1
+import RateLimits
 import Receipts
 import TestSupport
 import Testing
@@ -40,7 +41,7 @@ struct PurgeRouteTests {
 
     @Test(arguments: [false, true]) func `a purge needs a permission`(isPermitted: Bool) async throws {
         let client = Client(name: "shop", apps: .all, keys: [], may: isPermitted ? [.purge] : [])
-        let route = Route.purge(nil)
+        let route = Route.purge(nil, admission: .forTests, charging: try .forTests())
         let context = try RequestContext.forTests(
             [:], .DELETE, "/v1/cache/transactions/1", in: RouteTable([route]), client: client)
         if isPermitted {
@@ -48,6 +49,20 @@ struct PurgeRouteTests {
             #expect(try await step.value().status == .ok)
         } else {
             #expect(throws: Problem.rightMissing(.purge)) { try route.handler(context, ReservedBody(nil, nil)) }
+        }
+    }
+
+    @Test func `a purge is charged, also one that is wrong`() async throws {
+        let rate = RatePolicy(name: "rate", quota: 2, window: .seconds(3600))
+        let client = Client(
+            name: "shop", apps: .all, keys: [],
+            limits: ClientLimits(policies: [ClientPolicy(subject: .client, rate: rate)]), may: [.purge])
+        let route = Route.purge(nil, admission: .forTests, charging: try .forTests())
+        for (id, isRefused) in [("1", false), ("wrong", true), ("1", true)] {
+            let context = try RequestContext.forTests(
+                [:], .DELETE, "/v1/cache/transactions/\(id)", in: RouteTable([route]), client: client)
+            let reply = try? await route.handler(context, ReservedBody(nil, nil)).value()
+            #expect((reply == nil) == isRefused, "\(id)")
         }
     }
 

@@ -5,9 +5,28 @@ import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import PrometheusExport
+import RateLimits
 
+@testable import Endpoints
+@testable import Gateway
 @testable import HTTPServer
+@testable import Server
 @testable import Settings
+@testable import Telemetry
+
+extension ClientAdmission {
+    /// The admission of one process.
+    static var forTests: ClientAdmission {
+        ClientAdmission(rates: EmbeddedRateLimiter(), slots: EmbeddedInFlightLimiter())
+    }
+}
+
+extension RequestCharging {
+    static func forTests() throws -> RequestCharging {
+        RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all)))
+    }
+}
 
 extension RequestContext {
     /// Creates the context of a request without a connection.

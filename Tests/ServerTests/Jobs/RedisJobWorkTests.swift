@@ -99,6 +99,43 @@ import Testing
         }
     }
 
+    @Test func `lost replies of Redis are no losses of a job`() async throws {
+        try await NotificationStage.with { stage in
+            for script in [JobScripts.take, JobScripts.begin, JobScripts.postpone] {
+                let replies = LostReplies(stage.redis, of: script)
+                let store = RedisJobStore(replies, keys: StoreSamples.keys(), rules: JobRules(), observe: { _ in })
+                if try await store.job("ver_1", of: Samples.client) == nil { try await Self.create(1, in: store) }
+                for lost in 1...JobDispatcher.Limits.losses + 1 {
+                    try stage.makeDue()
+                    if let taken = try? await store.takeOne() {
+                        #expect(taken.losses == 0)
+                        try? await store.postpone(taken, for: .seconds(60), result: Samples.result(), isAttempt: true)
+                    }
+                    #expect(replies.lost == lost)
+                    #expect(try stage.field("losses", ofJob: "ver_1") == "0")
+                }
+            }
+        }
+    }
+
+    @Test func `the loss of a worker that lives is taken back, once for each report`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.jobs()
+            try await Self.create(2, in: store)
+            for _ in 1...2 {
+                #expect(try await store.take(2, in: .production, lease: .zero).count == 2)
+                try stage.makeDue()
+            }
+            #expect(try stage.field("losses", ofJob: "ver_1") == "2")
+            for losses in [1, 0, 0] {
+                try await store.survived(["ver_1", "ver_3"])
+                #expect(try stage.field("losses", ofJob: "ver_1") == "\(losses)")
+            }
+            #expect(try stage.field("losses", ofJob: "ver_2") == "2")
+            #expect(try stage.server.ask("EXISTS", JobKeys.job("ver_3")) == "0")
+        }
+    }
+
     @Test func `a postponed job is due after its delay, and its losses are forgotten`() async throws {
         try await NotificationStage.with { stage in
             let store = stage.jobs()
@@ -221,7 +258,8 @@ import Testing
             try await store.announced(second)
             #expect(await store.survey()?.waiting == 0)
             try stage.server.ask("CONFIG", "SET", "maxmemory", "0")
-            #expect(try stage.server.ask("HKEYS", JobKeys.usage) == "kept")
+            let fields = try stage.server.ask("HKEYS", JobKeys.usage).split(separator: "\n")
+            #expect(fields.count == 2 && fields.allSatisfy { $0.hasSuffix("kept") })
             #expect(try await store.job("ver_1", of: Samples.client)?.result == Samples.result("done"))
             #expect(try await store.create(Samples.job("ver_2", Samples.request(2)), key: nil) == .created)
         }
@@ -238,7 +276,7 @@ import Testing
             let value = RedisWord([UInt8](repeating: 0x78, count: 10_000))
             for start in stride(from: 0, to: 3000, by: 100) {
                 _ = await stage.redis.send(
-                    (start..<start + 100).map { RedisCommand("SET", key: RedisWord("rc:7:\($0)"), value, "EX", "1000") }
+                    (start..<start + 100).map { RedisCommand("SET", key: RedisWord("rc:8:\($0)"), value, "EX", "1000") }
                 )
             }
             let evicted = try stage.server.ask("INFO", "stats").split(whereSeparator: \.isNewline)
@@ -322,9 +360,11 @@ import Testing
     }
 
     /// Defers a verification, and ends it with a verdict.
-    private static func finish(_ number: Int, in store: RedisJobStore) async throws {
+    private static func finish(
+        _ number: Int, of client: String = Samples.client, in store: RedisJobStore
+    ) async throws {
         let request = Samples.request(number, chains: [Samples.chain("1")])
-        _ = try await store.create(Samples.job("ver_\(number)", request), key: nil)
+        _ = try await store.create(Samples.job("ver_\(number)", request, client: client), key: nil)
         let taken = try #require(try await store.takeOne())
         #expect(try await store.end(taken, .done, result: Samples.result("done")))
         try await store.announced(taken)
@@ -350,6 +390,25 @@ import Testing
             let subject = ErasureSubject(bundleID: Samples.bundleID, chains: [Samples.chain("1")])
             #expect(try await store.erase(subject) == [.verifications: 1])
             #expect(await store.survey() == JobSurvey())
+        }
+    }
+
+    @Test func `verdicts of one client push out none of another`() async throws {
+        try await NotificationStage.with { stage in
+            try await Self.finish(1, of: "small", in: stage.jobs())
+            let size = try #require(await stage.jobs().survey()?.keptBytes)
+            let store = stage.jobs { $0.maximumTotalBytes = 7 * size / 2 }
+            for number in 2...7 { try await Self.finish(number, of: "large", in: store) }
+            let statuses = try await store.statuses(of: (1...7).map { "ver_\($0)" })
+            #expect(statuses == [.done, nil, nil, nil, nil, .done, .done])
+            // A verdict that an operator deleted is in the way of no other.
+            try stage.server.ask("DEL", JobKeys.job("ver_6"))
+            for number in 8...9 { try await Self.finish(number, of: "large", in: store) }
+            let later = try await store.statuses(of: [1, 7, 8, 9].map { "ver_\($0)" })
+            #expect(later.first == .done && later.last == .done)
+            let subject = ErasureSubject(bundleID: Samples.bundleID, chains: [Samples.chain("1")])
+            _ = try await store.erase(subject)
+            #expect(try stage.server.ask("KEYS", JobKeys.endedPrefix + "*") == "")
         }
     }
 

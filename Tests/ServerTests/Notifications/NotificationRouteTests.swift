@@ -180,7 +180,7 @@ struct NotificationRouteTests {
 
     private func bucket(of address: String) throws -> RateBucket {
         RateBucket(
-            client: InvalidNotifications.Limits.client, policy: InvalidNotifications.Limits.address,
+            client: NotificationLimits.Limits.client, policy: NotificationLimits.Limits.address,
             subject: try #require(NetworkAddress(address)).subscriber)
     }
 
@@ -211,6 +211,18 @@ struct NotificationRouteTests {
         #expect(site.limiter.admit([charge]).isAdmitted)
     }
 
+    @Test func `a repetition that is larger than Apple's is charged`() async throws {
+        let site = try NotificationSite(), body = Signed.v2()
+        for padding in [0, 500, 2000] {
+            #expect(try await site.post(body + String(repeating: " ", count: padding)).status == .ok)
+        }
+        let charge = RateCharge(try bucket(of: "192.0.2.1"), cost: 600)
+        #expect(!site.limiter.admit([charge]).isAdmitted)
+        _ = site.limiter.admit([RateCharge(try bucket(of: "192.0.2.1"), cost: 599)])
+        let padded = try await site.post(body + String(repeating: " ", count: 2000))
+        #expect(padded.status == .tooManyRequests && site.stored.count == 1)
+    }
+
     @Test(arguments: [
         "{", "{}", Signed.v2(by: TransactionPKI(seed: 2)), Signed.v1(password: "wrong"),
         Signed.v1(bundleID: "com.example.other"),
@@ -230,6 +242,26 @@ struct NotificationRouteTests {
         let reply = try await site.post(Signed.v1(password: password, receipt: Signed.receipt()))
         #expect(reply.status == .ok && site.received(.stored, version: "v1") == "1")
         #expect(site.stored == [AppPartition(bundleID: NotificationSite.app, of: "1000")])
+    }
+
+    @Test(arguments: [
+        (NotificationLimits.Limits.version1, "version-1-notifications"),
+        (NotificationLimits.Limits.version1Size, "version-1-kibibytes"),
+    ])
+    func `version 1 is limited for each app, by number and by size`(policy: RatePolicy, name: String) async throws {
+        let site = try NotificationSite()
+        let bucket = RateBucket(
+            client: NotificationLimits.Limits.client, policy: policy, subject: NotificationSite.app)
+        let first = Signed.v1(receipt: Signed.receipt())
+        #expect(try await site.post(first).status == .ok)
+        let left = policy.burst - (name == "version-1-notifications" ? 1 : (first.utf8.count + 1023) / 1024)
+        #expect(site.limiter.admit([RateCharge(bucket, cost: left)]).isAdmitted)
+        let refused = try await site.post(Signed.v1(receipt: Signed.receipt(vendor: 2)))
+        #expect(refused.status == .tooManyRequests && refused.text.contains(name))
+        #expect(refused.fields[.retryAfter] != nil && site.stored.count == 1)
+        #expect(site.received(.stored, version: "v1") == "1" && site.received(.duplicate, version: "v1") == "0")
+        // Version 2 has a signature, and no limit.
+        #expect(try await site.post(Signed.v2()).status == .ok)
     }
 
     @Test func `a repetition of version 1 has a receipt with other bytes`() async throws {

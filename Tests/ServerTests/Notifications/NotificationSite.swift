@@ -65,7 +65,7 @@ final class NotificationSite: Sendable {
         let admission = ClientAdmission(rates: limiter, slots: EmbeddedInFlightLimiter())
         let routes = NotificationRoutes(
             intake, access: access, token: try token.map { try NotificationToken(configuration: $0) },
-            invalid: InvalidNotifications(
+            limits: NotificationLimits(
                 admission: admission, charging: RequestCharging(metrics: LimitMetrics(registry))),
             clock: { Self.now })
         pipeline = RequestPipeline(

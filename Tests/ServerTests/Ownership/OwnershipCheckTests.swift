@@ -25,7 +25,7 @@ struct OwnershipCheckTests {
     }
 
     @Test func `the first account is bound, and the policy decides on others`() async throws {
-        let site = Site(), claims = [OwnershipClaim(Self.chain)]
+        let site = try Site(), claims = [OwnershipClaim(Self.chain)]
         #expect(try await check(site, claims, by: "a").ownership == .firstSeen)
         #expect(try await check(site, claims, by: "a").ownership == .same)
         for (policy, isRejected) in [(OwnershipPolicy.report, false), (.reject, true)] {
@@ -39,7 +39,7 @@ struct OwnershipCheckTests {
     }
 
     @Test func `a signed token decides, and its use is recorded all the same`() async throws {
-        let site = Site()
+        let site = try Site()
         #expect(try await check(site, [OwnershipClaim(Self.chain)], by: "thief").ownership == .firstSeen)
         let claims = [OwnershipClaim(Self.chain, appAccountToken: Self.uuid.uppercased())]
         let decision = try await check(site, claims, by: Self.uuid)
@@ -52,7 +52,7 @@ struct OwnershipCheckTests {
     @Test func `without the store the ownership is unknown, unless a token decides, and nothing is rejected`()
         async throws
     {
-        let site = Site(), claims = [OwnershipClaim(Self.chain)]
+        let site = try Site(), claims = [OwnershipClaim(Self.chain)]
         _ = try await check(site, claims, by: "a")
         site.store.fail(.all)
         let decision = try await check(site, claims, by: "b")
@@ -64,21 +64,21 @@ struct OwnershipCheckTests {
     }
 
     @Test func `the purchases of one app in two environments are apart`() async throws {
-        let site = Site(), sandbox = OwnershipClaim(Site.chain("2000000123456789", .sandbox))
+        let site = try Site(), sandbox = OwnershipClaim(Site.chain("2000000123456789", .sandbox))
         #expect(try await check(site, [OwnershipClaim(Self.chain)], by: "a").ownership == .firstSeen)
         #expect(try await check(site, [sandbox], by: "b").ownership == .firstSeen)
         #expect(try await check(site, [sandbox], by: "a").ownership == .other)
     }
 
     @Test func `without purchases the ownership is unknown`() async throws {
-        let site = Site()
+        let site = try Site()
         let decision = try await check(site, [], by: "a")
         #expect(decision.ownership == .unknown && !decision.isRejected)
         #expect(site.events.all == [.checked(.unknown)])
     }
 
     @Test func `a purchase that many accounts use makes one event, which names none of them`() async throws {
-        let site = Site(), claims = [OwnershipClaim(Self.chain)]
+        let site = try Site(), claims = [OwnershipClaim(Self.chain)]
         for id in ["first-account", "second-account", "third-account"] { _ = try await check(site, claims, by: id) }
         #expect(site.store.events(about: Self.chain).isEmpty)
         _ = try await check(site, claims, by: "fourth-account")
@@ -93,7 +93,7 @@ struct OwnershipCheckTests {
     }
 
     @Test func `no answer waits for a report, and few reports wait`() async throws {
-        let site = Site(holdsReports: true), claims = [OwnershipClaim(Self.chain)]
+        let site = try Site(holdsReports: true), claims = [OwnershipClaim(Self.chain)]
         let maximum = SuspicionReports.Limits.requests
         for number in 0..<maximum + 10 { #expect(try await check(site, claims, by: "\(number)").ownership != .unknown) }
         try await eventually { site.store.reports == maximum }
@@ -104,7 +104,7 @@ struct OwnershipCheckTests {
     }
 
     @Test func `a suspicion that could not be written is written at the next use`() async throws {
-        let site = Site(), claims = [OwnershipClaim(Self.chain)]
+        let site = try Site(), claims = [OwnershipClaim(Self.chain)]
         site.store.fail(.reports)
         for id in ["a", "b", "c", "d"] { _ = try await check(site, claims, by: id) }
         try await eventually { site.store.reports == 1 }
@@ -118,7 +118,7 @@ struct OwnershipCheckTests {
     }
 
     @Test func `of one request few uses are reported, and none after a failure`() async throws {
-        let site = Site(), maximum = SuspicionReports.Limits.uses
+        let site = try Site(), maximum = SuspicionReports.Limits.uses
         let claims = (1...maximum + 4).map { OwnershipClaim(Site.chain("\($0)")) }
         for id in ["a", "b", "c"] { _ = try await check(site, claims, by: id) }
         let account = try #require(Account("d"))

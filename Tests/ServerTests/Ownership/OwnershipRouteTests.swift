@@ -5,6 +5,7 @@ import Gateway
 import HTTPTypes
 import NIOHTTP1
 import Ownership
+import RateLimits
 import Receipts
 import Testing
 
@@ -22,7 +23,7 @@ struct OwnershipRouteTests {
     // MARK: - Changes
 
     @Test func `a transfer binds a purchase to another account`() async throws {
-        let site = Site()
+        let site = try Site()
         #expect(await site.binding(Site.chain(Self.id), by: "before") == .new)
         let reply = try await site.send(.PUT, Self.id, Self.body)
         #expect(reply.status == .ok && reply.text == #"{"transferred":"\#(Self.id)"}"#)
@@ -31,7 +32,7 @@ struct OwnershipRouteTests {
     }
 
     @Test func `a forgotten purchase is bound to no account, and forgetting it again is 404`() async throws {
-        let site = Site()
+        let site = try Site()
         #expect(await site.binding(Site.chain(Self.id), by: "before") == .new)
         let reply = try await site.send(.DELETE, Self.id)
         #expect(reply.status == .ok && reply.text == #"{"forgotten":"\#(Self.id)"}"#)
@@ -42,7 +43,7 @@ struct OwnershipRouteTests {
 
     @Test func `a request names app and environment, or means the only app and production`() async throws {
         let apps = PermittedApps.only([Site.app, "com.example.other"])
-        let site = Site(client: Site.client(apps: apps))
+        let site = try Site(client: Site.client(apps: apps))
         let body = #"{"bundle_id":"com.example.other","environment":"Sandbox","account":"new"}"#
         #expect(try await site.send(.PUT, Self.id, body).status == .ok)
         let chain = Site.chain(Self.id, .sandbox, bundleID: "com.example.other")
@@ -55,7 +56,7 @@ struct OwnershipRouteTests {
 
     @Test(arguments: [HTTPMethod.PUT, .DELETE])
     func `each change is one line of the log, without account and purchase`(method: HTTPMethod) async throws {
-        let site = Site()
+        let site = try Site()
         _ = await site.binding(Site.chain(Self.id), by: Self.account)
         _ = try await site.send(method, Self.id, Self.body)
         #expect(site.audit.count == 1)
@@ -70,7 +71,7 @@ struct OwnershipRouteTests {
 
     @Test(arguments: [HTTPMethod.PUT, .DELETE])
     func `without the store a change is 503, and the log says so`(method: HTTPMethod) async throws {
-        let site = Site()
+        let site = try Site()
         site.store.fail(.all)
         let reply = try await site.send(method, Self.id, Self.body)
         #expect(reply.status == .serviceUnavailable && reply.code == "store_unreachable")
@@ -81,13 +82,27 @@ struct OwnershipRouteTests {
 
     @Test(arguments: [HTTPMethod.PUT, .DELETE])
     func `a change needs a permission`(method: HTTPMethod) async throws {
-        let site = Site(client: Site.client(may: [.purge, .erase]))
+        let site = try Site(client: Site.client(may: [.purge, .erase]))
         let reply = try await site.send(method, Self.id, Self.body)
         #expect(reply.status == .forbidden && reply.code == "operation_not_permitted" && site.audit.isEmpty)
     }
 
+    @Test func `a change has the limits of other requests, also one that is wrong`() async throws {
+        let rate = RatePolicy(name: "rate", quota: 2, window: .seconds(3600))
+        let limits = ClientLimits(policies: [ClientPolicy(subject: .client, rate: rate)])
+        let site = try Site(
+            client: Client(name: "shop", apps: .only([Site.app]), keys: [], limits: limits, may: [.ownership]))
+        #expect(try await site.send(.PUT, Self.id, Self.body).status == .ok)
+        #expect(try await site.send(.DELETE, "wrong").status == .badRequest)
+        for method in [HTTPMethod.PUT, .DELETE] {
+            let refused = try await site.send(method, Self.id, Self.body)
+            #expect(refused.status == .tooManyRequests && refused.code == "quota_exceeded")
+        }
+        #expect(site.audit.count == 1)
+    }
+
     @Test func `the app of another client is 403`() async throws {
-        let site = Site()
+        let site = try Site()
         _ = await site.binding(Site.chain(Self.id, bundleID: "com.example.other"), by: "owner")
         let body = #"{"bundle_id":"com.example.other","account":"new"}"#
         for reply in [
@@ -101,7 +116,7 @@ struct OwnershipRouteTests {
 
     @Test(arguments: [PermittedApps.all, .only(["a", "b"])])
     func `a client of several apps must name one`(apps: PermittedApps) async throws {
-        let site = Site(client: Site.client(apps: apps))
+        let site = try Site(client: Site.client(apps: apps))
         for (method, code) in [(HTTPMethod.PUT, "invalid_body"), (.DELETE, "invalid_query")] {
             let reply = try await site.send(method, Self.id, Self.body)
             #expect(reply.status == .badRequest && reply.code == code)
@@ -111,7 +126,7 @@ struct OwnershipRouteTests {
 
     @Test(arguments: ["abc", "12-a", "123456789012345678901234567890123"])
     func `another form of the ID is 400`(id: String) async throws {
-        let site = Site()
+        let site = try Site()
         for method in [HTTPMethod.PUT, .DELETE] {
             #expect(try await site.send(method, id, Self.body).code == "invalid_transaction_id")
         }
@@ -133,7 +148,7 @@ struct OwnershipRouteTests {
     func `a faulty body is 400 with its field, and never repeats a value`(
         body: String, fault: String, field: String?
     ) async throws {
-        let site = Site()
+        let site = try Site()
         let reply = try await site.send(.PUT, Self.id, body)
         #expect(reply.status == .badRequest && reply.code == "invalid_body")
         #expect(reply.text.contains(#""fault":"\#(fault)""#), "\(reply.text)")
@@ -142,7 +157,7 @@ struct OwnershipRouteTests {
     }
 
     @Test func `an account of the maximum length is accepted`() async throws {
-        let site = Site(), account = String(repeating: "x", count: Account.Limits.bytes)
+        let site = try Site(), account = String(repeating: "x", count: Account.Limits.bytes)
         #expect(try await site.send(.PUT, Self.id, #"{"account":"\#(account)"}"#).status == .ok)
         #expect(await site.binding(Site.chain(Self.id), by: account) == .same)
     }

@@ -7,6 +7,7 @@ import Ownership
 import Privacy
 import Receipts
 import Redis
+import StoreFormat
 import Testing
 
 @testable import RedisCustomers
@@ -42,10 +43,12 @@ enum OwnershipSamples {
 extension NotificationStage {
     func ownership(
         keys: String = StoreSamples.firstKey, rules: OwnershipRules = OwnershipRules(),
-        bulk: (any RedisCommands)? = nil, requests: (any RedisCommands)? = nil
+        bulk: (any RedisCommands)? = nil, requests: (any RedisCommands)? = nil,
+        observe: @escaping @Sendable (SharedCacheFault) -> Void = { _ in }
     ) -> RedisOwnershipStore {
         RedisOwnershipStore(
-            bulk ?? redis, requests: requests ?? redis, keys: StoreSamples.keys(keys), rules: rules, retention: .test)
+            bulk ?? redis, requests: requests ?? redis, keys: StoreSamples.keys(keys), rules: rules, retention: .test,
+            observe: observe)
     }
 
     /// The number of keys in Redis.
@@ -85,7 +88,7 @@ extension NotificationStage {
         local fields = redis.call('HGETALL', KEYS[2])
         for i = 1, #fields, 2 do
             local time, rest = string.match(fields[i + 1], '^(%d+)(.*)$')
-            if fields[i] ~= 'o' then
+            if fields[i] ~= 'o' and fields[i] ~= 't' then
                 redis.call('HSET', KEYS[2], fields[i], string.format('%.0f', time - ARGV[1]) .. rest)
             end
         end

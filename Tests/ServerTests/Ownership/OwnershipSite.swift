@@ -29,7 +29,8 @@ final class OwnershipSite: Sendable {
     private let client: Client
     private let pipeline: RequestPipeline
 
-    init(client: Client = OwnershipSite.client(), holdsReports: Bool = false) {
+    init(client: Client = OwnershipSite.client(), holdsReports: Bool = false) throws {
+        let charging = try RequestCharging.forTests()
         self.client = client
         store = UnreliableOwnershipStore(holdsReports: holdsReports)
         let (log, store, announced) = (log, store, announced)
@@ -43,7 +44,8 @@ final class OwnershipSite: Sendable {
             onEvents: { announced.add($0) },
             clock: { UnreliableOwnershipStore.now })
         pipeline = RequestPipeline(
-            routes: RouteTable(OwnershipRoutes(store, logger: logger).routes),
+            routes: RouteTable(
+                OwnershipRoutes(store, admission: .forTests, charging: charging, logger: logger).routes),
             log: RequestLog(
                 logger: logger, lines: LogBatcher(limits: .eachLine, handOn: log.append), settings: settings),
             logger: logger)

@@ -153,7 +153,8 @@ import Testing
             let store = stage.ownership(), maximum = OwnershipRules.Limits.accounts
             for number in 0..<maximum + 6 { _ = try await store.binding(by: "\(number)") }
             let count = try await stage.redis.send(RedisCommand("HLEN", key: Self.recordKey()))
-            #expect(count == .integer(Int64(maximum + 1)))
+            // And the owner with its tag.
+            #expect(count == .integer(Int64(maximum + 2)))
             #expect(try await store.binding(by: "0") == .same)
             // Those that made room are no longer found by their accounts.
             let dropped = try Self.indexKey("1")
@@ -235,6 +236,43 @@ import Testing
             #expect(try await store.binding(by: "a") == .new)
             #expect(try await store.binding(by: "a") == .same)
             #expect(try await store.binding(by: "b") == .other)
+        }
+    }
+
+    // MARK: Forgery
+
+    @Test(arguments: [true, false])
+    func `an owner copied from another purchase owns nothing`(hasTag: Bool) async throws {
+        try await NotificationStage.with { stage async throws in
+            let faults = Mutexed<[SharedCacheFault]>([]),
+                store = stage.ownership(observe: { fault in
+                    faults.change { $0.append(fault) }
+                })
+            let own = Samples.chain("1"), stolen = Samples.chain("2")
+            #expect(try await store.binding(of: own, by: "thief") == .new)
+            #expect(try await store.binding(of: stolen, by: "owner") == .new)
+            #expect(try await store.binding(of: stolen, by: "thief") == .other)
+            // What a writer to Redis without the cache key can do.
+            for field in hasTag ? ["o", "t"] : ["o"] {
+                let copied = try await stage.redis.send(
+                    RedisCommand("HGET", key: Self.recordKey(own), RedisWord(field)))
+                _ = try await stage.redis.send(
+                    RedisCommand("HSET", key: Self.recordKey(stolen), RedisWord(field), RedisWord(copied.bytes ?? [])))
+            }
+            #expect(try await store.binding(of: stolen, by: "owner") == .new)
+            #expect(try await store.binding(of: stolen, by: "thief") == .other)
+            #expect(try await store.binding(of: stolen, by: "owner") == .same)
+            #expect(faults.now == [.sealInvalid])
+        }
+    }
+
+    @Test func `a purchase without the tag of its owner is bound anew`() async throws {
+        try await NotificationStage.with { stage async throws in
+            let store = stage.ownership()
+            #expect(try await store.binding(by: "a") == .new)
+            _ = try await stage.redis.send(RedisCommand("HDEL", key: Self.recordKey(), "t"))
+            #expect(try await store.binding(by: "b") == .new)
+            #expect(try await store.binding(by: "a") == .other)
         }
     }
 

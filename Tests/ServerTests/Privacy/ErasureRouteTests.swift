@@ -30,7 +30,10 @@ struct ErasureRouteTests {
         let erasure = Erasure([store], purge: ScriptedCustomerData(), indexes: [], states: nil) {
             (_, _) throws(StoreUnreachable) in []
         }
-        let route = ErasureRoute(erasure, observer: NoObserver(), logger: Logger(label: "test")).route
+        let route = ErasureRoute(
+            erasure, admission: .forTests, charging: try .forTests(), observer: NoObserver(),
+            logger: Logger(label: "test")
+        ).route
         async let first = Self.send(to: route)
         await store.untilErasing()
         let problem = await #expect(throws: Problem.self) { try await Self.send(to: route) }

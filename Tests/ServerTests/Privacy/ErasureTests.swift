@@ -14,6 +14,7 @@ import Webhooks
 @testable import Gateway
 @testable import RedisCustomers
 @testable import RedisStore
+@testable import StoreFormat
 
 /// The deletion of a customer's data, shown by searching real Redis servers.
 @Suite(.timeLimit(.patient)) struct ErasureTests {
@@ -196,11 +197,39 @@ import Webhooks
         }
     }
 
+    @Test func `an erasure neither uses nor counts what another app has of the same IDs`() async throws {
+        try await NotificationStage.with { stage in
+            let cache = stage.cache(), id = Self.customer.originalTransactionID
+            try await Self.customer.write(to: stage, cache)
+            let before = try await RedisSearch(stage.redis)
+            let count = try await stage.erasure(cache).erase(
+                "com.example.other", originalTransactionIDs: [id], account: nil)
+            #expect(count == [:])
+            let after = try await RedisSearch(stage.redis)
+            for key in before.keys where !Self.isCommon(key) { #expect(after.contents[key] == before.contents[key]) }
+            #expect(await cache.result(for: try StoreSamples.key().naming(id), naming: [id]) != nil)
+        }
+    }
+
+    @Test func `a result in an earlier format is deleted, and not counted`() async throws {
+        try await NotificationStage.with { stage in
+            let seal = StoreSeal(keys: StoreSamples.keys()), id = Self.customer.originalTransactionID
+            for (name, content) in [("old", "a \(id) b"), ("other", "a 1\(id) b")] {
+                let sealed = seal.seal(Array(content.utf8), for: name)
+                _ = try await stage.redis.send(RedisCommand("SET", key: RedisWord("rc:7:\(name)"), RedisWord(sealed)))
+            }
+            let subject = ErasureSubject(bundleID: StoredCustomer.bundleID, chains: [Self.customer.chain])
+            #expect(try await RedisResultErasure(stage.redis, keys: StoreSamples.keys()).erase(subject) == [:])
+            #expect(try stage.server.ask("EXISTS", "rc:7:old") == "0")
+            #expect(try stage.server.ask("EXISTS", "rc:7:other") == "1")
+        }
+    }
+
     @Test func `a key that another program uses does not prevent an erasure`() async throws {
         try await NotificationStage.with { stage in
             let cache = stage.cache()
             try await Self.customer.write(to: stage, cache)
-            _ = try await stage.redis.send(RedisCommand("RPUSH", key: "rc:7:other", "x"))
+            _ = try await stage.redis.send(RedisCommand("RPUSH", key: "rc:8:other", "x"))
             let count = try await Self.erase(stage.erasure(cache), [Self.customer.originalTransactionID])
             #expect(count[.cachedResults] == 2)
         }

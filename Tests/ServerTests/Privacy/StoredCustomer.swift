@@ -52,7 +52,8 @@ struct StoredCustomer: Sendable {
         try await writeDeliveries(to: stage)
         let key = try StoreSamples.key().naming(originalTransactionID)
         await cache.keep(StoreSamples.known(naming: [originalTransactionID]), for: key)
-        let alias = TransactionAlias(originalTransactionID: originalTransactionID, environment: .sandbox)
+        let alias = TransactionAlias(
+            originalTransactionID: originalTransactionID, environment: .sandbox, bundleID: Self.bundleID)
         let known = CachedResult(
             .alias(alias), fetchedAt: StoreSamples.time(100), freshUntil: StoreSamples.time(1000))
         await cache.keep(known, for: try StoreSamples.key().naming("9\(number)00"))

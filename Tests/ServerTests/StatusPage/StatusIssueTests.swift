@@ -38,7 +38,7 @@ struct StatusIssueTests {
         #expect(sample.issues().map(\.severity) == [.info])
         sample.store.settle()
         #expect(sample.issues().map(\.runbook) == [.redisUnavailable])
-        sample.store.recordLogin(.commands, refused: Self.wrongPassword)
+        sample.store.recordLogin(.commands, failed: .refused(Self.wrongPassword))
         #expect(sample.issues().map(\.runbook) == [.redisMisconfigured])
         #expect(sample.issues().first?.severity == .critical)
     }
@@ -171,7 +171,7 @@ struct StatusIssueTests {
 
     @Test func `the most severe issue comes first, and determines the summary`() throws {
         let sample = try StatusSample(isEmbedded: false) { $0.apple.breaker = .forcedOpen }
-        sample.store.recordLogin(.commands, refused: Self.wrongPassword)
+        sample.store.recordLogin(.commands, failed: .refused(Self.wrongPassword))
         #expect(sample.issues().map(\.severity) == [.critical, .warning, .warning])
         let report = StatusReport(sample.sources, StatusHistory(first: sample.sources.reading))
         #expect(report.verdict == .failing)

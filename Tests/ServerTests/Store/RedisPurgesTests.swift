@@ -37,11 +37,11 @@ import Testing
             let cache = redis.cache(), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
             // Another transaction, so that the log is not empty.
-            try await cache.purge(transactionID: "5")
+            try await cache.purge(transactionIDs: ["5"])
             #expect(await cache.result(for: key) != nil)
             let result = RedisWord.result(StoreSamples.name(of: key))
             let before = try await redis.copies(of: [RedisPurges.head, RedisPurges.log, result])
-            try await cache.purge(transactionID: Self.id)
+            try await cache.purge(transactionIDs: [Self.id])
             try await redis.apply(loss, before, by: cache)
             try await redis.restore([before[2]])
             #expect(await cache.result(for: key) == nil)
@@ -50,7 +50,7 @@ import Testing
             // Later results are usable.
             await cache.keep(try StoreSamples.known(), for: key)
             #expect(await cache.result(for: key) != nil)
-            try await cache.purge(transactionID: Self.id)
+            try await cache.purge(transactionIDs: [Self.id])
             #expect(await cache.result(for: key) == nil)
         }
     }
@@ -59,19 +59,19 @@ import Testing
     func `after a loss it is unknown if an ID was purged before`(loss: Loss) async throws {
         try await StoreRedis.with { redis in
             let clock = StoreClock(100), cache = redis.cache(clock: clock)
-            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(200)) == .unknown)
-            try await cache.purge(transactionID: "5")
+            #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(200)) == .unknown)
+            try await cache.purge(transactionIDs: ["5"])
             let before = try await redis.copies(of: [RedisPurges.head, RedisPurges.log])
-            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(99)) == .unknown)
-            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(101)) == .none)
-            try await cache.purge(transactionID: Self.id)
-            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(99)) == .named)
+            #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(99)) == .unknown)
+            #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(101)) == .none)
+            try await cache.purge(transactionIDs: [Self.id])
+            #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(99)) == .named)
             clock.set(200)
             try await redis.apply(loss, before, by: cache)
             await cache.purges.catchUp()
-            #expect(cache.knownPurge(of: [Self.id], since: StoreSamples.time(150)) != .none)
-            #expect(cache.knownPurge(of: ["7"], since: StoreSamples.time(150)) == .unknown)
-            #expect(cache.knownPurge(of: ["7"], since: StoreSamples.time(201)) == .none)
+            #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(150)) != .none)
+            #expect(cache.knownPurge(of: ["7"], in: nil, since: StoreSamples.time(150)) == .unknown)
+            #expect(cache.knownPurge(of: ["7"], in: nil, since: StoreSamples.time(201)) == .none)
         }
     }
 
@@ -79,7 +79,7 @@ import Testing
         try await StoreRedis.with { redis in
             let cache = redis.cache(), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
-            try await cache.purge(transactionID: Self.id)
+            try await cache.purge(transactionIDs: [Self.id])
             let sealed = StoreSeal(keys: StoreSamples.keys()).seal([0x31], for: RedisPurges.Limits.sealedName)
             let others = RedisPurges.Limits.page * 2 + 5
             for _ in 0..<others / 100 + 1 {
@@ -101,10 +101,10 @@ import Testing
                 requests, seal: StoreSeal(keys: StoreSamples.keys()), counters: InvalidationCounters(),
                 clock: { StoreSamples.time(100) }, observe: { _ in })
             let count = 2 * RedisPurges.Limits.appended + 1, ids = (1...count).map(String.init)
-            await #expect(throws: StoreUnreachable.self) { try await purges.purge(ids) }
-            try await purges.purge(ids, over: others)
+            await #expect(throws: StoreUnreachable.self) { try await purges.purge(ids.map { Purge($0) }) }
+            try await purges.purge(ids.map { Purge($0) }, over: others)
             #expect(purges.position.number == UInt64(count))
-            #expect(purges.knownPurge(of: [ids[count - 1]], since: StoreSamples.time(0)) == .named)
+            #expect(purges.knownPurge(of: [ids[count - 1]], in: nil, since: StoreSamples.time(0)) == .named)
             // Three calls add them; the first of each script is repeated with its source.
             #expect(others.count <= 8)
             let length = try await redis.node.send(RedisCommand("LLEN", key: RedisPurges.log))
@@ -128,7 +128,7 @@ import Testing
             let faults = FaultLog(), cache = redis.cache(faults: faults), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
             let strange = redis.cache(StoreSamples.secondKey)
-            try await strange.purge(transactionID: "5")
+            try await strange.purge(transactionIDs: ["5"])
             #expect(await cache.result(for: key) == nil)
             #expect(Set(faults.all) == [.sealUnknownKey, .purgesUnknown])
             await cache.keep(try StoreSamples.known(), for: key)
@@ -144,7 +144,7 @@ import Testing
             await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
             cache.flushed()
             store.fail(.timeout)
-            try await other.purge(transactionID: Self.id)
+            try await other.purge(transactionIDs: [Self.id])
             let lookUp = await cache.lookUp(key, naming: [])
             #expect(lookUp.result != nil && lookUp.isDetached)
             store.fail(nil)
@@ -159,7 +159,7 @@ import Testing
         try await StoreRedis.with { redis in
             let store = TestRedis(redis.node), cache = redis.cache(through: store)
             store.fail(.connectionLost)
-            await #expect(throws: StoreUnreachable.self) { try await cache.purge(transactionID: Self.id) }
+            await #expect(throws: StoreUnreachable.self) { try await cache.purge(transactionIDs: [Self.id]) }
         }
     }
 
@@ -169,7 +169,7 @@ import Testing
             try await withThrowingTaskGroup { group in
                 for (number, cache) in caches.enumerated() {
                     group.addTask {
-                        for turn in 0..<50 { try await cache.purge(transactionID: "\(number)\(turn)") }
+                        for turn in 0..<50 { try await cache.purge(transactionIDs: ["\(number)\(turn)"]) }
                     }
                 }
                 try await group.waitForAll()
@@ -188,7 +188,7 @@ import Testing
             let store = TestRedis(redis.node), cache = redis.cache(through: store), key = try StoreSamples.key()
             await cache.keep(StoreSamples.known(naming: (0..<187).map { "\($0)" }), for: key)
             // A purge of another transaction is read once, for all 187.
-            try await cache.purge(transactionID: "other")
+            try await cache.purge(transactionIDs: ["other"])
             let before = store.sent
             #expect(await cache.result(for: key) != nil)
             #expect(Array(store.sent.dropFirst(before.count)) == ["GET", "PTTL", "GET"])

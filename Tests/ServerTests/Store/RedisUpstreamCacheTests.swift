@@ -42,7 +42,7 @@ import Testing
                     continue
                 }
             }
-            try await steps[2].purge(transactionID: Self.ids[0])
+            try await steps[2].purge(transactionIDs: [Self.ids[0]])
             for cache in steps { #expect(await cache.result(for: key, naming: Self.ids) == nil) }
         }
     }
@@ -58,7 +58,7 @@ import Testing
             await cache.keep(
                 StoreSamples.gone(at: 100, until: 3700),
                 for: try StoreSamples.key { $0.excludesOldTransactions = true })
-            try await cache.purge(transactionID: Self.ids[0])
+            try await cache.purge(transactionIDs: [Self.ids[0]])
             let entries = try await redis.dump()
             #expect(Set(entries.map(\.key)).count == 5 && entries.count >= 8)
             let traces = Self.traces(secret: secret)
@@ -228,7 +228,7 @@ import Testing
             await cache.keep(try StoreSamples.known(), for: kept)
             #expect(await cache.result(for: kept) != nil)
             await #expect(throws: StoreUnreachable.self) {
-                try await cache.purge(transactionID: Self.ids[0])
+                try await cache.purge(transactionIDs: [Self.ids[0]])
             }
             #expect(Set(faults.all) == [.lookupFailed, .insertFailed] && faults.all.count == 4)
             #expect(await cache.lookUp(kept, naming: []).isDetached)
@@ -248,7 +248,7 @@ import Testing
             store.fail(.timeout)
             #expect(await cache.result(for: key) != nil)
             store.fail(nil)
-            try await cache.purge(transactionID: Self.ids[0])
+            try await cache.purge(transactionIDs: [Self.ids[0]])
             store.fail(.timeout)
             #expect(await cache.result(for: key) == nil)
         }
@@ -262,7 +262,7 @@ import Testing
             #expect(faults.all == [.tooLarge])
             #expect(await cache.result(for: key) != nil)
             #expect(await neighbour.result(for: key) == nil)
-            try await neighbour.purge(transactionID: Self.ids[0])
+            try await neighbour.purge(transactionIDs: [Self.ids[0]])
             #expect(await cache.result(for: key) == nil)
         }
     }
@@ -275,7 +275,7 @@ import Testing
             await one.keep(try StoreSamples.known(), for: key)
             #expect(await other.result(for: key) != nil)
             let version = other.version(for: key).watching(Self.ids)
-            try await one.purge(transactionID: Self.ids[0])
+            try await one.purge(transactionIDs: [Self.ids[0]])
             try await eventually { !version.isCurrent }
             // Once the purge is known, later results may be served from the near cache again.
             try await eventually { other.version(for: key).isCurrent }
@@ -328,7 +328,7 @@ import Testing
                 return bytes
             }
             let result = try await bytes(.result(StoreSamples.name(of: key)))
-            try await cache.purge(transactionID: Self.ids[0])
+            try await cache.purge(transactionIDs: [Self.ids[0]])
             let log = try await bytes(RedisPurges.log)
             // Besides Apple's answer and its fields, as the allocator rounds them: the name, the header, the nonce and
             // the tag.

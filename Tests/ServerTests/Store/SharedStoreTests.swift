@@ -84,7 +84,7 @@ struct SharedStoreTests {
         _ = try? await store.send(RedisCommand("GET", key: "a"))
         redis.reply([.success(.null)])
         _ = try? await store.send(Self.ping)
-        #expect(health.condition == .misconfigured && health.configurationFault == refusal)
+        #expect(health.condition == .misconfigured && health.configurationFault == .refused(refusal))
         _ = try? await store.send(RedisCommand("GET", key: "a"))
         #expect(health.condition == .connected)
     }
@@ -127,7 +127,7 @@ struct SharedStoreTests {
         let node = try StoreNode(.test(redis, password: password))
         try await StoreNode.run([node]) {
             try await eventually { node.health.condition == .misconfigured }
-            #expect(node.health.configurationFault?.kind.rawValue == kind)
+            #expect(node.health.configurationFault?.configurationWord == kind)
             let lifecycle = ServerLifecycle()
             lifecycle.advance(to: .ready)
             let obstacle = NodeHealth(lifecycle: lifecycle, store: node.health).obstacle
@@ -154,7 +154,7 @@ struct SharedStoreTests {
             let receipt = Forged.receipts(1)[0]
             _ = try await nodes[0].ask(receipt)
             #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
-            try await nodes[0].fleet.ports.cache.purge(transactionID: "1000")
+            try await nodes[0].fleet.ports.cache.purge(transactionIDs: ["1000"])
             nodes[0].upstreams.guards.pause(.production, for: .seconds(600))
             nodes[0].fleet.ports.fleetState.publish(.pause(.seconds(600)), of: .production)
             try await eventually { nodes[1].upstreams.guards.health(of: .production).pausedFor != nil }

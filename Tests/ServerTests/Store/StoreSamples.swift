@@ -181,7 +181,9 @@ enum StoreSamples {
     /// Returns that a transaction belongs to another one, remembered for a month.
     static func alias(at seconds: Int64) -> CachedResult {
         CachedResult(
-            .alias(TransactionAlias(originalTransactionID: originalTransactionID, environment: .sandbox)),
+            .alias(
+                TransactionAlias(
+                    originalTransactionID: originalTransactionID, environment: .sandbox, bundleID: bundleID)),
             fetchedAt: time(seconds), freshUntil: time(seconds + 30 * 86_400))
     }
 

@@ -126,7 +126,8 @@ struct StoredResultTests {
     @Test(arguments: [Environment.production, .sandbox])
     func `an alias survives storage`(environment: Environment) throws {
         for id in ["1", String(repeating: "9", count: 32)] {
-            let alias = TransactionAlias(originalTransactionID: id, environment: environment)
+            let alias = TransactionAlias(
+                originalTransactionID: id, environment: environment, bundleID: StoreSamples.bundleID)
             let known = CachedResult(
                 .alias(alias), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(30 * 86_400))
             let stored = try StoredResult(Self.bytes(known), policy: Self.policy)
@@ -145,7 +146,8 @@ struct StoredResultTests {
     func `an alias that names no transaction of Apple's is neither stored nor read`(
         id: String, environment: Environment
     ) throws {
-        let alias = TransactionAlias(originalTransactionID: id, environment: environment)
+        let alias = TransactionAlias(
+            originalTransactionID: id, environment: environment, bundleID: StoreSamples.bundleID)
         let known = CachedResult(
             .alias(alias), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(100))
         #expect(StoredResult(known: known, retention: .seconds(100)).bytes == nil)
@@ -174,7 +176,11 @@ struct StoredResultTests {
         arguments: [
             (.answered(StoreSamples.fullAnswer), 86_400), (.accountNotFound, 3600),
             (.unknownTransaction(.notFound), 300), (.unknownTransaction(.idInvalid), 3600),
-            (.alias(TransactionAlias(originalTransactionID: "1", environment: .production)), 30 * 86_400),
+            (
+                .alias(
+                    TransactionAlias(originalTransactionID: "1", environment: .production, bundleID: "a.b")),
+                30 * 86_400
+            ),
             (.unanswered(.upstreamDisagrees), 300),
         ] as [(UpstreamResult, Int64)])
     func `each kind of result has its own longest freshness and retention`(
@@ -217,7 +223,7 @@ struct StoredResultTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 6, .unreadable), (0, 8, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
+            (0, 7, .unreadable), (0, 9, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
             (1, 4, .unreadable), (1, 5, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),

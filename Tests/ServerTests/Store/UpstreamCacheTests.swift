@@ -93,7 +93,7 @@ import Testing
             let key = try StoreSamples.key(), named = StoreSamples.originalTransactionID
             for (purged, isFound) in [("4", true), (named, false), ("4", true), ("7", false)] {
                 await cache.keep(try StoreSamples.known(), for: key)
-                try await cache.purge(transactionID: purged)
+                try await cache.purge(transactionIDs: [purged])
                 #expect((await cache.result(for: key, naming: ["6", "7"]) != nil) == isFound, "\(purged)")
             }
         }
@@ -110,7 +110,7 @@ import Testing
             let ids = (0..<originals.count).map { "20000001234\(10_000 + $0)" }
             await cache.keep(StoreSamples.known(naming: ids), for: key)
             #expect(await cache.result(for: key) != nil)
-            try await cache.purge(transactionID: ids[originals.purged])
+            try await cache.purge(transactionIDs: [ids[originals.purged]])
             #expect(await cache.result(for: key) == nil)
         }
     }
@@ -124,7 +124,7 @@ import Testing
             }
             for key in keys { await cache.keep(try StoreSamples.known(), for: key) }
             for key in [keys[0], keys[499]] { #expect(await cache.result(for: key) != nil) }
-            try await cache.purge(transactionID: StoreSamples.originalTransactionID)
+            try await cache.purge(transactionIDs: [StoreSamples.originalTransactionID])
             for key in keys { #expect(await cache.result(for: key) == nil) }
         }
     }
@@ -136,12 +136,28 @@ import Testing
             let key = try StoreSamples.key()
             _ = await cache.result(for: key)
             let before = try StoreSamples.known().since(cache.purgePosition)
-            try await cache.purge(transactionID: StoreSamples.originalTransactionID)
-            #expect(cache.purgeDecision(for: before, naming: []) == .purged)
+            try await cache.purge(transactionIDs: [StoreSamples.originalTransactionID])
+            #expect(cache.purgeDecision(for: before, naming: [], in: nil) == .purged)
             await cache.insert(before, for: key)
             #expect(await cache.result(for: key) == nil)
             await cache.keep(try StoreSamples.known(), for: key)
             #expect(await cache.result(for: key) != nil)
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge for one app reaches no other app's results`(kind: Kind) async throws {
+        try await with(kind) { cache, _ in
+            let key = try StoreSamples.key(), id = StoreSamples.originalTransactionID
+            await cache.keep(try StoreSamples.known(), for: key)
+            try await cache.purge([Purge(id, in: "com.example.other")])
+            #expect(await cache.result(for: key, naming: ["6"]) != nil)
+            #expect(cache.knownPurge(of: [id], in: key.bundleID, since: StoreSamples.time(100)) != .named)
+            try await cache.purge([Purge("6", in: key.bundleID)])
+            #expect(cache.knownPurge(of: ["6"], in: key.bundleID, since: StoreSamples.time(100)) == .named)
+            #expect(await cache.result(for: key, naming: ["6"]) == nil)
+            #expect(await cache.result(for: key) != nil)
+            try await cache.purge([Purge(id, in: key.bundleID)])
+            #expect(await cache.result(for: key) == nil)
         }
     }
 
@@ -153,7 +169,7 @@ import Testing
             let many = (0...InvalidationCounters.watchedTransactions).map { "\($0)" }
             _ = await cache.result(for: key)
             let versions = [[id], many].map { cache.version(for: key).watching($0) }
-            try await cache.purge(transactionID: id)
+            try await cache.purge(transactionIDs: [id])
             for version in versions { #expect(!version.isCurrent) }
             #expect(cache.version(for: key).watching([id]).isCurrent)
         }
