@@ -38,6 +38,20 @@ package enum CLibrary {
     /// Twice the largest ordinary request (`BodyBudget.ordinaryBodyBytes`).
     private static let largeBlockBytes: Int32 = 256 << 10
 
+    package static func environment(_ name: String) -> String? {
+        // SAFETY: the text ends with a zero byte, and is copied before anything could change the environment.
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    /// Replaces the running program by the same one, in the same process and with the same arguments, with a variable in
+    /// its environment. Returns only if that is not possible.
+    package static func startAnew(setting name: String, to value: String) {
+        // SAFETY: the texts end with a zero byte, and are copied; the arguments are the process's own, and end with a null
+        // pointer.
+        guard unsafe setenv(name, value, 1) == 0 else { return }
+        _ = unsafe execv("/proc/self/exe", CommandLine.unsafeArgv)
+    }
+
     /// The clock ticks per second of the system's process times.
     package static var ticksPerSecond: Double { Double(sysconf(Int32(_SC_CLK_TCK))) }
 

@@ -82,6 +82,14 @@ final class RunningGateway: Sendable {
         return try #require(line.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }) << 10
     }
 
+    /// The variables in the environment of the program, as it began.
+    var environment: [String] {
+        get throws {
+            let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/environ", encoding: .utf8)
+            return text.split(separator: "\0").map(String.init)
+        }
+    }
+
     /// Sets the soft limit of the process's file descriptors (prlimit(1)).
     func limitFileDescriptors(to count: Int) throws {
         let prlimit = Process()

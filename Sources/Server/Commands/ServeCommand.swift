@@ -38,6 +38,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        CrashReport.leaveOutMemory()
         defer { StandardError.log.flush() }
         CLibrary.mapLargeBlocks()
         let files = FileReadings()

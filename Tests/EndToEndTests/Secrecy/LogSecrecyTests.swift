@@ -56,6 +56,17 @@ import Testing
         "faults: [{fault: {tampered: other_bundle_id}}]",
     ]
 
+    @Test(arguments: [
+        (nil, "registers=none"), ("limit=20", "limit=20,registers=none"), ("registers=all", "registers=all"),
+    ])
+    func `a report of a crash has no memory, unless the operator wants it`(options: String?, expected: String)
+        async throws
+    {
+        let gateway = try await RunningGateway(options.map { ["SWIFT_BACKTRACE": $0] } ?? [:])
+        #expect(try gateway.environment.contains("SWIFT_BACKTRACE=\(expected)"))
+        #expect(await gateway.stop() == 0)
+    }
+
     @Test func `an Apple and a Redis that repeat their input cause no leak in the log`() async throws {
         let apple = try await EchoingPeer.apple(), redis = try await EchoingPeer.redis()
         try await Self.withCanaries(redisPort: redis.port) { settings, key, canaries in
