@@ -76,8 +76,10 @@ extension InvalidationCounters {
     /// The name of all transactions together.
     private enum AnyPurge: Hashable { case name }
 
-    package func invalidate(transactionID: String) {
-        invalidate(transactionID)
+    package func invalidate(_ purge: Purge) {
+        // Which answers are of an app is not known here: all are looked up again.
+        if purge.isOfAll { return invalidateAll() }
+        invalidate(purge.id)
         invalidate(AnyPurge.name)
     }
 

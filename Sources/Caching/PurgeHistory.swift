@@ -28,6 +28,14 @@ package struct Purge: Hashable, Sendable {
     package let bundleID: String?
 
     package init(_ id: String, in bundleID: String? = nil) { (self.id, self.bundleID) = (id, bundleID) }
+
+    /// Returns the invalidation of all results of an app.
+    package static func all(of bundleID: String) -> Purge { Purge(everyID, in: bundleID) }
+
+    package var isOfAll: Bool { id == Self.everyID }
+
+    /// No transaction has it.
+    private static let everyID = "*"
 }
 
 /// The newest purges.
@@ -96,7 +104,12 @@ package struct PurgeHistory: Sendable {
 
     /// Returns true if one of the purges kept names one of these IDs of an app.
     package func names(_ ids: some Sequence<String>, in bundleID: String?) -> Bool {
-        ids.contains { lastNumber(of: $0, bundleID) > 0 }
+        lastNumberOfAll(bundleID) > 0 || ids.contains { lastNumber(of: $0, bundleID) > 0 }
+    }
+
+    /// Returns the number of the last purge of all results of an app; 0 for none.
+    private func lastNumberOfAll(_ bundleID: String?) -> UInt64 {
+        bundleID.flatMap { numbers[Purge.all(of: $0).hashValue] } ?? 0
     }
 
     /// Decides if an app's result from `position` that names these IDs may be used.
@@ -105,7 +118,9 @@ package struct PurgeHistory: Sendable {
     ) -> PurgeDecision {
         guard isKnown(position) else { return .unknown }
         guard position.number < self.position.number else { return .current }
-        let isPurged = ids.contains { lastNumber(of: $0, bundleID) > position.number }
+        let isPurged =
+            lastNumberOfAll(bundleID) > position.number
+            || ids.contains { lastNumber(of: $0, bundleID) > position.number }
         return isPurged ? .purged : .current
     }
 

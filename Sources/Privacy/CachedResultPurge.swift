@@ -7,6 +7,12 @@ package import Gateway
 /// Invalidates the cached results about a customer of an app on all nodes. No node uses such a result afterwards, also
 /// of those that are being fetched. The results of other apps stay.
 package struct CachedResultPurge: CustomerDataStore {
+    package enum Limits {
+        /// The IDs that are purged one by one. For more, all results of the app are: each purge makes those of others end
+        /// earlier, because the newest purges only are kept.
+        package static let ids = 16
+    }
+
     private let purge: @Sendable ([Purge]) async throws(StoreUnreachable) -> Void
 
     /// - Parameter purge: invalidates the results that these purges name.
@@ -19,7 +25,9 @@ package struct CachedResultPurge: CustomerDataStore {
     /// - Returns: no number: each node drops its own copies.
     package func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
         let ids = ErasedIDs(of: subject).texts.sorted()
-        if !ids.isEmpty { try await purge(ids.map { Purge($0, in: subject.bundleID) }) }
+        if ids.isEmpty { return [:] }
+        let isLong = ids.count > Limits.ids
+        try await purge(isLong ? [.all(of: subject.bundleID)] : ids.map { Purge($0, in: subject.bundleID) })
         return [:]
     }
 }

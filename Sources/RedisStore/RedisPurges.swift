@@ -178,7 +178,7 @@ package final class RedisPurges: Sendable {
             switch known.add(page, purges, readAt: position) {
             case .rolledBack: return nil
             case .added(let purges):
-                for purge in purges { counters.invalidate(transactionID: purge.id) }
+                for purge in purges { counters.invalidate(purge) }
             case .restarted:
                 known.adopt(page, at: clock())
                 counters.invalidateAll()

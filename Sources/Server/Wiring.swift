@@ -218,7 +218,8 @@ private struct Wiring {
         of fleet: FleetStore, _ watcher: JobWatcher, _ admission: ClientAdmission
     ) -> [Route] {
         let verifications = VerificationRoute(
-            fleet.jobs, watcher: watcher, admission: admission, charging: charging, clock: dependencies.clock)
+            fleet.jobs, watcher: watcher, access: access, admission: admission, charging: charging,
+            clock: dependencies.clock)
         let erasures = ErasureRoute(
             fleet.erasure, admission: admission, charging: charging, observer: metrics.erasures,
             logger: dependencies.logger)

@@ -30,6 +30,18 @@ struct PurgeHistoryTests {
         #expect(history.names(["a"], in: "com.example.one"))
     }
 
+    @Test func `a purge of all results of an app concerns no other app's`() {
+        var history = PurgeHistory()
+        let before = history.position
+        history.append(.all(of: "com.example.one"))
+        for ids in [[], ["a"]] {
+            #expect(history.purgeDecision(for: before, naming: ids, in: "com.example.one") == .purged)
+            #expect(history.purgeDecision(for: before, naming: ids, in: "com.example.two") == .current)
+            #expect(history.purgeDecision(for: history.position, naming: ids, in: "com.example.one") == .current)
+        }
+        #expect(history.names(["a"], in: "com.example.one") && !history.names(["a"], in: "com.example.two"))
+    }
+
     @Test func `a result is used until one of its transactions is purged`() {
         var history = PurgeHistory()
         let before = history.position

@@ -107,6 +107,40 @@ struct HouseRulesTests {
         "Sources/RedisCustomers/Notifications/RedisCustomerStates.swift": "26 bytes, compared as part of a seal's name",
     ]
 
+    /// Arithmetic is plain: what is read must have a bound (decision 52).
+    @Test func `digits from outside become numbers in files that bound them`() throws {
+        let reading =
+            /(guard|if|,) (let|case) .*= U?Int(8|16|32|64)?\((?!clamping|exactly|bitPattern|truncating|stored)/
+        let mapping = /flatMap( \{ |\()U?Int(8|16|32|64)?(\(\$0\)|\(\$0, radix|\.init\))/
+        func reads(_ line: Substring) -> Bool { line.contains(reading) || line.contains(mapping) }
+        for file in try Repository.swiftFiles(in: ["Sources"]) where Self.digitReaders[file.path] == nil {
+            for (number, line) in file.lines.enumerated() where reads(line) {
+                Issue.record("\(file.path):\(number + 1): bound the number, and name the file here")
+            }
+        }
+        for path in Self.digitReaders.keys {
+            #expect(try Repository.text(path).split(separator: "\n").contains(where: reads), "\(path)")
+        }
+    }
+
+    /// The files that read digits, each with the bound.
+    private static let digitReaders = [
+        "Sources/AppStore/Dates/AppleDate.swift": "a timestamp clamps it; parts of a date have two or four digits",
+        "Sources/AppStore/Dates/HTTPDate.swift": "two or four digits",
+        "Sources/AppStore/Headers/EndpointAnnouncements.swift": "at most 15 digits",
+        "Sources/Endpoints/Events/EventsQuery.swift": "a range of the API",
+        "Sources/Endpoints/QueryParameters.swift": "a range of the API",
+        "Sources/HTTPTransport/ResponseCollector.swift": "100 to 999",
+        "Sources/Notifications/EmbeddedNotificationStore.swift": "the store's own ID, only compared",
+        "Sources/Operations/Doctor/LimitsCheck.swift": "the system's own file; shifts cannot trap",
+        "Sources/Operations/Doctor/RedisFaults.swift": "only compared",
+        "Sources/Redis/Cluster/ClusterPipeline.swift": "a hash slot",
+        "Sources/Redis/RedisValue.swift": "clamped to 2^48",
+        "Sources/RedisCustomers/Events/RedisEventLog.swift": "a position has a number up to 2^53",
+        "Sources/RedisStore/RedisPurges.swift": "a number up to 2^53",
+        "Sources/Settings/Configuration/ConfigurationValue.swift": "the range of the setting; products are checked",
+    ]
+
     @Test func `no unfinished work is marked in the code`() throws {
         for file in try Repository.swiftFiles(in: Self.sources + ["Tests"]) where !file.path.contains("HouseRules") {
             let found = file.text.firstMatch(of: /\b(TODO|FIXME|XXX|HACK)\b/)

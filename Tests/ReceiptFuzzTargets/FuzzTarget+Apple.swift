@@ -13,7 +13,9 @@
         /// Checks response headers of Apple: the first character of each line chooses the field. Each line is also
         /// tried as a date.
         static func checkHeader(_ bytes: [UInt8]) throws {
-            let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 32).map { line in
+            // The transport hands out ASCII.
+            let visible = bytes.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }
+            let lines = visible.split(separator: UInt8(ascii: "\n"), maxSplits: 32).map { line in
                 (name: line.first ?? 0, value: String(decoding: line.dropFirst(), as: UTF8.self))
             }
             let fields = lines.map { TransportHeader(name: names[Int($0.name) % names.count], value: $0.value) }

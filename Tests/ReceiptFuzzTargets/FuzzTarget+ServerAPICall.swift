@@ -11,7 +11,8 @@
         /// Checks the part of a proxy path after `/v1/apple/`, with its query. The first byte chooses the method, and
         /// whether there is a body.
         static func checkServerAPICall(_ input: [UInt8]) throws {
-            guard let choice = input.first else { return }
+            // The edge refuses a target that is not ASCII.
+            guard let choice = input.first, input.dropFirst().allSatisfy({ $0 < 0x80 }) else { return }
             let method = methods[Int(choice) % methods.count], body = choice & 4 == 0 ? [] : Array("{}".utf8)
             let parts = input.dropFirst().split(
                 separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false

@@ -32,6 +32,7 @@
                 while let reply = try? reader.next() { replies.append(reply) }
             }
             let redis = RepliesInTurn(replies), use = StoreUse.all[Int(input.first ?? 0) % StoreUse.all.count]
+            // The caller is no thread of the pool, whose threads the task needs.
             let hasEnded = DispatchSemaphore(value: 0)
             Task.detached {
                 await use(redis)
@@ -139,8 +140,7 @@
             let purges = RedisPurges(
                 redis, seal: StoreSeal(keys: keys), counters: InvalidationCounters(),
                 clock: { Timestamp(millisecondsSince1970: 0) }, observe: { _ in })
-            for _ in 1...2 { await purges.catchUp() }
-            try? await purges.purge([Purge("1", in: bundleID)])
+            for _ in 1...2 { try? await purges.purge([Purge("1", in: bundleID)], over: redis) }
         }
 
         @Sendable private static func limits(_ redis: RepliesInTurn) async {

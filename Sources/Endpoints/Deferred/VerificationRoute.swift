@@ -6,7 +6,7 @@ package import HTTPServer
 internal import HTTPTypes
 package import Jobs
 package import Receipts
-internal import Settings
+package import Settings
 internal import Waiting
 
 /// `GET /v1/verifications/{id}`: a deferred verification, at once or after a wait for its end.
@@ -23,23 +23,24 @@ package struct VerificationRoute: Sendable {
 
     private let store: any JobStore
     private let watcher: JobWatcher
+    private let access: CurrentAccess
     private let admission: ClientAdmission
     private let charging: RequestCharging
     private let clock: @Sendable () -> Timestamp
     private let waiting = WaitingReaders()
 
     package init(
-        _ store: any JobStore, watcher: JobWatcher, admission: ClientAdmission, charging: RequestCharging,
-        clock: @escaping @Sendable () -> Timestamp
+        _ store: any JobStore, watcher: JobWatcher, access: CurrentAccess, admission: ClientAdmission,
+        charging: RequestCharging, clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.watcher, self.admission) = (store, watcher, admission)
-        (self.charging, self.clock) = (charging, clock)
+        (self.store, self.watcher, self.access) = (store, watcher, access)
+        (self.admission, self.charging, self.clock) = (admission, charging, clock)
     }
 
     package var route: Route {
         Route(
-            .get, RouteLabel.verifications.rawValue, waitLimit: .seconds(EventsQuery.Limits.wait.upperBound),
-            endsWithClient: true
+            .get, RouteLabel.verifications.rawValue, bodyLimit: .bytes(0),
+            waitLimit: .seconds(EventsQuery.Limits.wait.upperBound), endsWithClient: true
         ) { context, _ in try answer(context) }
     }
 
@@ -69,6 +70,9 @@ package struct VerificationRoute: Sendable {
             let hasEnded = await watcher.wait(for: job.id, upTo: wait)
             context.record { $0.waited += .now - start }
             if hasEnded { job = try await self.job(context) }
+            // The client may have lost the app meanwhile, or its key.
+            let client = access.now.client(named: context.client.name)
+            guard client?.apps.contains(job.result.bundleID) == true else { throw GatewayError.appNotPermitted }
         }
         return Reply(job, isDurable: store.isDurable, at: clock())
     }

@@ -40,8 +40,8 @@ package struct EventRoute: Sendable {
 
     package var route: Route {
         Route(
-            .get, RouteLabel.events.rawValue, waitLimit: .seconds(EventsQuery.Limits.wait.upperBound),
-            endsWithClient: true
+            .get, RouteLabel.events.rawValue, bodyLimit: .bytes(0),
+            waitLimit: .seconds(EventsQuery.Limits.wait.upperBound), endsWithClient: true
         ) { context, _ in try answer(context) }
     }
 

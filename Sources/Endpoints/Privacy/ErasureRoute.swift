@@ -22,6 +22,8 @@ package struct ErasureRoute: Sendable {
         static let body = ByteCount.kibibytes(64)
         /// The time that a search of full logs may take.
         package static let wait: Duration = .seconds(600)
+        /// The erasures of a node at a time, of different clients.
+        static let atOnce = 4
         /// The seconds after which a client may try again while another erasure runs.
         static let retryAfter = 10
     }
@@ -31,7 +33,7 @@ package struct ErasureRoute: Sendable {
     private let charging: RequestCharging
     private let observer: any ErasureObserver
     private let logger: Logger
-    private let place = ErasurePlace()
+    private let places = ErasurePlaces()
 
     /// - Parameter logger: receives a line for each request, whatever its level. No line has an ID or an account.
     package init(
@@ -59,9 +61,10 @@ package struct ErasureRoute: Sendable {
         let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
         guard context.client.apps.contains(request.bundleID) else { throw GatewayError.appNotPermitted }
         return ChargedWork(about: request.bundleID) {
-            guard place.take() else { throw Problem.erasureInProgress }
-            defer { place.release() }
-            let count = try await erase(request, of: context.client.name)
+            let client = context.client.name
+            guard places.take(for: client) else { throw Problem.erasureInProgress }
+            defer { places.release(of: client) }
+            let count = try await erase(request, of: client)
             return Reply(count)
         }
     }
@@ -87,18 +90,21 @@ package struct ErasureRoute: Sendable {
     }
 }
 
-/// The place of the one erasure that a node does at a time: each reads whole logs, and all cached results.
-private final class ErasurePlace: Sendable {
-    private let isTaken = Atomic<Bool>(false)
+/// The places of the erasures that a node does at a time: each reads whole logs, and all cached results. A client has one.
+private final class ErasurePlaces: Sendable {
+    private let clients = Mutex<Set<String>>([])
 
-    func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+    func take(for client: String) -> Bool {
+        clients.withLock { $0.count < ErasureRoute.Limits.atOnce && $0.insert(client).inserted }
+    }
 
-    func release() { isTaken.store(false, ordering: .releasing) }
+    func release(of client: String) { clients.withLock { _ = $0.remove(client) } }
 }
 
 extension Problem {
     static let erasureInProgress = Problem(
-        .serviceUnavailable, .overloaded, "This node is erasing another customer's data. Retry later.",
+        .serviceUnavailable, .overloaded,
+        "This node is erasing data for this client, or for several others. Retry later.",
         headerFields: [.retryAfter: String(ErasureRoute.Limits.retryAfter)])
 }
 

@@ -95,7 +95,7 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
     package func purge(_ purges: [Purge]) {
         // The history first: a version taken between the two steps is compared with it.
         history.withLock { history in for purge in purges { history.append(purge) } }
-        for purge in purges { counters.invalidate(transactionID: purge.id) }
+        for purge in purges { counters.invalidate(purge) }
     }
 
     package func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {

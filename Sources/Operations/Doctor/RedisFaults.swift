@@ -53,7 +53,7 @@ extension RedisTLSFault {
         case .clientCertificateRequired:
             "Set GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE, or tls-auth-clients no at Redis."
         case .clientCertificateRejected:
-            "Check GATEWAY_REDIS_CERTIFICATE_FILE: Redis must trust its CA (tls-ca-cert-file). Redis must offer TLS 1.2."
+            "Set or check GATEWAY_REDIS_CERTIFICATE_FILE: Redis must trust its CA (tls-ca-cert-file), and offer TLS 1.2."
         case .notTLS: "Check the port; if Redis uses no TLS there, write redis instead of rediss."
         case .interrupted: "See the log of Redis, and run the doctor again."
         }

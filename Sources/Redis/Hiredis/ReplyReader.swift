@@ -47,8 +47,9 @@ enum ReplyFault: Error, Hashable {
     }
 
     private static let keptBytes = 256 << 10
-    /// The maximum line: a status, an error, a number, or the head of a string or an array.
-    static let maximumLineBytes = 64 << 10
+    /// The maximum line: a status, an error, a number, or the head of a string or an array. It is searched for its end with
+    /// each piece that arrives, so a server that sends single bytes must not make it long.
+    static let maximumLineBytes = 4 << 10
 
     func feed(_ bytes: ByteBufferView) throws(ReplyFault) {
         let code = unsafe bytes.withUnsafeBytes { bytes in
@@ -132,6 +133,8 @@ extension ReplyAssembly {
     /// Adds a string of hiredis: a bulk string, a status, or an error.
     fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer, type: CInt) -> Bool {
         guard admit(bytes: bytes.count) else { return false }
+        let isLine = type == REDIS_REPLY_STATUS || type == REDIS_REPLY_ERROR
+        guard !isLine || bytes.count <= ReplyReader.maximumLineBytes else { return fail(.lineTooLong) }
         switch type {
         case REDIS_REPLY_STATUS: return unsafe add(.status(Self.line(bytes)))
         case REDIS_REPLY_ERROR: return unsafe add(.error(RedisRefusal(line: Self.line(bytes))))

@@ -53,7 +53,7 @@ enum EventScripts {
                 if #entries < 2 then break end
                 local last = tonumber(entries[1][2][6]) or 0
                 if not (last <= written) then last = 0 end
-                before = last - #entries[1][2][4]
+                before = last - #(entries[1][2][4] or '')
                 if written - before > tonumber(size) then
                     redis.call('XDEL', log, entries[1][1])
                     before = last

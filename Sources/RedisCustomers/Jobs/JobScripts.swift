@@ -100,8 +100,9 @@ enum JobScripts {
             for i = 1, #lanes do redis.call('ZREM', lanes[i], id) end
             if fields[1] then release(id) end
             if fields[3] and fields[4] then keep(fields[4], -(tonumber(fields[3]) or 0)) end
-            if fields[4] then redis.call('ZREM', ended(fields[4]), id) end
             redis.call('DEL', job(id))
+            -- A key of another type there is in the way of nothing.
+            if fields[4] then redis.pcall('ZREM', ended(fields[4]), id) end
             for i = 1, #statuses do redis.call('ZREM', statuses[i], id) end
             for name in string.gmatch(fields[1] or '', '%S+') do unname(id, name) end
             for name in string.gmatch(fields[2] or '', '%S+') do redis.call('ZREM', about(name), id) end
@@ -279,16 +280,24 @@ enum JobScripts {
     static let end = RedisScript(
         functions + """
             local function oldestOfLargest()
-                local largest, most = nil, 0
-                local fields = redis.call('HGETALL', usage)
-                for i = 1, #fields, 2 do
-                    local client, bytes = string.match(fields[i], '^(.*):kept$'), tonumber(fields[i + 1]) or 0
-                    if client and bytes > most then largest, most = client, bytes end
+                for _ = 1, 16 do
+                    local largest, most = nil, 0
+                    local fields = redis.call('HGETALL', usage)
+                    for i = 1, #fields, 2 do
+                        local client, bytes = string.match(fields[i], '^(.*):kept$'), tonumber(fields[i + 1]) or 0
+                        if client and bytes > most then largest, most = client, bytes end
+                    end
+                    if not largest then return nil end
+                    local found = redis.pcall('ZRANGE', ended(largest), 0, 0)
+                    local id = not found.err and found[1]
+                    if id then
+                        -- Also if an operator has deleted the job.
+                        if id ~= ARGV[1] then redis.call('ZREM', ended(largest), id) end
+                        return id
+                    end
+                    -- The bytes of jobs that an operator has deleted.
+                    keep(largest, -most)
                 end
-                local id = largest and redis.call('ZRANGE', ended(largest), 0, 0)[1]
-                -- Also if an operator has deleted the job.
-                if id and id ~= ARGV[1] then redis.call('ZREM', ended(largest), id) end
-                return id
             end
             -- Of all clients: verdicts of earlier versions have no client's index.
             local function oldest()
@@ -313,7 +322,7 @@ enum JobScripts {
             local bytes = #ARGV[4] + #(read(id, 'about')[1] or '')
             redis.call('HSET', job(id), 'kept', bytes)
             keep(fields[4], bytes)
-            redis.call('ZADD', ended(fields[4]), text(now), id)
+            redis.pcall('ZADD', ended(fields[4]), text(now), id)
             -- More than the one that comes, so that a smaller limit is reached.
             for _ = 1, 4 do
                 local last = kept() > tonumber(ARGV[6]) and (oldestOfLargest() or oldest()) or id

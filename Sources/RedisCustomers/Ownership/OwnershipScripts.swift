@@ -24,12 +24,13 @@ enum OwnershipScripts {
         """
 
     /// KEYS owners, the chain's record under each name; ARGV 1 for a transfer, the retention, the window, the accounts
-    /// permitted within it, the maximum number of accounts in a record, the maximum number of old records to name, the tag
-    /// of the account as the owner, an owner to ignore and its tag (empty for none), the names of the chain, those of the
-    /// account. Returns the binding, the number of accounts within the window if it is suspicious and not reported (else
+    /// permitted within it, the maximum number of accounts in a record, the maximum number of old records to name, an
+    /// owner to ignore and its tag (empty for none), the names of the chain, those of the account, each with its tag as the
+    /// owner. Returns the binding, the number of accounts within the window if it is suspicious and not reported (else
     /// 0), the accounts that made room, names of records that are too old, and the owner that was found with its tag.
     ///
-    /// Only the caller can verify a tag. If that of the owner is wrong, the call is repeated without this owner.
+    /// Only the caller can verify the tag of another account. If that of the owner is wrong, the call is repeated without
+    /// this owner. An own name with another tag than its own owns nothing.
     ///
     /// Accounts named under a key that is not configured count as forgotten. The first write is one that a full memory
     /// refuses, so that nothing is written then.
@@ -37,7 +38,8 @@ enum OwnershipScripts {
         clock + """
             local count = #KEYS - 1
             local retention, window = tonumber(ARGV[2]), tonumber(ARGV[3])
-            local own, isOwn, isConfigured = ARGV[10 + count], {}, {}
+            local own, ownTag, tags, isConfigured = ARGV[9 + count], ARGV[10 + count], {}, {}
+            for i = 9 + count, #ARGV, 2 do tags[ARGV[i]] = ARGV[i + 1] end
             local function keyID(account) return string.match(account, '^[^:]*') end
             local function old()
                 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. before(retention), 'LIMIT', 0, ARGV[6])
@@ -46,7 +48,7 @@ enum OwnershipScripts {
             -- The usual case, without a look at all accounts: owner and account are known, and no report is due.
             local function knownBinding()
                 local record = redis.pcall('HMGET', KEYS[2], 'o', 's' .. own, 'r', 't')
-                if ARGV[1] == '1' or ARGV[8] ~= '' or record.err or not record[1] then return nil end
+                if ARGV[1] == '1' or ARGV[7] ~= '' or record.err or not record[1] then return nil end
                 for i = 2, count do
                     if redis.call('EXISTS', KEYS[i + 1]) == 1 then return nil end
                 end
@@ -55,35 +57,31 @@ enum OwnershipScripts {
                 local isRecent = math.min(tonumber(record[2]) or 0, tonumber(owned) or 0) >= now - retention
                 local isInnocent = isReported or redis.call('HLEN', KEYS[2]) - 2 <= tonumber(ARGV[4])
                 if not (isRecent and isInnocent) then return nil end
-                if record[1] == own then return 'same', own, record[4] end
-                for i = 10 + count, #ARGV do
-                    if record[1] == ARGV[i] or keyID(record[1]) ~= keyID(own) then return nil end
-                end
+                if record[1] == own and record[4] == ownTag then return 'same' end
+                if tags[record[1]] or keyID(record[1]) ~= keyID(own) then return nil end
                 return 'other', record[1], record[4]
             end
             local known, knownOwner, knownTag = knownBinding()
             if known then
                 redis.call('HSET', KEYS[2], 's' .. own, stamp)
-                redis.call('ZADD', KEYS[1], stamp, ARGV[10])
-                return { known, 0, {}, old(), knownOwner, knownTag or '' }
+                redis.call('ZADD', KEYS[1], stamp, ARGV[9])
+                return { known, 0, {}, old(), knownOwner or '', knownTag or '' }
             end
-            for i = 10 + count, #ARGV do
-                isOwn[ARGV[i]] = true
-                isConfigured[keyID(ARGV[i])] = true
-            end
+            for name in pairs(tags) do isConfigured[keyID(name)] = true end
 
             local found, owner, tag, hasUsed, reported, seen = nil, nil, '', false, 0, {}
             for i = 1, count do
                 local fields = redis.call('HGETALL', KEYS[i + 1])
                 if #fields > 0 then found = found or i end
                 local recorded = redis.call('HMGET', KEYS[i + 1], 'o', 't')
-                if recorded[1] == ARGV[8] and (recorded[2] or '') == ARGV[9] then recorded = {} end
+                if recorded[1] == ARGV[7] and (recorded[2] or '') == ARGV[8] then recorded = {} end
+                if tags[recorded[1]] and tags[recorded[1]] ~= recorded[2] then recorded = {} end
                 if recorded[1] and not owner then owner, tag = recorded[1], recorded[2] or '' end
                 for j = 1, #fields, 2 do
                     local field, account, used = fields[j], string.sub(fields[j], 2), tonumber(fields[j + 1]) or 0
                     if field == 'r' then
                         reported = math.max(reported, used)
-                    elseif used >= now - retention and isOwn[account] then
+                    elseif used >= now - retention and tags[account] then
                         hasUsed = true
                     elseif used >= now - retention and isConfigured[keyID(account)] then
                         seen[account] = math.max(seen[account] or 0, used)
@@ -93,12 +91,12 @@ enum OwnershipScripts {
 
             local foundOwner, foundTag = owner or '', tag
             local binding = 'other'
-            if owner and isOwn[owner] and hasUsed then
+            if owner and tags[owner] and hasUsed then
                 binding = 'same'
             elseif ARGV[1] == '1' or not owner or not seen[owner] then
                 binding = 'new'
             end
-            if binding ~= 'other' then found, owner, tag = 1, own, ARGV[7] end
+            if binding ~= 'other' then found, owner, tag = 1, own, ownTag end
 
             seen[own] = now
             local accounts, surplus, recent = {}, {}, 0
@@ -121,15 +119,15 @@ enum OwnershipScripts {
                 fields[#fields + 1] = 's' .. account
                 fields[#fields + 1] = string.format('%.0f', seen[account])
             end
-            redis.call('ZADD', KEYS[1], stamp, ARGV[9 + found])
+            redis.call('ZADD', KEYS[1], stamp, ARGV[8 + found])
             for i = 1, count do
                 redis.call('DEL', KEYS[i + 1])
-                if i ~= found then redis.call('ZREM', KEYS[1], ARGV[9 + i]) end
+                if i ~= found then redis.call('ZREM', KEYS[1], ARGV[8 + i]) end
             end
             redis.call('HSET', KEYS[found + 1], unpack(fields))
             if recent <= tonumber(ARGV[4]) or reported > now - window then recent = 0 end
-            -- A new binding follows from no owner.
-            if binding == 'new' then foundOwner, foundTag = '', '' end
+            -- Only that of another account is left to verify.
+            if binding ~= 'other' then foundOwner, foundTag = '', '' end
             return { binding, recent, surplus, old(), foundOwner, foundTag }
             """)
 

@@ -109,15 +109,15 @@ extension RedisOwnershipStore {
     ) -> ScriptCall {
         let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
         let accounts = names.names(of: account, in: chain.bundleID)
-        let tags = [names.tag(of: accounts[0], chain), owner?.account, owner?.tag]
+        let tagged = accounts.flatMap { [$0.text, names.tag(of: $0, chain) ?? ""] }
         let numbers = [
             isTransfer ? 1 : 0, rules.retention.wholeMilliseconds, rules.window.wholeMilliseconds,
             Int64(rules.maximumAccounts), Int64(OwnershipRules.Limits.accounts), Int64(Limits.dropped),
         ]
         return ScriptCall(
             keys: [keys.owners] + chains.map { keys.owner($0) },
-            numbers.map { RedisWord($0) } + tags.map { RedisWord($0 ?? "") } + chains.map { RedisWord($0) }
-                + accounts.map { RedisWord($0.text) })
+            numbers.map { RedisWord($0) } + [RedisWord(owner?.account ?? ""), RedisWord(owner?.tag ?? "")]
+                + chains.map { RedisWord($0) } + tagged.map { RedisWord($0) })
     }
 
     /// Returns the calls that remove chains from the index of an account under older keys: it is under the first now.
@@ -157,7 +157,7 @@ private struct UseReply {
     let surplus: [AccountName]
     /// The names of chains of the same partition that were not used for too long.
     let old: [String]
-    /// The owner from which the binding follows; nil for a new binding.
+    /// The other account from which the binding follows; nil for none.
     let owner: Owner?
 
     /// An account, by its name, and the tag that proves that it owns the chain.
@@ -307,12 +307,14 @@ extension RedisOwnershipStore {
     /// Returns the account that each chain is bound to, under each of its names.
     private func owners(of chains: [PurchaseChain]) async throws(StoreUnreachable) -> [[RecordedOwner]] {
         let keys = chains.map { Array(record(of: $0).keys.dropFirst()) }
-        var replies = await redis.send(keys.joined().map { RedisCommand("HGET", key: $0, "o") })[...]
+        var replies = await redis.send(keys.joined().map { RedisCommand("HMGET", key: $0, "o", "t") })[...]
         guard replies.count == keys.joined().count else { throw StoreUnreachable() }
         var owners: [[RecordedOwner]] = []
-        for keys in keys {
+        for (chain, keys) in zip(chains, keys) {
             var ofChain: [RecordedOwner] = []
-            for reply in replies.prefix(keys.count) { ofChain.append(try RecordedOwner(reply)) }
+            for reply in replies.prefix(keys.count) {
+                ofChain.append(try RecordedOwner(reply) { isTrusted($0, of: chain) })
+            }
             owners.append(ofChain)
             replies = replies.dropFirst(keys.count)
         }
@@ -357,14 +359,19 @@ extension RedisOwnershipStore {
 private enum RecordedOwner {
     case none
     case account(String)
-    /// A key of another type, or a value of none of the gateway's forms.
+    /// A key of another type, or an owner without the tag of the chain.
     case unreadable
 
-    /// - Parameter reply: that of `HGET`.
-    init(_ reply: Result<RedisValue, RedisError>) throws(StoreUnreachable) {
+    /// - Parameter reply: the owner and its tag.
+    init(
+        _ reply: Result<RedisValue, RedisError>, isTrusted: (UseReply.Owner) -> Bool
+    ) throws(StoreUnreachable) {
         switch reply {
-        case .success(.null): self = .none
-        case .success(let value): self = value.text.map { .account($0) } ?? .unreadable
+        case .success(.array(let parts)) where parts.first == .null: self = .none
+        case .success(.array(let parts)):
+            let owner = UseReply.Owner(account: parts.first?.text ?? "", tag: parts.last?.text ?? "")
+            self = isTrusted(owner) ? .account(owner.account) : .unreadable
+        case .success: self = .unreadable
         case .failure(.refused(let refusal)) where refusal.isWrongType: self = .unreadable
         case .failure: throw StoreUnreachable()
         }

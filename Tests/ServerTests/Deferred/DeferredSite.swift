@@ -75,7 +75,7 @@ struct DeferredSite {
         runner = VerificationRunner(
             verification, store: store, access: access, ownership: check, clock: { .now() })
         let verifications = VerificationRoute(
-            store, watcher: watcher, admission: admission, charging: charging, clock: { .now() })
+            store, watcher: watcher, access: access, admission: admission, charging: charging, clock: { .now() })
         routes = RouteTable([handler.route(at: VerdictEndpoint()), verifications.route])
     }
 

@@ -276,6 +276,8 @@ import Testing
             let retention = EventRetention(
                 maximumCount: 1000, maximumAge: .seconds(86_400), maximumRelayBytes: 3500 * AppPartition.count)
             let totals = String(decoding: NotificationKeys(Self.partition).totals.bytes, as: UTF8.self)
+            let log = String(decoding: NotificationKeys(Self.partition).relay.bytes, as: UTF8.self)
+            for id in ["1-1", "1-2"] { try stage.server.ask("XADD", log, id, "x", "y") }
             for (index, value) in ["9223372036854775807", "-5", "nan", "inf", "x"].enumerated() {
                 for field in ["relay:bytes", "relay:before"] {
                     try stage.server.ask("HSET", totals, field, value)

@@ -404,11 +404,17 @@ import Testing
             // A verdict that an operator deleted is in the way of no other.
             try stage.server.ask("DEL", JobKeys.job("ver_6"))
             for number in 8...9 { try await Self.finish(number, of: "large", in: store) }
-            let later = try await store.statuses(of: [1, 7, 8, 9].map { "ver_\($0)" })
+            // Nor what another writer stored.
+            try stage.server.ask("HSET", JobKeys.usage, "gone:kept", "99999999", "kept", "99999999")
+            try await Self.finish(10, of: "large", in: store)
+            let later = try await store.statuses(of: [1, 7, 8, 9, 10].map { "ver_\($0)" })
             #expect(later.first == .done && later.last == .done)
+            for key in try stage.server.ask("KEYS", JobKeys.endedPrefix + "*").split(separator: "\n") {
+                try stage.server.ask("SET", String(key), "of another program")
+            }
             let subject = ErasureSubject(bundleID: Samples.bundleID, chains: [Samples.chain("1")])
-            _ = try await store.erase(subject)
-            #expect(try stage.server.ask("KEYS", JobKeys.endedPrefix + "*") == "")
+            #expect(try await store.erase(subject)[.verifications] ?? 0 >= 2)
+            #expect(try stage.server.ask("KEYS", JobKeys.job("*")) == "")
         }
     }
 

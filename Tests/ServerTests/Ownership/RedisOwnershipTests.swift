@@ -266,6 +266,25 @@ import Testing
         }
     }
 
+    @Test func `an own name that another writer stored as the owner is no binding`() async throws {
+        try await NotificationStage.with { stage async throws in
+            let store = stage.ownership(), thief = try Samples.account("thief"), stolen = Samples.chain("2")
+            #expect(try await store.binding(of: stolen, by: "owner") == .new)
+            #expect(try await store.binding(of: stolen, by: "thief") == .other)
+            let owner = try await stage.redis.send(RedisCommand("HMGET", key: Self.recordKey(stolen), "o", "t"))
+            let name = OwnershipNames(StoreSamples.keys()).names(of: thief, in: Samples.bundleID)[0]
+            let forged = RedisCommand(
+                "HSET", key: Self.recordKey(stolen), "o", RedisWord(name.text), "t", "AAAA")
+            _ = try await stage.redis.send(forged)
+            #expect(try await store.chains(of: thief, in: Samples.bundleID).isEmpty)
+            // As if there was no owner.
+            #expect(try await store.binding(of: stolen, by: "thief") == .new)
+            let written = try await stage.redis.send(RedisCommand("HMGET", key: Self.recordKey(stolen), "o", "t"))
+            #expect(written != owner)
+            #expect(try await store.binding(of: stolen, by: "thief") == .same)
+        }
+    }
+
     @Test func `a purchase without the tag of its owner is bound anew`() async throws {
         try await NotificationStage.with { stage async throws in
             let store = stage.ownership()

@@ -17,15 +17,15 @@ import Waiting
 
 @Suite("POST /v1/erasures", .timeLimit(.patient))
 struct ErasureRouteTests {
-    private static func send(to route: Route) async throws -> Reply {
-        let client = Client(name: "shop", apps: .all, keys: [], may: [.erase])
+    private static func send(to route: Route, as name: String = "shop") async throws -> Reply {
+        let client = Client(name: name, apps: .all, keys: [], may: [.erase])
         let context = try RequestContext.forTests(
             ["Content-Type": "application/json"], .POST, "/v1/erasures", in: RouteTable([route]), client: client)
         let body = ByteBuffer(string: #"{"bundle_id":"com.example.shop","original_transaction_ids":["1"]}"#)
         return try await route.handler(context, ReservedBody(body, nil)).value()
     }
 
-    @Test func `a node erases one customer at a time`() async throws {
+    @Test func `a node erases one customer of each client at a time`() async throws {
         let store = PausingCustomerData()
         let erasure = Erasure([store], purge: ScriptedCustomerData(), indexes: [], states: nil) {
             (_, _) throws(StoreUnreachable) in []
@@ -39,8 +39,11 @@ struct ErasureRouteTests {
         let problem = await #expect(throws: Problem.self) { try await Self.send(to: route) }
         #expect(problem?.status == .serviceUnavailable && problem?.code == .overloaded)
         #expect(problem?.headerFields[.retryAfter] == "10")
+        // Another client has a place of its own.
+        async let other = Self.send(to: route, as: "other")
         store.resume()
         #expect(try await first.status == .ok)
+        #expect(try await other.status == .ok)
         let next = try await Self.send(to: route)
         #expect(next.status == .ok)
     }

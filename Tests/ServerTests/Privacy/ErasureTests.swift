@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Caching
 import Events
 import Notifications
 import Privacy
@@ -208,6 +209,23 @@ import Webhooks
             let after = try await RedisSearch(stage.redis)
             for key in before.keys where !Self.isCommon(key) { #expect(after.contents[key] == before.contents[key]) }
             #expect(await cache.result(for: try StoreSamples.key().naming(id), naming: [id]) != nil)
+        }
+    }
+
+    @Test(arguments: [CachedResultPurge.Limits.ids, CachedResultPurge.Limits.ids + 1])
+    func `an erasure of many purchases takes one place in the history of purges`(count: Int) async throws {
+        try await NotificationStage.with { stage in
+            let first = stage.cache(), second = stage.cache(), key = try StoreSamples.key()
+            let isLong = count > CachedResultPurge.Limits.ids
+            await first.keep(StoreSamples.known(naming: ["77"]), for: key)
+            let version = second.version(watching: ["77"]), before = first.purgePosition.number
+            let ids = (1...count).map { "\(1_000_000 + $0)" }
+            _ = try await stage.erasure(first).erase(
+                try #require(key.bundleID), originalTransactionIDs: ids, account: nil)
+            #expect(first.purgePosition.number - before == (isLong ? 1 : UInt64(count)))
+            // All results of the app are purged then, on each node.
+            #expect((await second.result(for: key) == nil) == isLong)
+            #expect(!isLong || !version.isCurrent)
         }
     }
 
