@@ -416,9 +416,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "Caching", "Endpoints", "Entitlements", "Events", "Gateway", "HTTPServer", "HTTPTransport",
                 "JSON", "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "ReceiptForge", "Receipts",
-                "Redis",
-                "RedisCustomers", "RedisStore", "Settings", "SignedPayloads", "StoreFormat", "Telemetry", "Waiting",
-                "Webhooks",
+                "Redis", "RedisCustomers", "RedisStore", "Settings", "SignedPayloads", "StoreFormat", "Telemetry",
+                "Waiting", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -22,7 +22,7 @@ package struct PurgePosition: Hashable, Sendable {
 
 /// The invalidation of all cached results that name a transaction by one ID.
 package struct Purge: Hashable, Sendable {
-    /// The ID of a transaction: its own, an original one, or that of an app transaction.
+    /// A transaction ID, an original transaction ID, or the ID of an app transaction.
     package let id: String
     /// The app whose results are invalidated; nil for all apps.
     package let bundleID: String?
@@ -104,12 +104,7 @@ package struct PurgeHistory: Sendable {
 
     /// Returns true if one of the purges kept names one of these IDs of an app.
     package func names(_ ids: some Sequence<String>, in bundleID: String?) -> Bool {
-        lastNumberOfAll(bundleID) > 0 || ids.contains { lastNumber(of: $0, bundleID) > 0 }
-    }
-
-    /// Returns the number of the last purge of all results of an app; 0 for none.
-    private func lastNumberOfAll(_ bundleID: String?) -> UInt64 {
-        bundleID.flatMap { numbers[Purge.all(of: $0).hashValue] } ?? 0
+        arePurged(ids, in: bundleID, after: 0)
     }
 
     /// Decides if an app's result from `position` that names these IDs may be used.
@@ -118,18 +113,16 @@ package struct PurgeHistory: Sendable {
     ) -> PurgeDecision {
         guard isKnown(position) else { return .unknown }
         guard position.number < self.position.number else { return .current }
-        let isPurged =
-            lastNumberOfAll(bundleID) > position.number
-            || ids.contains { lastNumber(of: $0, bundleID) > position.number }
-        return isPurged ? .purged : .current
+        return arePurged(ids, in: bundleID, after: position.number) ? .purged : .current
     }
 
-    /// Returns the number of the last purge of an ID for all apps or for this one; 0 for none.
-    private func lastNumber(of id: String, _ bundleID: String?) -> UInt64 {
-        if numbers.isEmpty { return 0 }
-        let ofAllApps = numbers[Purge(id).hashValue] ?? 0
-        guard let bundleID else { return ofAllApps }
-        return max(ofAllApps, numbers[Purge(id, in: bundleID).hashValue] ?? 0)
+    /// Returns true if a purge after this number is of one of these IDs, for all apps or for this app, or of all results of
+    /// this app.
+    private func arePurged(_ ids: some Sequence<String>, in bundleID: String?, after number: UInt64) -> Bool {
+        if numbers.isEmpty { return false }
+        func isLater(_ purge: Purge) -> Bool { (numbers[purge.hashValue] ?? 0) > number }
+        guard let bundleID else { return ids.contains { isLater(Purge($0)) } }
+        return isLater(.all(of: bundleID)) || ids.contains { isLater(Purge($0)) || isLater(Purge($0, in: bundleID)) }
     }
 
     /// Returns true if all purges after a position are known. A position ahead of this history comes from another node.

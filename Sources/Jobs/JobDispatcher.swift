@@ -42,6 +42,8 @@ package final class JobDispatcher: Sendable {
         /// The jobs whose attempts ended here, although the store does not know it.
         var survivals: [String] = []
         var isFinished = false
+
+        mutating func add(survivals ids: [String]) { survivals = (ids + survivals).suffix(Limits.survivals) }
     }
 
     private let store: any JobStore
@@ -130,7 +132,7 @@ extension JobDispatcher {
         return taken
     }
 
-    /// Tells the store whose losses it counts wrongly.
+    /// Takes back the losses that the store counted although their worker lives.
     /// - Returns: false if the store is unreachable.
     private func reportSurvivals() async -> Bool {
         let ids = state.withLock { state in
@@ -142,7 +144,7 @@ extension JobDispatcher {
             try await store.survived(ids)
             return true
         } catch {
-            state.withLock { $0.survivals = (ids + $0.survivals).suffix(Limits.survivals) }
+            state.withLock { $0.add(survivals: ids) }
             return false
         }
     }
@@ -227,9 +229,7 @@ extension JobDispatcher {
         of taken: TakenJob, _ step: () async throws(StoreUnreachable) -> Result
     ) async -> Result? {
         let result = await save(step)
-        if result == nil {
-            state.withLock { $0.survivals = ($0.survivals + [taken.job.id]).suffix(Limits.survivals) }
-        }
+        if result == nil { state.withLock { $0.add(survivals: [taken.job.id]) } }
         return result
     }
 

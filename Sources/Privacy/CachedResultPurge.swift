@@ -8,8 +8,8 @@ package import Gateway
 /// of those that are being fetched. The results of other apps stay.
 package struct CachedResultPurge: CustomerDataStore {
     package enum Limits {
-        /// The IDs that are purged one by one. For more, all results of the app are: each purge makes those of others end
-        /// earlier, because the newest purges only are kept.
+        /// The maximum number of IDs that are purged one by one. With more IDs all results of the app are purged, in one
+        /// entry: the history keeps the newest purges only, and results from before them are misses for all apps.
         package static let ids = 16
     }
 

@@ -67,7 +67,7 @@ struct RedisResultErasure: CustomerDataStore {
         _ ids: ErasedIDs, of bundleID: String, under keys: [[UInt8]]
     ) async throws(StoreUnreachable) -> Int {
         let replies = await redis.send(keys.map { RedisCommand("GET", key: RedisWord($0)) })
-        var named: [(key: [UInt8], owner: Owner)] = []
+        var named: [(key: [UInt8], isCounted: Bool)] = []
         for (key, reply) in zip(keys, replies) {
             // Not the gateway's.
             if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { continue }
@@ -75,35 +75,24 @@ struct RedisResultErasure: CustomerDataStore {
             guard let sealed = value.bytes, let bytes = try? seal.open(sealed, for: Self.name(inKey: key)),
                 ids.areNamed(in: bytes)
             else { continue }
-            let owner = Owner(of: bytes, under: key)
-            if owner != .unknown, owner != .app(bundleID) { continue }
-            named.append((key, owner))
+            let app = Self.app(of: bytes, under: key)
+            if app == nil || app == bundleID { named.append((key, isCounted: app != nil)) }
         }
         let deletions = named.isEmpty ? [] : await redis.send(named.map { RedisCommand("DEL", key: RedisWord($0.key)) })
         var number = 0
         for (reply, named) in zip(deletions, named) {
             guard let deleted = (try? reply.get())?.entryCount else { throw StoreUnreachable() }
             // Each is of one key.
-            if named.owner != .unknown { number += min(1, deleted) }
+            if named.isCounted { number += min(1, deleted) }
         }
         return number
     }
 
-    /// The app of a stored result.
-    private enum Owner: Hashable {
-        case app(String)
-        /// No node of this version can read the result. It is deleted, and not counted: it may be another app's.
-        case unknown
-
-        init(of bytes: [UInt8], under key: [UInt8]) {
-            guard key.starts(with: SharedCacheNames.resultPrefix.utf8),
-                let stored = try? StoredResult(bytes, policy: FreshnessPolicy()), let app = stored.known.result.bundleID
-            else {
-                self = .unknown
-                return
-            }
-            self = .app(app)
-        }
+    /// Returns the app of a stored result; nil if no node of this version can read the result. Such a result is deleted, and
+    /// not counted: it may be another app's.
+    private static func app(of bytes: [UInt8], under key: [UInt8]) -> String? {
+        guard key.starts(with: SharedCacheNames.resultPrefix.utf8) else { return nil }
+        return (try? StoredResult(bytes, policy: FreshnessPolicy()))?.known.result.bundleID
     }
 
     /// Returns the name of a result: the key after `rc:` and the number of its format.

@@ -77,10 +77,14 @@
         static let name = "rc:f:name"
         static let value = Array("what Apple said".utf8)
 
-        static let seal: StoreSeal = {
+        static let seal = StoreSeal(keys: .ofFuzzer)
+    }
+
+    extension StoreKeys {
+        static let ofFuzzer: StoreKeys = {
             let key = "2026a:" + String(repeating: "QUFB", count: 10) + "QUE="
             guard let keys = try? StoreKeys(key) else { preconditionFailure("the key of the fuzzer is none") }
-            return StoreSeal(keys: keys)
+            return keys
         }()
     }
 #endif

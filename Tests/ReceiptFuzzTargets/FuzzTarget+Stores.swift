@@ -67,11 +67,7 @@
         private static let retention = EventRetention(maximumCount: 1000, maximumAge: .seconds(86_400))
         private static let position = EventPosition(milliseconds: 1, counter: 0, number: 1)
 
-        private static let keys: StoreKeys = {
-            let key = "2026a:" + String(repeating: "QUFB", count: 10) + "QUE="
-            guard let keys = try? StoreKeys(key) else { preconditionFailure("the key of the fuzzer is none") }
-            return keys
-        }()
+        private static let keys = StoreKeys.ofFuzzer
 
         private static func notifications(_ redis: RepliesInTurn) -> RedisNotifications {
             RedisNotifications(

@@ -70,9 +70,7 @@ package struct VerificationRoute: Sendable {
             let hasEnded = await watcher.wait(for: job.id, upTo: wait)
             context.record { $0.waited += .now - start }
             if hasEnded { job = try await self.job(context) }
-            // The client may have lost the app meanwhile, or its key.
-            let client = access.now.client(named: context.client.name)
-            guard client?.apps.contains(job.result.bundleID) == true else { throw GatewayError.appNotPermitted }
+            try check(job, for: context.client)
         }
         return Reply(job, isDurable: store.isDurable, at: clock())
     }
@@ -82,9 +80,14 @@ package struct VerificationRoute: Sendable {
         guard id.utf8.count <= VerificationJob.Limits.idBytes,
             let job = try await store.job(id, of: context.client.name)
         else { throw Problem.verificationNotFound }
-        // The client may have lost the app meanwhile.
-        guard context.client.apps.contains(job.result.bundleID) else { throw GatewayError.appNotPermitted }
+        try check(job, for: context.client)
         return job
+    }
+
+    /// Throws `GatewayError` unless the client may use the job's app now: it may have lost the app, or its key.
+    private func check(_ job: VerificationJob, for client: Client) throws(GatewayError) {
+        let apps = access.now.client(named: client.name)?.apps
+        guard apps?.contains(job.result.bundleID) == true else { throw .appNotPermitted }
     }
 
     private static func wait(in header: RequestHeader) throws(Problem) -> Duration {

@@ -11,8 +11,8 @@ internal import Waiting
 
 /// The limits of notifications, whose senders have no API key.
 ///
-/// An address is charged for invalid notifications, each of which costs a verification, and for repetitions that are larger
-/// than Apple's. An app is charged for notifications of version 1, whose only proof is a secret: by number, because each is
+/// An address is charged for invalid notifications, because each costs a verification, and for repetitions with padding.
+/// An app is charged for notifications of version 1, whose only proof is a secret: by number, because each is
 /// remembered for days, and by size. Other genuine notifications are never charged.
 package struct NotificationLimits: Sendable {
     private let admission: ClientAdmission
@@ -50,10 +50,8 @@ package struct NotificationLimits: Sendable {
     func admit(
         _ notification: VerifiedNotificationBody, storing store: @escaping @Sendable () async throws -> Reply
     ) throws -> Step<Reply, any Error> {
-        guard notification.version == .v1 else { return .wait { .done(try await store()) } }
-        return try admission.charge(app(notification.bundleID, bytes: notification.byteCount)) {
-            .wait { .done(try await store()) }
-        }
+        let charges = notification.version == .v1 ? charges(notification.bundleID, bytes: notification.byteCount) : []
+        return try admission.charge(client(charges)) { .wait { .done(try await store()) } }
     }
 
     /// Charges a repetition that is larger than Apple's. It is answered all the same, unless the address is over the limit.
@@ -66,13 +64,13 @@ package struct NotificationLimits: Sendable {
         return client([RateCharge(RateBucket(client: Limits.client, policy: Limits.address, subject: address))])
     }
 
-    private func app(_ bundleID: String, bytes: Int) -> RequestClient {
-        client([
+    private func charges(_ bundleID: String, bytes: Int) -> [RateCharge] {
+        [
             RateCharge(RateBucket(client: Limits.client, policy: Limits.version1, subject: bundleID)),
             RateCharge(
                 RateBucket(client: Limits.client, policy: Limits.version1Size, subject: bundleID),
                 cost: (bytes + 1023) / 1024),
-        ])
+        ]
     }
 
     private func client(_ charges: [RateCharge]) -> RequestClient {

@@ -72,6 +72,9 @@ struct EdgeConnection {
         if case .answering = phase { true } else { false }
     }
 
+    /// True if the wait for the present answer ends once the client has closed its half of the connection.
+    var endsWithClient: Bool { request?.match.route?.endsWithClient ?? false }
+
     /// The time to call `deadlinePassed(at:)`; nil for a connection that has ended.
     var deadline: NIODeadline? {
         switch phase {

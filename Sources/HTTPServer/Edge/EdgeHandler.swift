@@ -43,8 +43,6 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var streaming: Task<Void, Never>?
     /// The wait for an answer that ends with the client; nil for one that others may have joined.
     private var waiting: Task<Void, Never>?
-    /// True if the latest request is to a route whose waits end with the client.
-    private var endsWithClient = false
     /// True if the client has closed its half of the connection.
     private var isHalfClosed = false
 
@@ -242,7 +240,6 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func answer(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
         guard let work = edge.pipeline.context(of: request, over: context.channel) else { return }
         let body = ReservedBody(request.body, request.reservation)
-        (endsWithClient, waiting) = (work.match.route?.endsWithClient ?? false, nil)
         let isLarge = body.bytes.readableBytes > RequestPipeline.Limits.eventLoopBodyBytes
         if isLarge || work.match.route?.executor == .thread {
             answerElsewhere(work, body, context)
@@ -295,7 +292,7 @@ final class EdgeHandler: ChannelDuplexHandler {
             let (handler, context) = bound.value
             handler.proceed(next, context)
         }
-        guard endsWithClient else { return }
+        guard connection.endsWithClient else { return }
         if isHalfClosed { task.cancel() } else { waiting = task }
     }
 

@@ -33,9 +33,13 @@ struct EmbeddedJobs: Sendable {
         var count = 0
         var bytes = 0
 
-        mutating func add(_ bytes: Int) { (count, self.bytes) = (count + 1, self.bytes + bytes) }
+        init() {}
 
-        mutating func remove(_ bytes: Int) { (count, self.bytes) = (count - 1, self.bytes - bytes) }
+        init(of entries: some Collection<Entry>) {
+            (count, bytes) = (entries.count, entries.reduce(0) { $0 + $1.bytes })
+        }
+
+        mutating func remove(_ entry: Entry) { (count, bytes) = (count - 1, bytes - entry.bytes) }
     }
 
     private var entries: [String: Entry] = [:]
@@ -131,23 +135,21 @@ struct EmbeddedJobs: Sendable {
     /// Deletes the verdicts that are older, and those beyond the maximum number and size: the oldest ones of the client
     /// that has most.
     mutating func forget(endedBefore time: Timestamp, maximum: Int, maximumBytes: Int) {
-        let kept = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }
-        for entry in kept where (entry.endedAt ?? time) < time { remove(entry) }
-        var newestFirst: [String: [Entry]] = [:], usage: [String: Usage] = [:], all = Usage()
-        for entry in kept.sorted(by: { ($0.endedAt ?? time) > ($1.endedAt ?? time) }) where entries[entry.job.id] != nil
-        {
-            newestFirst[entry.job.client, default: []].append(entry)
-            usage[entry.job.client, default: Usage()].add(entry.bytes)
-            all.add(entry.bytes)
+        let newestFirst = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }.sorted {
+            ($0.endedAt ?? time) > ($1.endedAt ?? time)
         }
+        let kept = newestFirst.prefix { ($0.endedAt ?? time) >= time }
+        for entry in newestFirst[kept.endIndex...] { remove(entry) }
+        var clients = Dictionary(grouping: kept, by: \.job.client)
+        var usage = clients.mapValues { Usage(of: $0) }, all = Usage(of: kept)
         while all.count > maximum || all.bytes > maximumBytes {
             let largest = usage.max { one, other in
                 all.count > maximum ? one.value.count < other.value.count : one.value.bytes < other.value.bytes
             }
-            guard let client = largest?.key, let oldest = newestFirst[client]?.popLast() else { return }
+            guard let client = largest?.key, let oldest = clients[client]?.popLast() else { return }
             remove(oldest)
-            usage[client]?.remove(oldest.bytes)
-            all.remove(oldest.bytes)
+            usage[client]?.remove(oldest)
+            all.remove(oldest)
         }
     }
 

@@ -62,11 +62,11 @@ extension RedisTLSFault {
 
 extension RedisConnectionFault {
     /// The advice for a fault that only an operator can fix. Used by readiness and the status page.
-    var configurationAdvice: String {
+    var configurationAdvice: String? {
         switch self {
         case .refused(let refusal): refusal.advice
         case .tls(let fault): fault.advice
-        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: "See the log of the gateway."
+        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: nil
         }
     }
 

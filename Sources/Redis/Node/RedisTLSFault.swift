@@ -3,7 +3,7 @@
 
 internal import NIOSSL
 
-/// The reason why TLS with Redis failed. The raw values are those of logs and of the API.
+/// The reason why TLS with Redis failed. Logs and the API have the raw values.
 package enum RedisTLSFault: String, CaseIterable, Hashable, Sendable {
     /// The certificate of Redis has expired, or no trusted authority issued it.
     case certificateUntrusted = "certificate_untrusted"

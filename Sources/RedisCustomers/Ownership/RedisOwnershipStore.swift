@@ -85,16 +85,14 @@ extension RedisOwnershipStore {
     private func uses(of chains: [PurchaseChain], by account: Account) async -> [UseReply?] {
         let replies = await requests.run(OwnershipScripts.use, chains.map { use(of: $0, by: account) })
         var uses = replies.map { UseReply($0) }
-        let forged = zip(chains, uses).enumerated().filter { _, pair in
-            pair.1.map { !isTrusted($0.owner, of: pair.0) } ?? false
-        }
+        let forged = zip(chains.indices, uses).filter { !isTrusted($1?.owner, of: chains[$0]) }
         if forged.isEmpty { return uses }
         for _ in forged { observe(.sealInvalid) }
-        let calls = forged.map { _, pair in use(of: pair.0, by: account, ignoring: pair.1?.owner) }
-        for (reply, forgery) in zip(await requests.run(OwnershipScripts.use, calls), forged) {
+        let calls = forged.map { use(of: chains[$0], by: account, ignoring: $1?.owner) }
+        for (reply, index) in zip(await requests.run(OwnershipScripts.use, calls), forged.map(\.0)) {
             let use = UseReply(reply)
             // Forged again meanwhile: nothing is known about the owner.
-            uses[forgery.offset] = use.map { isTrusted($0.owner, of: forgery.element.0) } == true ? use : nil
+            uses[index] = isTrusted(use?.owner, of: chains[index]) ? use : nil
         }
         return uses
     }

@@ -79,7 +79,8 @@ struct DeferredVerificationTests {
         let keyed = Self.keyed("order-1")
         let location = try await site.verify(#"{"transaction_id":"2"}"#, as: DeferredSite.shop, keyed).location
         let narrowed = Client(name: "shop", apps: .only(["com.example.news"]), keys: [])
-        let refused = try await site.get(location, as: narrowed)
+        let later = try DeferredSite([narrowed], store: site.store)
+        let refused = try await later.get(location, as: narrowed)
         #expect(refused.status == 403 && refused.text("code") == "app_not_permitted")
         let body = #"{"transaction_id":"2","bundle_id":"com.example.shop"}"#
         #expect(try await site.verify(body, as: narrowed, keyed).status == 403)
