@@ -16,8 +16,12 @@ struct ParserCostTests {
         static let growth = 8.0
         /// Shorter times are not told apart, in seconds.
         static let seconds = 0.002
-        static let small = 8 << 10, large = 32 << 10
         static let rounds = 2
+
+        /// The lengths that are compared. The edge reads small pieces, which takes long in a debug build.
+        static func lengths(for target: FuzzTarget) -> (small: Int, large: Int) {
+            target == .edge ? (512, 2 << 10) : (8 << 10, 32 << 10)
+        }
     }
 
     /// Texts that are slow to compare, to split or to parse, and the plain ones of the same shape; nil for none.
@@ -27,17 +31,18 @@ struct ParserCostTests {
         ("\r\n\t \r\n\t ", nil),
     ]
 
-    /// Without those that take their input as changes to a receipt, work on other threads, or read single bytes at a time,
-    /// which takes too long in a debug build.
-    private static let targets = FuzzTarget.allCases.filter { ![.verifier, .stores, .reply, .edge].contains($0) }
+    /// Without those that take their input as changes to a receipt, or work on other threads; and without replies of Redis
+    /// in single bytes: an unfinished line, of at most 4 KiB, is searched anew with each of them.
+    private static let targets = FuzzTarget.allCases.filter { ![.verifier, .stores, .reply].contains($0) }
 
     @Test(arguments: targets)
     func `a parser's cost grows with the length of its input only`(_ target: FuzzTarget) {
+        let lengths = Limits.lengths(for: target)
         for seed in FuzzSeeds.all where FuzzTarget(of: seed.input) == target {
             for (text, plain) in Self.texts {
-                let plainCost = plain.map { Self.cost(seed.input, $0, Limits.large) } ?? .infinity
-                let small = Self.cost(seed.input, text, Limits.small)
-                let large = Self.cost(seed.input, text, Limits.large)
+                let plainCost = plain.map { Self.cost(seed.input, $0, lengths.large) } ?? .infinity
+                let small = Self.cost(seed.input, text, lengths.small)
+                let large = Self.cost(seed.input, text, lengths.large)
                 let figures = "\(seed.name), \(text.debugDescription): \(small) s, \(large) s, plain \(plainCost) s"
                 #expect(large <= plainCost * Limits.overASCII, "\(figures)")
                 #expect(large <= small * Limits.growth, "\(figures)")

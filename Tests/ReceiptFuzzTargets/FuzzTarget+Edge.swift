@@ -8,6 +8,7 @@ internal import Waiting
     internal import Logging
     internal import NIOCore
     internal import NIOEmbedded
+    internal import NIOPosix
     @testable internal import HTTPServer
     @testable internal import Settings
     internal import Synchronization
@@ -43,7 +44,9 @@ internal import Waiting
         static func run(_ bytes: [UInt8], pieceBytes: Int, answersAtOnce: Bool) throws -> EdgeTrial {
             let budget = BodyBudget(.mebibytes(1)), handler = RecordingHandler(answersAtOnce: answersAtOnce)
             var trial = EdgeTrial()
-            let channel = try channel(budget, handler)
+            let edge = edge(budget, handler), channel = try channel(edge)
+            // The scheduler would keep the edge, whose variable takes one of the process's 1,024 keys.
+            defer { edge.schedulers.ofThisThread.currentValue = nil }
             var buffer = ByteBuffer(bytes: bytes)
             while channel.isActive, let piece = buffer.readSlice(length: min(pieceBytes, buffer.readableBytes)),
                 piece.readableBytes > 0
@@ -64,7 +67,7 @@ internal import Waiting
             return trial
         }
 
-        private static func channel(_ budget: BodyBudget, _ handler: RecordingHandler) throws -> EmbeddedChannel {
+        private static func edge(_ budget: BodyBudget, _ handler: RecordingHandler) -> Edge {
             // No deadline passes, however slow the machine is.
             let rules = EdgeRules(
                 bodyLimit: .bytes(bodyLimit), headersDeadline: .hours(1000), requestDeadline: .hours(1000),
@@ -72,7 +75,10 @@ internal import Waiting
             let pipeline = RequestPipeline(
                 routes: handler.routes, log: RequestLog(logger: nil),
                 logger: Logger(label: "fuzzing") { _ in SwiftLogNoOpLogHandler() })
-            let edge = Edge(rules: rules, budget: budget, lifecycle: ServerLifecycle(), pipeline: pipeline)
+            return Edge(rules: rules, budget: budget, lifecycle: ServerLifecycle(), pipeline: pipeline)
+        }
+
+        private static func channel(_ edge: Edge) throws -> EmbeddedChannel {
             let limits = HTTPLimits(
                 target: .bytes(256), headerField: .bytes(256), headerList: .kibibytes(1), headerFieldCount: 32,
                 body: .bytes(bodyLimit))

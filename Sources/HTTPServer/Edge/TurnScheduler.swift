@@ -102,7 +102,7 @@ final class TurnScheduler: Sendable {
     }
 
     struct PerEventLoop: Sendable {
-        private let ofThisThread = ThreadSpecificVariable<TurnScheduler>()
+        let ofThisThread = ThreadSpecificVariable<TurnScheduler>()
 
         /// Returns the scheduler of an event loop, on its own thread.
         func scheduler(of loop: any EventLoop) -> TurnScheduler {

@@ -12,33 +12,14 @@ import Testing
 /// The measure is the CPU time of the gateway's process, in ratios within one run. Ratios of single requests vary; a
 /// quadratic cost is far beyond the bounds.
 @Suite(.serialized, .timeLimit(.patient)) struct CostTests {
-    private enum Limits {
-        /// The factor between a text and plain text of the same length.
-        static let overASCII = 4.0
-        /// The factor for four times the length, which is two doublings.
-        static let growth = 2.5 * 2.5
-        /// A request costs about this much, whatever it contains.
-        static let seconds = 0.002
-        static let requests = 4, rounds = 3
-    }
+    private static let requests = 4
 
     @Test(arguments: CostlyInput.all) func `the cost of an input grows with its length only`(_ input: CostlyInput)
         async throws
     {
         try await Self.withGateway { gateway, key in
-            func cost(_ text: CostlyText, _ bytes: Int) async throws -> Double {
-                let request = input.request(text.bytes(bytes), key)
-                var costs: [Double] = []
-                for _ in 0..<Limits.rounds { costs.append(try await Self.cost(of: request, at: gateway)) }
-                return max(costs.min() ?? 0, Limits.seconds)
-            }
-            for text in input.texts {
-                let plain = try await cost(text.plain, input.maximumBytes)
-                let small = try await cost(text, input.maximumBytes / 4)
-                let large = try await cost(text, input.maximumBytes)
-                let figures = "\(text): \(small) s for a quarter, \(large) s, plain text \(plain) s"
-                #expect(large <= plain * Limits.overASCII, "\(figures)")
-                #expect(large <= small * Limits.growth, "\(figures)")
+            try await CostComparison.expectLinearCost(of: input.texts, upTo: input.maximumBytes) { text, bytes in
+                try await Self.cost(of: input.request(text.bytes(bytes), key), at: gateway)
             }
         }
     }
@@ -46,8 +27,8 @@ import Testing
     /// Returns the CPU time that the gateway takes for one request, in seconds.
     private static func cost(of request: [UInt8], at gateway: RunningGateway) async throws -> Double {
         let before = try gateway.cpuSeconds()
-        for _ in 0..<Limits.requests { try await send(request, to: gateway.dataPort) }
-        return (try gateway.cpuSeconds() - before) / Double(Limits.requests)
+        for _ in 0..<requests { try await send(request, to: gateway.dataPort) }
+        return (try gateway.cpuSeconds() - before) / Double(requests)
     }
 
     /// Sends a request and reads until the gateway closes the connection.
