@@ -33,7 +33,10 @@ package struct Subscription: Sendable {
     /// The subscription's ID, which stays the same across renewals, upgrades and pauses.
     package let originalTransactionID: String
     package let state: SubscriptionState
-    /// The transaction that decides the state: the active one, else the latest.
+    /// The time until which the customer is served: in the future if the state grants access, and only then; nil if access
+    /// did not end by a date.
+    package let accessUntil: Timestamp?
+    /// The transaction of the period that decides the state.
     package let transaction: Transaction
     /// Apple's plan for the subscription (of several, the one for `transaction`'s product); nil if
     /// neither Apple's answer nor a signed renewal info has one.
@@ -44,30 +47,49 @@ package struct Subscription: Sendable {
     /// The change of product that was made or is planned; nil if no plan is known.
     package let change: SubscriptionChange?
 
-    /// The end of access: of the period, or of the grace period after it. In the past for a subscription that has
-    /// ended; nil for one that was revoked or upgraded.
-    package var accessUntil: Timestamp? {
-        guard state != .revoked, state != .upgraded, let end = transaction.expiresDate else { return nil }
-        return max(end, renewal?.gracePeriodExpiresDate ?? end)
+    /// True if a paid period grants the access, and no allowance.
+    package var isPaid: Bool {
+        guard state == .active, let accessUntil, let end = transaction.expiresDate else { return false }
+        return accessUntil <= end
+    }
+}
+
+/// The rules for the states of subscriptions that are not in the transactions.
+package struct SubscriptionRules: Hashable, Sendable {
+    /// The time for which a renewal may be late.
+    package var lateRenewal: Duration
+    /// The time at which transactions and plans without a time of their own were known: of the signature over a receipt, or
+    /// of Apple's answer; nil if unknown.
+    package var knownAt: Timestamp?
+    /// The end of the app's volume licence, which ends every period.
+    package var licenceEnd: Timestamp?
+
+    package init(
+        lateRenewal: Duration = SubscriptionTimeline.Limits.lateRenewal, knownAt: Timestamp? = nil,
+        licenceEnd: Timestamp? = nil
+    ) {
+        (self.lateRenewal, self.knownAt, self.licenceEnd) = (lateRenewal, knownAt, licenceEnd)
     }
 }
 
 extension Subscription {
     /// Returns the subscriptions among these transactions at `now`, the one that ends last first.
-    /// - Parameter skew: the time by which Apple's clock may be ahead of ours.
     package static func all(
-        in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, skew: Duration
+        in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
     ) -> [Subscription] {
-        // By index: a transaction holds a dozen strings, and is copied only where needed.
-        let subscriptions = transactions.indices.filter { transactions[$0].isSubscription }
-        let groupsWithOffer = Set(
-            subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
         let chains = ChainNames(transactions, renewals)
         let plans = Dictionary(grouping: renewals) { chains.current($0.originalTransactionID) }
             .mapValues(\.withoutOlderSigned)
+        // By index: a transaction holds a dozen strings, and is copied only where needed.
+        let subscriptions = transactions.indices.filter { index in
+            transactions[index].isSubscription
+                || (!plans.isEmpty && plans[chains.current(transactions[index].chainID)] != nil)
+        }
+        let groupsWithOffer = Set(
+            subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
         var all = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
             .map { id, chain in
-                Subscription(id, transactions, chain, plans[id] ?? [], groupsWithOffer, Moment(now: now, skew: skew))
+                Subscription(id, transactions, chain, plans[id] ?? [], groupsWithOffer, at: now, rules)
             }
         all.sort {
             ($0.transaction.expiryOrder, $0.originalTransactionID) > (
@@ -82,27 +104,32 @@ extension Subscription {
     ///   - plans: Apple's plans for it.
     private init(
         _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int], _ plans: [Renewal],
-        _ groupsWithOffer: Set<String>, _ moment: Moment
+        _ groupsWithOffer: Set<String>, at now: Timestamp, _ rules: SubscriptionRules
     ) {
-        let active = chain.filter { transactions[$0].isActive(at: moment.now, skew: moment.skew) }
-        let latest = transactions.indexOfLatest(among: active.isEmpty ? chain : active)
-        let renewal = plans.plan(forProduct: transactions[latest].productID)
+        let standing = SubscriptionTimeline(transactions, chain, rules: rules).standing(at: now)
+        let transaction = transactions[standing.index], renewal = plans.plan(forProduct: transaction.productID)
+        let plan = renewal.map { SubscriptionTimeline.Plan($0, knownAt: rules.knownAt) }
+        let state = standing.state(at: now, plan, lateRenewal: rules.lateRenewal)
         self.init(
-            originalTransactionID: originalTransactionID,
-            state: active.isEmpty ? SubscriptionState(lapsed: transactions[latest], renewal, at: moment.now) : .active,
-            transaction: transactions[latest], renewal: renewal,
+            originalTransactionID: originalTransactionID, state: state.state, accessUntil: state.accessUntil,
+            transaction: transaction, renewal: renewal,
             isEligibleForIntroOffer: !chain.contains { index in
                 transactions[index].usedIntroOffer
                     || transactions[index].subscriptionGroupID.map(groupsWithOffer.contains) ?? false
             },
-            change: SubscriptionChange(of: transactions[latest], renewal) { isMeant in
+            change: SubscriptionChange(of: transaction, renewal) { isMeant in
                 chain.contains { isMeant(transactions[$0]) }
             })
     }
+}
 
-    private struct Moment {
-        let now: Timestamp
-        let skew: Duration
+extension SubscriptionTimeline.Plan {
+    /// - Parameter knownAt: the time of a plan without a time of its own.
+    package init(_ renewal: Renewal, knownAt: Timestamp?) {
+        self.init(
+            gracePeriodEnd: renewal.gracePeriodExpiresDate, isInBillingRetry: renewal.isInBillingRetry == true,
+            renews: renewal.willRenew == true && renewal.expirationIntent == nil,
+            knownAt: renewal.signedDate ?? knownAt)
     }
 }
 
@@ -126,25 +153,6 @@ extension SubscriptionChange {
             self = .upgrade
         } else {
             self = .crossgrade
-        }
-    }
-}
-
-extension SubscriptionState {
-    /// The state of a subscription without a current period.
-    ///
-    /// An upgrade also sets a cancellation date, and a refund outweighs any plan to collect a payment.
-    fileprivate init(lapsed latest: Transaction, _ renewal: Renewal?, at now: Timestamp) {
-        if latest.isUpgraded {
-            self = .upgraded
-        } else if latest.cancellationDate != nil {
-            self = .revoked
-        } else if let end = renewal?.gracePeriodExpiresDate, now < end {
-            self = .inGracePeriod
-        } else if renewal?.isInBillingRetry == true {
-            self = .inBillingRetry
-        } else {
-            self = .expired
         }
     }
 }
@@ -179,7 +187,8 @@ package struct ChainNames {
 
 // MARK: - Boundaries
 
-/// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none.
+/// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none. The ends of
+/// access (`Subscription.accessUntil`) are further ones.
 package func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = [])
     -> Timestamp?
 {
@@ -189,7 +198,10 @@ package func nextBoundary(after now: Timestamp, in transactions: [Transaction], 
     }
     // By index, so that no transaction is copied: this runs several times for each answer.
     for index in transactions.indices where transactions[index].isSubscription {
-        consider(transactions[index].purchaseDate)
+        if let start = transactions[index].purchaseDate {
+            consider(start.advanced(by: .zero - SubscriptionTimeline.Limits.earlyRenewal))
+            consider(start)
+        }
         consider(transactions[index].expiresDate)
     }
     for renewal in renewals { consider(renewal.gracePeriodExpiresDate) }

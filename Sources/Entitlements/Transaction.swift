@@ -113,8 +113,8 @@ extension Transaction {
         return ownership == .familyShared ? .familySharingEnded : .refund
     }
 
-    /// True for auto-renewable subscriptions: only they have an expiry date.
-    package var isSubscription: Bool { expiresDate != nil }
+    /// True for auto-renewable subscriptions: only they have an expiry date, but one may be missing.
+    package var isSubscription: Bool { expiresDate != nil || productType == .autoRenewableSubscription }
 
     /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original one.
     package var chainID: String { originalTransactionID ?? transactionID }
@@ -133,12 +133,6 @@ extension Transaction {
     package var ids: [String] {
         let others = [signedFields?.value.previousOriginalTransactionID, signedFields?.value.appTransactionID]
         return [transactionID, chainID] + others.compactMap(\.self)
-    }
-
-    /// True if the period is paid for and current. A start up to `skew` ahead counts: Apple's clock may be ahead.
-    package func isActive(at now: Timestamp, skew: Duration) -> Bool {
-        guard let expiresDate, cancellationDate == nil, !isUpgraded else { return false }
-        return now < expiresDate && (purchaseDate ?? now) <= now.advanced(by: skew)
     }
 
     package var isConsumable: Bool { productType == .consumable }

@@ -5,6 +5,20 @@ internal import Entitlements
 internal import Receipts
 internal import SignedPayloads
 
+/// The rules by which evidence and results of Apple are assessed.
+struct AssessmentRules: Sendable {
+    let freshness: FreshnessPolicy
+    /// The time by which Apple's clock may be ahead of ours, and the time for which a renewal may be late.
+    let clockSkew: Duration, lateRenewal: Duration
+
+    /// Returns the rules for the states of subscriptions.
+    /// - Parameter knownAt: the time of transactions and plans without a time of their own.
+    func states(knownAt: Timestamp?, of subject: VerificationSubject) -> SubscriptionRules {
+        SubscriptionRules(
+            lateRenewal: lateRenewal, knownAt: knownAt, licenceEnd: subject.evidence?.receipt?.expirationDate)
+    }
+}
+
 /// The subject of a request at one moment, and the answers that can be given about it.
 struct Assessment: Sendable {
     let subject: VerificationSubject
@@ -12,8 +26,8 @@ struct Assessment: Sendable {
     let now: Timestamp
     /// The interface that Apple answers by.
     var api = UpstreamAPI.verifyReceipt
-    private let policy: FreshnessPolicy
-    private let skew: Duration
+    private let rules: AssessmentRules
+    private var policy: FreshnessPolicy { rules.freshness }
     private let transactions: [Transaction]
     private let renewals: [Renewal]
     private let subscriptions: [Subscription]
@@ -26,25 +40,24 @@ struct Assessment: Sendable {
 
     /// - Parameters:
     ///   - states: the states that notifications have left of the evidence's chains.
-    ///   - skew: the time by which Apple's clock may be ahead of ours.
     init(
         _ subject: VerificationSubject, _ states: [CustomerState] = [], for request: VerificationRequest,
-        at now: Timestamp, policy: FreshnessPolicy, skew: Duration
+        at now: Timestamp, rules: AssessmentRules
     ) {
         self.subject = subject
         self.request = request
         self.now = now
-        self.policy = policy
-        self.skew = skew
+        self.rules = rules
         let newest = NotifiedEvidence(subject.evidence, states)
         (transactions, renewals) = (newest.transactions, newest.renewals)
         (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
-        subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew)
+        let states = rules.states(knownAt: subject.evidence?.signingTime, of: subject)
+        subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, rules: states)
     }
 
     /// Returns the same subject together with what notifications have reported about it.
     func adding(_ states: [CustomerState]) -> Assessment {
-        var assessment = Assessment(subject, states, for: request, at: now, policy: policy, skew: skew)
+        var assessment = Assessment(subject, states, for: request, at: now, rules: rules)
         assessment.api = api
         return assessment
     }
@@ -70,7 +83,8 @@ extension Assessment {
     var mayHaveChanged: Bool {
         guard case .signed(let evidence) = subject else { return true }
         guard !transactions.isEmpty else { return false }
-        guard !lacksStates else { return true }
+        // Only Apple knows the end of a period without a date.
+        guard !lacksStates, subscriptions.allSatisfy({ $0.transaction.expiresDate != nil }) else { return true }
         guard let signingTime = notifiedUntil ?? evidence.signingTime else { return true }
         if let maximumAge = request.options.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
         let span = policy.span(of: subscriptions, in: subject.environment, at: now)
@@ -91,7 +105,7 @@ extension Assessment {
 
     /// The time after which the evidence was signed, by the clocks of Apple and of this node.
     var signedAfter: Timestamp {
-        (subject.evidence?.signingTime ?? Timestamp(millisecondsSince1970: 0)).advanced(by: .zero - skew)
+        (subject.evidence?.signingTime ?? Timestamp(millisecondsSince1970: 0)).advanced(by: .zero - rules.clockSkew)
     }
 
     private var newestSigningTime: Timestamp? {
@@ -126,7 +140,7 @@ extension Assessment {
     }
 
     /// True if the evidence alone shows that every subscription is paid for.
-    var isFullyPaid: Bool { subject.evidence != nil && subscriptions.allSatisfy { $0.state == .active } }
+    var isFullyPaid: Bool { subject.evidence != nil && subscriptions.allSatisfy(\.isPaid) }
 
     var upstreamRequest: UpstreamRequest {
         UpstreamRequest(
@@ -170,8 +184,7 @@ extension Assessment {
     func freshUntil(_ result: UpstreamResult, about id: String? = nil, at now: Timestamp) -> Timestamp {
         switch result {
         case .answered(let answer):
-            let subscriptions = Subscription.all(
-                in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
+            let subscriptions = self.subscriptions(answer.transactions, answer.renewals, calledAt: now, at: now)
             let environment = subject.environment ?? answer.environment
             let isComplete =
                 !answer.isPartial
@@ -180,7 +193,7 @@ extension Assessment {
             let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
             // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
             let boundary = nextBoundary(after: self.now, in: answer.transactions, answer.renewals)
-            return earliest(end, boundary, after: now)
+            return earliest(end, boundary, subscriptions, after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unknownTransaction(.notFound):
             // Apple signed it, and its index is late by minutes at most.
@@ -197,14 +210,24 @@ extension Assessment {
     /// Returns the time until which a result is of use.
     func retentionEnd(of known: CachedResult) -> Timestamp { known.fetchedAt.advanced(by: policy.retention(of: known)) }
 
-    /// Returns the earliest of these times and the end of the app's volume licence, if it has one.
-    private func earliest(_ end: Timestamp, _ boundary: Timestamp?, after now: Timestamp) -> Timestamp {
-        let expiration = expirationDate.flatMap { $0 > now ? $0 : nil }
-        return [boundary, expiration].compactMap(\.self).reduce(end) { min($0, $1) }
+    /// Returns the earliest of these times, the ends of access, and the end of the app's volume licence, if it has one.
+    private func earliest(
+        _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [Subscription], after now: Timestamp
+    ) -> Timestamp {
+        let ends = subscriptions.map(\.accessUntil) + [expirationDate]
+        return ends.compactMap(\.self).filter { $0 > now }.reduce(min(end, boundary ?? end)) { min($0, $1) }
+    }
+
+    /// Returns the subscriptions in an answer of Apple.
+    private func subscriptions(
+        _ transactions: [Transaction], _ renewals: [Renewal], calledAt: Timestamp, at now: Timestamp
+    ) -> [Subscription] {
+        // Answers of the Server API sign each item; what has no time there is from the evidence.
+        let states = rules.states(knownAt: api == .serverAPI ? subject.evidence?.signingTime : calledAt, of: subject)
+        return Subscription.all(in: transactions, renewals: renewals, at: now, rules: states)
     }
 
     private var isAppExpired: Bool? { expirationDate.map { $0 <= now } }
-
     private var expirationDate: Timestamp? { subject.evidence?.receipt?.expirationDate }
 }
 
@@ -215,7 +238,7 @@ extension Assessment {
     /// - Parameter reasons: the reasons why Apple did not answer; empty if it was not needed.
     func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
         let boundary = nextBoundary(after: now, in: transactions, renewals)
-        let end = earliest(now.advanced(by: policy.near), boundary, after: now)
+        let end = earliest(now.advanced(by: policy.near), boundary, subscriptions, after: now)
         let notifiedAt = isNotified ? newestSigningTime : nil
         return Answer(
             verdict: .genuine, subject: subject, transactions: shown(transactions), subscriptions: subscriptions,
@@ -240,12 +263,13 @@ extension Assessment {
             let (transactions, renewals) = (newest.transactions, newest.renewals)
             // The states below are those at the request: one that ended before Apple answered must not be repeated.
             let boundary = nextBoundary(after: now, in: transactions, renewals)
-            let end = cache == .stale ? now : earliest(known.freshUntil, boundary, after: now)
+            let subscriptions = self.subscriptions(transactions, renewals, calledAt: known.calledAt, at: now)
+            let end = cache == .stale ? now : earliest(known.freshUntil, boundary, subscriptions, after: now)
             let listed = listed(transactions, of: answer)
             let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
                 verdict: .genuine, subject: subject, transactions: shown(listed),
-                subscriptions: Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew),
+                subscriptions: subscriptions,
                 renewals: renewals, provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
                 upstreamBody: known.upstreamBody,
                 mayLackConsumables: hasAppleForm && api == .serverAPI && !knowsUnfinished

@@ -27,7 +27,7 @@ package struct FreshnessPolicy: Hashable, Sendable {
     package var active: Duration = .seconds(600)
     /// The same in the sandbox, where a month takes five minutes.
     package var activeInSandbox: Duration = .seconds(30)
-    /// While Apple tries to collect a payment, which may succeed at any moment.
+    /// While Apple tries to collect a payment, which may succeed at any moment, or a renewal is late.
     package var unpaid: Duration = .seconds(60)
     /// For a day after a subscription ended: customers often resubscribe then.
     package var recentlyExpired: Duration = .seconds(60)
@@ -99,7 +99,7 @@ package struct FreshnessPolicy: Hashable, Sendable {
 
     private func span(of subscription: Subscription, at now: Timestamp) -> Duration {
         switch subscription.state {
-        case .active: return active
+        case .active: return subscription.isPaid ? active : unpaid
         case .inGracePeriod, .inBillingRetry: return unpaid
         case .expired, .revoked, .upgraded:
             let end = subscription.transaction.expiryOrder

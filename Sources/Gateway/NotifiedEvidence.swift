@@ -26,7 +26,6 @@ struct NotifiedEvidence: Sendable {
         renewals = evidence?.renewals ?? []
         signingTime = evidence?.signingTime
         for state in states { add(state) }
-        if !states.isEmpty { endReplacedPeriods() }
     }
 
     /// The time up to which the state of all chains is known; nil if no notification has reported any.
@@ -74,29 +73,9 @@ struct NotifiedEvidence: Sendable {
         isNotified = true
     }
 
-    /// Marks the periods that another product of the chain replaced: the notification of an upgrade has only the new one.
-    private mutating func endReplacedPeriods() {
-        // By index, and of subscriptions alone: there may be thousands of other purchases.
-        let periods = transactions.indices.filter { transactions[$0].isSubscription }
-        for index in periods where !transactions[index].isUpgraded {
-            let isReplaced = periods.contains { transactions[$0].replaces(transactions[index]) }
-            if isReplaced { transactions[index].isUpgraded = true }
-        }
-    }
-
     /// Evidence without a signing time is older than what Apple reports about it.
     private func isSignedLater(_ new: Timestamp?, than known: Timestamp?) -> Bool {
         guard let new else { return false }
         return (known ?? signingTime).map { $0 < new } ?? true
-    }
-}
-
-extension Transaction {
-    /// Returns true if this began within a period of another product of its chain that was signed before.
-    fileprivate func replaces(_ other: Transaction) -> Bool {
-        guard chainID == other.chainID, productID != other.productID, isSubscription, let start = purchaseDate,
-            let otherStart = other.purchaseDate, let otherEnd = other.expiresDate, otherStart < start, start < otherEnd
-        else { return false }
-        return (other.signedDate ?? otherStart) <= start
     }
 }

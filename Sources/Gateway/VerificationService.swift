@@ -17,20 +17,22 @@ package import Waiting
 /// state and requests to Apple are awaited.
 package final class VerificationService: Sendable {
     private let verifier: LocalVerifier
-    private let freshness: FreshnessPolicy
+    private let rules: AssessmentRules
     private let apple: UpstreamVerification?
     private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
 
     /// - Parameters:
     ///   - items: the signed items verified lately.
+    ///   - lateRenewal: the time for which the renewal of a subscription may be late.
     ///   - onVerification: receives the duration of each local verification, and the rule that the evidence breaks.
     package init(
         verifier: ReceiptVerifier, items: SignedItemCache = SignedItemCache(maximumBytes: 0),
-        freshness: FreshnessPolicy = FreshnessPolicy(), apple: UpstreamVerification? = nil,
+        freshness: FreshnessPolicy = FreshnessPolicy(), lateRenewal: Duration = .seconds(3600),
+        apple: UpstreamVerification? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
         self.verifier = LocalVerifier(verifier, items: items)
-        self.freshness = freshness
+        rules = AssessmentRules(freshness: freshness, clockSkew: verifier.policy.clockSkew, lateRenewal: lateRenewal)
         self.apple = apple
         self.onVerification = onVerification
     }
@@ -70,7 +72,7 @@ package final class VerificationService: Sendable {
             return .done(rejected(rule, at: now, until: now))
         }
         return try answer(
-            to: Assessment(.signed(evidence), for: request, at: now, policy: freshness, skew: verifier.clockSkew))
+            to: Assessment(.signed(evidence), for: request, at: now, rules: rules))
     }
 
     private func answer(
@@ -78,7 +80,7 @@ package final class VerificationService: Sendable {
     ) throws -> Step<Answer, any Error> {
         let bundleID = try app(ofLookup: request.options, by: request.client)
         let subject = VerificationSubject.lookup(bundleID: bundleID, transactionID: transactionID)
-        return try answer(to: Assessment(subject, for: request, at: now, policy: freshness, skew: verifier.clockSkew))
+        return try answer(to: Assessment(subject, for: request, at: now, rules: rules))
     }
 
     /// Returns the app of a request without evidence: the one it names, else the client's only one.
@@ -109,7 +111,7 @@ package final class VerificationService: Sendable {
     private func rejected(_ rule: Rule, at now: Timestamp, until end: Timestamp? = nil) -> Answer {
         // A date does not stay in the future.
         let passes = [.creationDateInFuture, .signedDateInFuture, .purchaseDateInFuture].contains(rule)
-        let usual = passes ? now : now.advanced(by: freshness.rejected)
+        let usual = passes ? now : now.advanced(by: rules.freshness.rejected)
         return Answer(
             verdict: .rejected(.rule(rule)), provenance: Provenance(source: .local, cache: .miss, verifiedAt: now),
             freshUntil: end ?? usual)

@@ -110,7 +110,7 @@ private struct Wiring {
             verifier: verifier, observer: metrics.upstream, in: dependencies)
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
-            verifier: verifier, items: signedItems,
+            verifier: verifier, items: signedItems, lateRenewal: configuration.events.expiryDelay,
             apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
         let notifications = NotificationHandling(
             fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,

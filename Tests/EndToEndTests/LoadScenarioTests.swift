@@ -76,9 +76,9 @@ import Testing
         let result = try JSONDecoder().decode(Result.self, from: file)
         #expect((result.verdict == "passed") == (outcome.status == 0) && result.plan.name == name)
         #expect(!result.thresholds.isEmpty && result.thresholds.allSatisfy(\.met), "\(result.thresholds)")
-        // If a gateway starts slowly, the load may end first; the verdict says so.
+        // If gateways start slowly, the load may end first; the verdict says so.
         let missing = marks.dropFirst(result.marks.count)
-        #expect(result.marks.map(\.text) + missing == marks && missing.count < 2)
+        #expect(result.marks.map(\.text) + missing == marks)
         for event in missing { #expect(result.verdict_reasons.contains { $0.hasPrefix(event) }) }
         // On a busy machine the generator may be late; every other fault counts.
         let isLate = result.verdict == "generator_overloaded"
@@ -87,7 +87,9 @@ import Testing
         let totals = result.totals
         #expect(totals.intended > 5 && (totals.answered + totals.shed) * 10 >= totals.intended * 9)
         let instances = Set(result.metrics.compactMap { $0.labels["instance"] })
-        #expect(instances.count == (gateways > 1 ? gateways : 0), "\(instances)")
+        // On a busy machine no look at a gateway's metrics may succeed before the load ends; the program says so.
+        let isComplete = instances.count == (gateways > 1 ? gateways : 0)
+        #expect(isComplete || outcome.errors.contains("looks at metrics failed"), "\(instances) \(outcome.errors)")
         #expect(Self.leftOver().isEmpty)
     }
 

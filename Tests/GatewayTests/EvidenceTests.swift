@@ -56,7 +56,7 @@ struct EvidenceTests {
         let assessment = Assessment(
             .lookup(bundleID: Samples.app, transactionID: "1"),
             for: VerificationRequest(.transactionID("1"), mode: mode), at: Samples.created,
-            policy: FreshnessPolicy(), skew: .zero)
+            rules: .ofTests)
         #expect(assessment.mayHaveChanged && !assessment.isFullyPaid)
         let answer = assessment.withoutUpstream(.upstreamNotConfigured)
         #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.subject == nil)

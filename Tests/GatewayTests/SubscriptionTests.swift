@@ -46,7 +46,8 @@ struct SubscriptionTests {
         Story(
             "one period", [Period("1", 0..<100)],
             [
-                (-1, [.init("1", .expired, "1")]), (0, [.init("1", .active, "1")]), (99, [.init("1", .active, "1")]),
+                (-200_000, [.init("1", .expired, "1")]), (-1, [.init("1", .active, "1")]),
+                (99, [.init("1", .active, "1")]),
                 (100, [.init("1", .expired, "1")]), (1_000_000, [.init("1", .expired, "1")]),
             ]),
         Story(
@@ -58,9 +59,9 @@ struct SubscriptionTests {
         Story(
             "a pause", [Period("1", 0..<100), Period("2", 150..<250)],
             [
-                // Without a current period, the one that ends last decides.
-                (99, [.init("1", .active, "1")]), (100, [.init("1", .expired, "2")]),
-                (149, [.init("1", .expired, "2")]), (150, [.init("1", .active, "2")]),
+                // Without a current period, a paid one that begins soon decides.
+                (99, [.init("1", .active, "1")]), (100, [.init("1", .active, "2")]),
+                (149, [.init("1", .active, "2")]), (250, [.init("1", .expired, "2")]),
             ]),
         Story(
             "a refund", [Period("1", 0..<100), Period("2", 100..<200).cancelled],
@@ -71,7 +72,7 @@ struct SubscriptionTests {
             ]),
         Story(
             "a refund, then bought again", [Period("1", 0..<100).cancelled, Period("2", 20..<120)],
-            [(10, [.init("1", .expired, "2")]), (20, [.init("1", .active, "2")]), (120, [.init("1", .expired, "2")])]),
+            [(10, [.init("1", .active, "2")]), (20, [.init("1", .active, "2")]), (120, [.init("1", .expired, "2")])]),
         Story(
             "a refund of an early period alone", [Period("1", 0..<100).cancelled, Period("2", 100..<200)],
             [(150, [.init("1", .active, "2")]), (200, [.init("1", .expired, "2")])]),
@@ -81,7 +82,7 @@ struct SubscriptionTests {
             [(30, [.init("1", .active, "2")]), (399, [.init("1", .active, "2")]), (400, [.init("1", .expired, "2")])]),
         Story(
             "an upgrade whose refund leaves the smaller one", [Period("1", 0..<100), Period("2", 30..<400).cancelled],
-            [(50, [.init("1", .active, "1")]), (100, [.init("1", .revoked, "2")])]),
+            [(50, [.init("1", .active, "1")]), (100, [.init("1", .expired, "1")])]),
         Story(
             "two periods that overlap", [Period("1", 0..<100), Period("2", 50..<80)],
             [(60, [.init("1", .active, "1")]), (90, [.init("1", .active, "1")]), (100, [.init("1", .expired, "1")])]),
@@ -91,10 +92,10 @@ struct SubscriptionTests {
         Story(
             "two periods that end together, the later one refunded",
             [Period("1", 0..<100), Period("2", 50..<100).cancelled],
-            [(60, [.init("1", .active, "1")]), (100, [.init("1", .revoked, "2")])]),
+            [(60, [.init("1", .active, "1")]), (100, [.init("1", .expired, "1")])]),
         Story(
             "two equal periods, one refunded", [Period("1", 0..<100), Period("2", 0..<100).cancelled],
-            [(60, [.init("1", .active, "1")]), (100, [.init("1", .revoked, "2")])]),
+            [(60, [.init("1", .active, "1")]), (100, [.init("1", .expired, "1")])]),
         Story(
             "several subscriptions, the one that ends last first",
             [Period("1", 0..<100), Period("2", 0..<300, of: "2"), Period("3", 0..<200, of: "3").cancelled],
@@ -153,18 +154,20 @@ struct SubscriptionTests {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ milliseconds: Int64) -> SubscriptionState? {
             Subscription.all(
-                in: purchases, at: Samples.created.advanced(by: .milliseconds(milliseconds)), skew: .zero
+                in: purchases, at: Samples.created.advanced(by: .milliseconds(milliseconds)), rules: SubscriptionRules()
             ).first?.state
         }
-        #expect(state(-1) == .expired && state(0) == .active && state(99_999) == .active && state(100_000) == .expired)
+        #expect(state(0) == .active && state(99_999) == .active && state(100_000) == .expired)
     }
 
-    @Test func `a period that Apple has just sold counts although our clock is behind`() throws {
+    @Test func `a paid period counts two days before it begins`() throws {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ seconds: Int64) -> SubscriptionState? {
-            Subscription.all(in: purchases, at: Samples.time(seconds), skew: .seconds(30)).first?.state
+            Subscription.all(in: purchases, at: Samples.time(seconds), rules: SubscriptionRules()).first?.state
         }
-        #expect(state(-31) == .expired && state(-30) == .active && state(99) == .active && state(100) == .expired)
+        let lead: Int64 = 48 * 3600
+        #expect(state(-lead - 1) == .expired && state(-lead) == .active && state(99) == .active)
+        #expect(state(100) == .expired)
     }
 
     // MARK: Apple's plans
@@ -198,7 +201,8 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "1")
         renewal.gracePeriodExpiresDate = plan.graceEnd.map(Samples.time)
         renewal.isInBillingRetry = plan.isRetried
-        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(150), skew: .zero)
+        let seen = Subscription.all(
+            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules())
         #expect(seen.map(\.state) == [plan.state] && seen.first?.renewal == renewal)
         let end = max(plan.graceEnd ?? 0, 100)
         #expect(seen.first?.accessUntil == (plan.isCancelled ? nil : Samples.time(end)))
@@ -233,7 +237,8 @@ struct SubscriptionTests {
         transactions[earlier.count].isUpgraded = move.isUpgradedItself
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.renewalProductID, renewal.willRenew) = (move.next, move.willRenew)
-        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(100), skew: .zero)
+        let seen = Subscription.all(
+            in: transactions, renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules())
         #expect(seen.map(\.change) == [move.change])
     }
 
@@ -273,7 +278,8 @@ struct SubscriptionTests {
         let transactions = try Samples.transactions([Period("1", 0..<100)])
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.isInBillingRetry, renewal.gracePeriodExpiresDate) = (true, Samples.time(90))
-        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(50), skew: .zero)
+        let seen = Subscription.all(
+            in: transactions, renewals: [renewal], at: Samples.time(50), rules: SubscriptionRules())
         #expect(seen.map(\.state) == [.active])
     }
 
@@ -281,7 +287,8 @@ struct SubscriptionTests {
         let transactions = try Samples.transactions([Period("1", 0..<100)])
         var renewal = Renewal(originalTransactionID: "2")
         renewal.gracePeriodExpiresDate = Samples.time(1000)
-        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(150), skew: .zero)
+        let seen = Subscription.all(
+            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules())
         #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == nil)
     }
 
@@ -332,7 +339,7 @@ struct SubscriptionTests {
         for plans in [choice.plans, choice.plans.reversed()] {
             for now in [150, 250] as [Int64] {
                 let seen = Subscription.all(
-                    in: transactions, renewals: [elsewhere] + plans, at: Samples.time(now), skew: .zero)
+                    in: transactions, renewals: [elsewhere] + plans, at: Samples.time(now), rules: SubscriptionRules())
                 #expect(seen.map(\.renewal) == [chosen])
             }
         }
@@ -346,14 +353,16 @@ struct SubscriptionTests {
         (former.productID, former.isInBillingRetry) = ("yearly", false)
         (newer.productID, newer.isInBillingRetry, newer.gracePeriodExpiresDate) = ("monthly", true, Samples.time(300))
         for plans in [[former, newer], [newer, former]] {
-            let seen = Subscription.all(in: transactions, renewals: plans, at: Samples.time(250), skew: .zero)
+            let seen = Subscription.all(
+                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules())
             #expect(seen.map(\.state) == [.inGracePeriod] && seen.first?.renewal == newer)
         }
         former.gracePeriodExpiresDate = Samples.time(300)
         newer.gracePeriodExpiresDate = nil
         newer.isInBillingRetry = false
         for plans in [[former, newer], [newer, former]] {
-            let seen = Subscription.all(in: transactions, renewals: plans, at: Samples.time(250), skew: .zero)
+            let seen = Subscription.all(
+                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules())
             #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == newer)
         }
     }
@@ -368,7 +377,7 @@ struct SubscriptionTests {
         (grace.productID, grace.gracePeriodExpiresDate) = ("monthly", Samples.time(300))
         for order in [transactions, transactions.reversed()] {
             func seen(_ seconds: Int64, _ renewals: [Renewal]) -> [Subscription] {
-                Subscription.all(in: order, renewals: renewals, at: Samples.time(seconds), skew: .zero)
+                Subscription.all(in: order, renewals: renewals, at: Samples.time(seconds), rules: SubscriptionRules())
             }
             #expect(seen(150, []).map(\.state) == [.active] && seen(250, []).map(\.state) == [.expired])
             #expect(seen(250, [grace]).map(\.state) == [.inGracePeriod])
@@ -379,7 +388,7 @@ struct SubscriptionTests {
     @Test func `an upgraded period gives no access before its end`() throws {
         var transactions = try Samples.transactions([Period("1", 0..<100), Period("2", 0..<50, of: "2")])
         transactions[0].isUpgraded = true
-        let seen = Subscription.all(in: transactions, at: Samples.time(10), skew: .zero)
+        let seen = Subscription.all(in: transactions, at: Samples.time(10), rules: SubscriptionRules())
         #expect(seen.map(\.state) == [.upgraded, .active])
     }
 
@@ -388,7 +397,7 @@ struct SubscriptionTests {
             Period("1", 0..<100).trial, Period("2", 0..<90, of: "2"), Period("3", 0..<80, of: "3"),
         ])
         for (index, group) in ["A", "A", "B"].enumerated() { transactions[index].subscriptionGroupID = group }
-        let seen = Subscription.all(in: transactions, at: Samples.time(10), skew: .zero)
+        let seen = Subscription.all(in: transactions, at: Samples.time(10), rules: SubscriptionRules())
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, false, true])
     }
 
@@ -435,7 +444,11 @@ struct SubscriptionTests {
     @Test(arguments: stories) func `nothing changes between boundaries`(_ story: Story) throws {
         let transactions = try Samples.transactions(story.periods)
         var now = Samples.time(-1000)
-        while let boundary = nextBoundary(after: now, in: transactions) {
+        func boundary() -> Timestamp? {
+            let ends = Subscription.all(in: transactions, at: now, rules: SubscriptionRules()).map(\.accessUntil)
+            return (ends + [nextBoundary(after: now, in: transactions)]).compactMap(\.self).filter { now < $0 }.min()
+        }
+        while let boundary = boundary() {
             let justBefore = boundary.advanced(by: .milliseconds(-1))
             #expect(Self.summary(transactions, at: now) == Self.summary(transactions, at: justBefore))
             now = boundary
@@ -448,7 +461,7 @@ struct SubscriptionTests {
     }
 
     private static func summary(_ purchases: [Transaction], at now: Timestamp) -> [Expected] {
-        Subscription.all(in: purchases, at: now, skew: .zero).map {
+        Subscription.all(in: purchases, at: now, rules: SubscriptionRules()).map {
             .init($0.originalTransactionID, $0.state, $0.transaction.transactionID, $0.isEligibleForIntroOffer)
         }
     }

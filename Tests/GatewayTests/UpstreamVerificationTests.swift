@@ -438,7 +438,7 @@ struct UpstreamVerificationTests {
             Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end })
         let assessment = Assessment(
             .signed(VerifiedEvidence(.appReceipt(receipt))), for: VerificationRequest(evidence: .appReceipt([])),
-            at: Samples.time(150), policy: FreshnessPolicy(), skew: .zero)
+            at: Samples.time(150), rules: .ofTests)
         let known = CachedResult(.answered(.renewed), fetchedAt: Samples.time(140), freshUntil: Samples.time(160))
         #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
     }

@@ -39,7 +39,7 @@ struct RealNotificationsTests {
         let date = try #require(claims["signedDate"]?.number?.integer)
         let subscriptions = Subscription.all(
             in: state.transactions, renewals: state.renewals, at: Timestamp(millisecondsSince1970: date),
-            skew: .seconds(300))
+            rules: SubscriptionRules())
         let status = try #require(claims["data"]?["status"]?.number?.integer)
         // A refund carries the refunded period alone: here an earlier one of a subscription that goes on.
         let isEarlierPeriod = subscriptions[0].state == .revoked && status == 1

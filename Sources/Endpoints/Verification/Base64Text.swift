@@ -46,3 +46,17 @@ extension JSONText {
         return try decode(unescaped.span)
     }
 }
+
+extension JSONText {
+    /// `eyJ` is the `{"` of a JWS header in base64url. The base64 of a transaction receipt on one line begins with it too.
+    private static let startOfJWS = Array("eyJ".utf8)
+
+    /// Returns true for the start of a text that may be a JWS.
+    static func mayBeJWS(_ text: Span<UInt8>) -> Bool { text.extracting(first: startOfJWS.count).equals(startOfJWS) }
+
+    /// Returns true for a JWS, whose three parts are separated by dots (RFC 7515 §3.1). Base64 has no dots.
+    func isJWS(in body: Span<UInt8>) -> Bool {
+        let text = body.extracting(range)
+        return Self.mayBeJWS(text) && text.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
+    }
+}

@@ -49,9 +49,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
     }
 
     private func receipt(_ text: Base64Text, in bytes: Span<UInt8>) throws -> Evidence {
-        if case .text(let text) = text, VerifyRequestBody.isJWS(bytes.extracting(text.range)) {
-            return .jws(try JSONReader(bytes).unescaped(text))
-        }
+        if case .text(let text) = text, text.isJWS(in: bytes) { return .jws(try JSONReader(bytes).unescaped(text)) }
         return Evidence(receipt: try decode(.receipt) { try text.bytes(in: bytes) })
     }
 

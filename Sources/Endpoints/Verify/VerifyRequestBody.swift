@@ -151,12 +151,6 @@ extension VerifyRequestBody {
         }
     }
 
-    /// Returns true for the start of a JWS: `eyJ` is the `{"` of its header in base64url, and the base64 of no receipt
-    /// begins with it.
-    static func isJWS(_ text: Span<UInt8>) -> Bool { text.extracting(first: startOfJWS.count).equals(startOfJWS) }
-
-    private static let startOfJWS = Array("eyJ".utf8)
-
     private static func field(named key: JSONText, in reader: borrowing JSONReader) throws(JSONFault) -> Field {
         let name = try reader.value(of: key, maximumBytes: Limits.textBytes)
         guard let field = Field(rawValue: name) else {
@@ -167,7 +161,7 @@ extension VerifyRequestBody {
 
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
         switch field {
-        case .receipt: fields.receipt = try reader.base64(unless: Self.isJWS)
+        case .receipt: fields.receipt = try reader.base64(unless: JSONText.mayBeJWS)
         case .signedTransactions: fields.transactions = try reader.strings(maximumCount: Limits.signedItems)
         case .signedRenewalInfos: fields.renewalInfos = try reader.strings(maximumCount: Limits.signedItems)
         case .appTransaction: fields.appTransaction = try reader.string()

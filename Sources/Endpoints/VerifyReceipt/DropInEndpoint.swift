@@ -142,7 +142,6 @@ extension Answer {
         if provenance.source == .apple, !provenance.isDegraded {
             return provenance.upstreamStatus == VerifyReceiptStatus.subscriptionExpired.code
         }
-        // Not the state: a period that was renewed early has not begun, while the one before it lasts.
         guard let receipt = subject?.evidence?.transactionReceipt, let subscription = subscription(of: receipt) else {
             return false
         }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import JSON
+internal import Receipts
 internal import Secrets
 
 /// The body of requests to Apple's `verifyReceipt` (Apple, "requestBody"). Read as Apple reads it: unknown members are
@@ -45,7 +46,9 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
                 switch name {
                 case "receipt-data": receipt = try reader.base64()
                 case "password": secret = try reader.secret()
-                case "exclude-old-transactions": excludesOldTransactions = try reader.boolean()
+                case "exclude-old-transactions":
+                    excludesOldTransactions =
+                        try reader.lenientFlag(in: bytes, within: &allowance)
                 default: try reader.skipValue(within: &allowance)
                 }
             } catch {
@@ -62,6 +65,18 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
 }
 
 extension JSONReader {
+    /// Reads a flag of clients that write `true`, `"true"` or 1 for true. Any other value is false.
+    fileprivate mutating func lenientFlag(
+        in bytes: Span<UInt8>, within allowance: inout JSONSkipAllowance
+    ) throws(JSONFault) -> Bool {
+        // Without the white space before the value.
+        _ = try nextType()
+        let start = position
+        try skipValue(within: &allowance)
+        let value = bytes.extracting(start..<position)
+        return value.equals(Array("true".utf8)) || value.equals(Array(#""true""#.utf8)) || value.equals(Array("1".utf8))
+    }
+
     /// Reads a secret; nil if it is empty or of another type. Apple does not receive what cannot be one.
     fileprivate mutating func secret() throws(JSONFault) -> Secret? {
         let start = position
@@ -72,9 +87,12 @@ extension JSONReader {
             return nil
         }
         let text = try value(of: try string(), maximumBytes: VerifyReceiptRequestBody.Limits.secretBytes)
-        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        // Clients send it as they read it from a file.
+        let secret = text.split(separator: /[ \t\r\n]+/)
+        guard secret.count < 2, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) || " \t\r\n".utf8.contains($0) })
+        else {
             throw JSONFault(.notAccepted("visible ASCII characters"), at: start)
         }
-        return text.isEmpty ? nil : Secret(text)
+        return secret.first.map { Secret(String($0)) }
     }
 }

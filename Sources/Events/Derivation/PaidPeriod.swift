@@ -5,10 +5,11 @@ internal import Entitlements
 internal import Gateway
 internal import Receipts
 
-/// The newest period of a subscription, and the way it ends.
+/// The standing period of a subscription, and the way it ends.
 struct PaidPeriod: Sendable {
     let transaction: Transaction
     let end: Timestamp
+    private let standing: SubscriptionTimeline.Period
     /// Apple's plan for its end; nil if the plan is about an earlier period.
     let renewal: Renewal?
 
@@ -22,13 +23,15 @@ struct PaidPeriod: Sendable {
         case gracePeriod, billingRetry, expired
     }
 
-    /// Nil without a subscription, and for a period that a refund or an upgrade ended.
-    init?(_ transactions: [Transaction], _ renewal: Renewal?) {
-        guard let newest = transactions.filter(\.isSubscription).newest, let end = newest.expiresDate,
-            newest.cancellationDate == nil, !newest.isUpgraded
-        else { return nil }
-        (transaction, self.end) = (newest, end)
-        let isCurrent = renewal?.signedDate.map { signed in newest.purchaseDate.map { $0 <= signed } ?? true } ?? false
+    /// - Parameter time: the moment at which the period stands.
+    /// - Returns: nil without a subscription, and for a period that a refund or an unknown upgrade ended.
+    init?(_ transactions: [Transaction], _ renewal: Renewal?, at time: Timestamp) {
+        let chain = transactions.indices.filter { transactions[$0].isSubscription }
+        guard !chain.isEmpty else { return nil }
+        let standing = SubscriptionTimeline(transactions, chain, rules: SubscriptionRules()).standing(at: time)
+        guard standing.expiry != nil, standing.endsByDate else { return nil }
+        (self.standing, transaction, end) = (standing, transactions[standing.index], standing.end)
+        let isCurrent = renewal?.signedDate.map { signed in standing.start.map { $0 <= signed } ?? true } ?? false
         self.renewal = isCurrent ? renewal : nil
     }
 
@@ -42,12 +45,17 @@ struct PaidPeriod: Sendable {
     /// Returns the state that Apple's plan shows at the time of its signing; nil for a period that goes on.
     /// - Parameter isExpired: true if Apple says that the subscription expired.
     func lapse(at time: Timestamp, isExpired: Bool) -> Lapse? {
-        if let graceEnd, time < graceEnd { return .gracePeriod }
-        guard accessEnd <= time else { return nil }
-        if isInBillingRetry { return .billingRetry }
-        // Apple may renew a subscription some time after the end of the period.
-        let isOver = isExpired || renewal?.expirationIntent != nil || renewal?.willRenew == false
-        return isOver ? .expired : nil
+        let plan = renewal.map { SubscriptionTimeline.Plan($0, knownAt: nil) }
+        // Apple may report a failed payment before the end.
+        switch standing.state(at: max(time, end), plan, lateRenewal: .zero).state {
+        case .inGracePeriod: return .gracePeriod
+        case .inBillingRetry: return end <= time ? .billingRetry : nil
+        case .expired:
+            // Apple may renew a subscription some time after the end of the period.
+            let isOver = isExpired || renewal?.expirationIntent != nil || renewal?.willRenew == false
+            return isOver && end <= time ? .expired : nil
+        case .active, .revoked, .upgraded: return nil
+        }
     }
 
     func event(_ lapse: Lapse, at date: Timestamp) -> EventContents {
@@ -95,7 +103,7 @@ extension CustomerState {
         let oldest = now.advanced(by: .zero - StateTransition.Limits.window)
         let id = chain.originalTransactionID
         let period = PaidPeriod(
-            transactions.filter { $0.chainID == id }, renewals.first { $0.originalTransactionID == id })
+            transactions.filter { $0.chainID == id }, renewals.first { $0.originalTransactionID == id }, at: .latest)
         let scope = EventScope(chain)
         return period?.schedule(expiryDelay: expiryDelay).filter { change in
             oldest <= change.contents.occurredAt

@@ -71,7 +71,7 @@ struct PlanChange: Sendable {
     }
 
     private var lapse: EventContents? {
-        guard let period = PaidPeriod(chain.transactions, after) else { return nil }
+        guard let period = PaidPeriod(chain.transactions, after, at: signedDate) else { return nil }
         let isNamed = named == .paymentFailure || named == .expiry
         let isKnown = chain.before(period.transaction) != nil
         let isRecent = period.end >= signedDate.advanced(by: .zero - StateTransition.Limits.window)

@@ -14,8 +14,6 @@ struct LocalVerifier: Sendable {
         self.items = items
     }
 
-    var clockSkew: Duration { verifier.policy.clockSkew }
-
     /// Verifies all items of the evidence, which must be of one app and environment.
     func verify(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {
         do throws(ReceiptError) {

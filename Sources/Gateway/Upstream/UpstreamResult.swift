@@ -103,8 +103,7 @@ package struct CachedResult: Sendable {
 
     /// Returns the first end or start of a period after a time.
     private func nextBoundary(after time: Timestamp) -> Timestamp? {
-        guard case .answered(let answer) = result else { return nil }
-        return Entitlements.nextBoundary(after: time, in: answer.transactions, answer.renewals)
+        answer.flatMap { Entitlements.nextBoundary(after: time, in: $0.transactions, $0.renewals) }
     }
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in

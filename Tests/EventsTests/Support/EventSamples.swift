@@ -37,6 +37,7 @@ enum EventSamples {
         (period.productID, period.originalTransactionID) = (monthly, chainID)
         (period.purchaseDate, period.expiresDate) = (day(30 * (number - 1)), day(30 * number))
         period.originalPurchaseDate = day(0)
+        period.webOrderLineItemID = "200000009000000\(number + 1)"
         period.transactionReason = number == 1 ? "PURCHASE" : "RENEWAL"
         edit(&period)
         return period

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Entitlements
-import Gateway
 import ReceiptForge
 import Receipts
+
+@testable import Gateway
 
 /// Values for many tests. Each key is made once, because generating it takes time.
 enum Samples {
@@ -115,9 +116,16 @@ struct Period: Sendable {
             productID: product, transactionID: transactionID, purchaseDate: created.advanced(bySeconds: start))
         purchase.originalTransactionID = originalTransactionID
         purchase.expiresDate = end.map { created.advanced(bySeconds: $0) }
+        if end == nil { purchase.productType = .nonConsumable }
         purchase.cancellationDate = isCancelled ? created.advanced(bySeconds: start + 1) : nil
         purchase.isTrialPeriod = isTrial
         purchase.isInIntroOfferPeriod = isIntroductory
         return purchase
+    }
+}
+
+extension AssessmentRules {
+    static var ofTests: AssessmentRules {
+        AssessmentRules(freshness: FreshnessPolicy(), clockSkew: .zero, lateRenewal: .seconds(3600))
     }
 }

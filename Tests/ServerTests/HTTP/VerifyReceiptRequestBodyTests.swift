@@ -24,7 +24,7 @@ struct VerifyReceiptRequestBodyTests {
 
     @Test(arguments: [" ", #"\u0000"#, #"\n"#, "é", "\u{7F}"])
     func `a secret consists of visible characters`(character: String) {
-        let json = #"{"password":"s\#(character)","receipt-data":""}"#
+        let json = #"{"password":"s\#(character)s","receipt-data":""}"#
         #expect(throws: JSONFault(.notAccepted("visible ASCII characters"), field: "password", at: 12)) {
             try VerifyReceiptRequestBody(json)
         }
@@ -72,11 +72,29 @@ struct VerifyReceiptRequestBodyTests {
         #expect(throws: JSONFault.self) { try VerifyReceiptRequestBody(#"{"password":\#(digits),"receipt-data":""}"#) }
     }
 
+    @Test(arguments: [
+        ("true", true), (" \"true\" ", true), ("1", true), ("false", false), ("\"false\"", false), ("0", false),
+        ("11", false), ("1.0", false), ("null", false), ("\"\"", false), ("\"1\"", false), ("[true]", false),
+    ])
+    func `a flag is read as clients write it`(value: String, isTrue: Bool) throws {
+        let body = try VerifyReceiptRequestBody(#"{"exclude-old-transactions":\#(value),"receipt-data":""}"#)
+        #expect(body.excludesOldTransactions == isTrue)
+    }
+
+    @Test func `white space around a secret is none of it`() throws {
+        func secret(_ text: String) throws -> Secret? {
+            try VerifyReceiptRequestBody(#"{"password":"\#(text)","receipt-data":""}"#).secret
+        }
+        #expect(try secret(#" 0123\n"#) == Secret("0123"))
+        #expect(try secret(" ") == nil)
+        #expect(throws: JSONFault.self) { try secret("01 23") }
+    }
+
     @Test func `no fault names a member that may be a misplaced secret`() {
         for (json, field) in [
             (#"{"5ec4e7015ec4e7025ec4e7035ec4e704":x}"#, nil), (#"{"password":[1]}"#, "password"),
             (#"{"receipt-data":1}"#, "receipt-data"),
-            (#"{"exclude-old-transactions":1}"#, "exclude-old-transactions"),
+            (#"{"exclude-old-transactions":x}"#, "exclude-old-transactions"),
         ] {
             let fault = #expect(throws: JSONFault.self) { try VerifyReceiptRequestBody(json) }
             #expect(fault?.field == field)

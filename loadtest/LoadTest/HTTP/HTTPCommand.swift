@@ -159,7 +159,7 @@ struct HTTPCommand: AsyncParsableCommand {
             let line = (try? format.line($0)) ?? ""
             if !line.isEmpty { StandardOutput.write(line) }
         }
-        for complaint in watch.complaints { StandardError.write(complaint + "\n") }
+        watch.printComplaints()
         let extras = RunRecord.Extras(thresholds: threshold, marks: mark, metrics: watch.series)
         return record.result(measurements, extras, wasInterrupted: wasInterrupted)
     }

@@ -47,6 +47,7 @@ struct ScenarioRun: Sendable {
                 }
             })
         await log.end()
+        watch.printComplaints()
         var extras = RunRecord.Extras(thresholds: scenario.thresholds.map(scale.applied), marks: log.marks)
         (extras.metrics, extras.counts) = (watch.series, await fleet.calls)
         extras.checked = checkedCalls(log.calls, until: extras.counts)

@@ -50,6 +50,11 @@ final class MetricWatch: Sendable {
         }
     }
 
+    /// Writes the failures to standard error.
+    func printComplaints() {
+        for complaint in complaints { StandardError.write(complaint + "\n") }
+    }
+
     private func look(at target: LoadTarget, from origin: ContinuousClock.Instant) async {
         let instance = targets.count > 1 ? target.authority : nil
         do throws(ScrapeError) {

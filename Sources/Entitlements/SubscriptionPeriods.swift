@@ -1,0 +1,171 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+extension SubscriptionTimeline {
+    /// Creates the timeline of one subscription.
+    /// - Parameter chain: the indices of its transactions, at least one.
+    package init(_ transactions: [Transaction], _ chain: [Int], rules: SubscriptionRules) {
+        let periods = SubscriptionPeriods(transactions, chain, knownAt: rules.knownAt)
+        self.init(periods.periods(licenceEnd: rules.licenceEnd))
+    }
+}
+
+/// The facts of a subscription's timeline, read from the transactions of its chain.
+///
+/// A hostile chain may have 100,000 periods: nothing here compares each period with each other one.
+private struct SubscriptionPeriods {
+    private let transactions: [Transaction]
+    /// The indices of the chain, in the order in which the periods began.
+    private let chain: [Int]
+    /// The time at which transactions without a time of their own were known.
+    private let knownAt: Timestamp?
+    private let changes: ProductChanges?
+    private let copies: RevokedCopies
+
+    /// - Parameter chain: the indices of its transactions, at least one.
+    init(_ transactions: [Transaction], _ chain: [Int], knownAt: Timestamp?) {
+        let chain = chain.sorted { transactions[$0].beganEarlier(than: transactions[$1]) }
+        (self.transactions, self.chain, self.knownAt) = (transactions, chain, knownAt)
+        changes = ProductChanges(transactions, chain)
+        copies = RevokedCopies(transactions, chain, knownAt: knownAt)
+    }
+
+    /// - Parameter licenceEnd: the end of the app's volume licence, which ends every period.
+    func periods(licenceEnd: Timestamp?) -> [SubscriptionTimeline.Period] {
+        chain.indices.map { position in
+            let transaction = transactions[chain[position]], replacement = replacement(at: position)
+            return SubscriptionTimeline.Period(
+                index: chain[position], start: transaction.purchaseDate,
+                expiry: transaction.expiresDate.map { min($0, licenceEnd ?? $0) },
+                revocation: revocation(of: transaction, replacement), replacement: replacement)
+        }
+    }
+
+    private func revocation(
+        of transaction: Transaction, _ replacement: SubscriptionTimeline.Replacement?
+    ) -> Timestamp? {
+        guard !transaction.isUpgraded else { return nil }
+        // A cancellation at which another product begins is no refund.
+        if let date = transaction.cancellationDate { return replacement == nil ? date : nil }
+        return copies.revocation(of: transaction, knownAt: transaction.signedDate ?? knownAt)
+    }
+
+    /// Returns the end of a period by a change to another product, as far as the transactions show it: by Apple's mark, by
+    /// a cancellation at which another product begins (answers and receipts show an upgrade in this way), or by the begin of
+    /// another product after this period was signed.
+    private func replacement(at position: Int) -> SubscriptionTimeline.Replacement? {
+        let transaction = transactions[chain[position]]
+        if let date = transaction.cancellationDate {
+            guard transaction.isUpgraded || transaction.revocation == nil else { return nil }
+            let hasSuccessor = changes?.hasBegin(of: position, near: date) ?? false
+            return transaction.isUpgraded || hasSuccessor ? .at(date, successor: hasSuccessor) : nil
+        }
+        // Apple's mark is newer than the begin of the successor; an unmarked period may be older.
+        let known = transaction.isUpgraded ? nil : transaction.signedDate ?? knownAt
+        if let begin = changes?.begin(of: position, from: known), transaction.expiresDate.map({ begin < $0 }) ?? false {
+            return .at(begin, successor: true)
+        }
+        return transaction.isUpgraded ? .unknown : nil
+    }
+}
+
+/// The begins of the periods of a chain that has several products.
+private struct ProductChanges {
+    private enum Limits {
+        /// The difference between the end of a replaced period and the begin of its successor.
+        static let replacement: Duration = .seconds(60)
+    }
+
+    private let begins: [Timestamp]
+    /// For each position the next one with another product than this one's.
+    private let nextOther: [Int]
+    private let isOther: (Int, Int) -> Bool
+
+    /// Nil for a single product, the common case.
+    init?(_ transactions: [Transaction], _ chain: [Int]) {
+        func isOther(_ one: Int, _ other: Int) -> Bool {
+            transactions[chain[one]].productID != transactions[chain[other]].productID
+        }
+        guard chain.indices.contains(where: { isOther(0, $0) }) else { return nil }
+        var nextOther = Array(repeating: chain.count, count: chain.count)
+        for position in chain.indices.dropLast().reversed() {
+            nextOther[position] = isOther(position, position + 1) ? position + 1 : nextOther[position + 1]
+        }
+        (self.nextOther, self.isOther) = (nextOther, isOther)
+        begins = chain.map { transactions[$0].purchaseDate ?? .earliest }
+    }
+
+    /// Returns the first begin of another product after the begin of a period, and not before a time.
+    func begin(of position: Int, from time: Timestamp?) -> Timestamp? {
+        let first = begins[position].advanced(by: .milliseconds(1))
+        var next = firstPosition(from: max(first, time ?? first))
+        if next < begins.count, !isOther(position, next) { next = nextOther[next] }
+        return next < begins.count ? begins[next] : nil
+    }
+
+    /// Returns true if another product began near a date, and after the begin of a period.
+    func hasBegin(of position: Int, near date: Timestamp) -> Bool {
+        begin(of: position, from: date.advanced(by: .zero - Limits.replacement))
+            .map { $0 <= date.advanced(by: Limits.replacement) } ?? false
+    }
+
+    /// Returns the first position with a begin at a time or later.
+    private func firstPosition(from time: Timestamp) -> Int {
+        var range = begins.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range = begins[middle] < time ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
+}
+
+/// The periods of which a copy was revoked.
+///
+/// Restored purchases have transaction IDs of their own; `webOrderLineItemId` is the same for all copies of a period.
+private struct RevokedCopies {
+    private struct Period: Hashable {
+        let item: String
+        let productID: String
+
+        init?(of transaction: Transaction) {
+            guard let item = transaction.webOrderLineItemID, item != "0" else { return nil }
+            (self.item, productID) = (item, transaction.productID)
+        }
+    }
+
+    private struct Revocation {
+        let date: Timestamp
+        let knownAt: Timestamp
+    }
+
+    /// The revocation of each period that was known last.
+    private var revocations: [Period: Revocation] = [:]
+
+    init(_ transactions: [Transaction], _ chain: [Int], knownAt: Timestamp?) {
+        for index in chain {
+            guard let date = transactions[index].cancellationDate, !transactions[index].isUpgraded,
+                let period = Period(of: transactions[index])
+            else { continue }
+            let new = Revocation(date: date, knownAt: transactions[index].signedDate ?? knownAt ?? .latest)
+            if revocations[period].map({ $0.knownAt <= new.knownAt }) ?? true { revocations[period] = new }
+        }
+    }
+
+    /// Returns the date at which another copy of a period was revoked; nil if none was, or if this one was known later.
+    func revocation(of transaction: Transaction, knownAt: Timestamp?) -> Timestamp? {
+        guard !revocations.isEmpty, let period = Period(of: transaction), let revoked = revocations[period] else {
+            return nil
+        }
+        return knownAt.map { revoked.knownAt < $0 } ?? false ? nil : revoked.date
+    }
+}
+
+extension Transaction {
+    /// Orders periods by their begin, then by their IDs, so that the order of a list does not matter.
+    fileprivate func beganEarlier(than other: Transaction) -> Bool {
+        (purchaseDate ?? .earliest, transactionID) < (other.purchaseDate ?? .earliest, other.transactionID)
+    }
+}
