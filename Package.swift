@@ -75,6 +75,7 @@ let package = Package(
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: house + sanitized),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "SignedPayloads", dependencies: ["JSON", "Receipts"], swiftSettings: house + explored),
+        .target(name: "EvidenceTexts", dependencies: ["JSON", "Receipts"], swiftSettings: served),
         .target(name: "ReceiptsFoundation", dependencies: ["Receipts"], swiftSettings: house),
         .target(name: "Caching", swiftSettings: house + sanitized),
         .target(name: "Waiting", swiftSettings: house),
@@ -150,7 +151,7 @@ let package = Package(
             name: "Telemetry",
             dependencies: [
                 "Caching", "Events", "Gateway", "JSON", "Jobs", "Notifications", "Ownership", "Privacy",
-                "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings", "Webhooks",
+                "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings", "SignedPayloads", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -197,9 +198,9 @@ let package = Package(
         .target(
             name: "Endpoints",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "HTTPServer", "JSON",
-                "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "Receipts", "Secrets", "Settings",
-                "SignedPayloads", "Telemetry", "Waiting",
+                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "EvidenceTexts", "Gateway",
+                "HTTPServer", "JSON", "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "Receipts",
+                "Secrets", "Settings", "SignedPayloads", "Telemetry", "Waiting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -397,7 +398,8 @@ let package = Package(
             name: "ServerTests",
             dependencies: [
                 "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Events",
-                "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications", "Operations", "Ownership",
+                "EvidenceTexts", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications",
+                "Operations", "Ownership",
                 "Privacy", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
                 "Redis", "RedisCustomers", "RedisStore", "Resilience", "Secrets", "Server", "Settings", "StoreFormat",
                 "Telemetry", "TestSupport", "Waiting", "Webhooks",
@@ -414,8 +416,9 @@ let package = Package(
         .target(
             name: "ReceiptFuzzTargets",
             dependencies: [
-                "AppStore", "Caching", "Endpoints", "Entitlements", "Events", "Gateway", "HTTPServer", "HTTPTransport",
-                "JSON", "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "ReceiptForge", "Receipts",
+                "AppStore", "Caching", "Endpoints", "Entitlements", "Events", "EvidenceTexts", "Gateway", "HTTPServer",
+                "HTTPTransport", "JSON", "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "ReceiptForge",
+                "Receipts",
                 "Redis", "RedisCustomers", "RedisStore", "Settings", "SignedPayloads", "StoreFormat", "Telemetry",
                 "Waiting", "Webhooks",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -120,6 +120,14 @@ extension Renewal {
         try fields.visit(with: &visitor)
         signedFields = .value(fields)
     }
+
+    /// Visits the state that Apple reported.
+    package mutating func visitStatus<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
+        var state = status?.state, date = status?.date
+        try visitor.word("status", &state)
+        try visitor.date("status_date", &date)
+        status = state.flatMap { state in date.map { ReportedStatus(state, at: $0) } }
+    }
 }
 
 extension SignedRenewalFields {

@@ -18,6 +18,7 @@ extension JSONWriter {
     /// Writes the fields of a plan, except the IDs of its subscription and product. The plan does not change.
     package mutating func members(of renewal: inout Renewal) {
         renewal.visitFields(with: &self)
+        renewal.visitStatus(with: &self)
     }
 
     /// Writes a numeric identifier or code: a string, because JSON readers round beyond 2^53. Writes nothing for nil.

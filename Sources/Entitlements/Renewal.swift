@@ -39,6 +39,8 @@ package struct Renewal: Hashable, Sendable {
     /// The promotional offer of the next period.
     package var promotionalOfferID: String?
     package var offerCodeName: String?
+    /// The state that Apple last reported together with the plan.
+    package var status: ReportedStatus?
     /// The fields that only signed renewal infos have.
     package var signedFields: Boxed<SignedRenewalFields>?
 

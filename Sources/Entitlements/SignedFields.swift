@@ -157,8 +157,9 @@ extension Transaction {
 }
 
 extension Renewal {
-    package init(_ renewalInfo: VerifiedRenewalInfo) {
+    package init(_ renewalInfo: VerifiedRenewalInfo, _ status: ReportedStatus? = nil) {
         self.init(originalTransactionID: renewalInfo.originalTransactionID)
+        self.status = status
         productID = renewalInfo.productID
         renewalProductID = renewalInfo.autoRenewProductID
         willRenew = renewalInfo.autoRenewStatus.map { $0 == 1 }

@@ -129,7 +129,7 @@ extension SubscriptionTimeline.Plan {
         self.init(
             gracePeriodEnd: renewal.gracePeriodExpiresDate, isInBillingRetry: renewal.isInBillingRetry == true,
             renews: renewal.willRenew == true && renewal.expirationIntent == nil,
-            knownAt: renewal.signedDate ?? knownAt)
+            knownAt: renewal.signedDate ?? knownAt, status: renewal.status)
     }
 }
 

@@ -39,7 +39,8 @@ private struct SubscriptionPeriods {
             return SubscriptionTimeline.Period(
                 index: chain[position], start: transaction.purchaseDate,
                 expiry: transaction.expiresDate.map { min($0, licenceEnd ?? $0) },
-                revocation: revocation(of: transaction, replacement), replacement: replacement)
+                revocation: revocation(of: transaction, replacement), replacement: replacement,
+                knownAt: transaction.signedDate ?? knownAt)
         }
     }
 

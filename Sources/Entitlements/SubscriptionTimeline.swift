@@ -14,6 +14,10 @@ package struct SubscriptionTimeline: Sendable {
         package static let earlyRenewal: Duration = .seconds(48 * 3600)
         /// The maximum time for which a renewal may be late.
         package static let lateRenewal: Duration = .seconds(3600)
+        /// The time for which a granting status holds.
+        package static let status: Duration = .seconds(3600)
+        /// The longest grace period (Apple, "Reducing involuntary subscriber churn"). A status may grant one without its end.
+        package static let gracePeriod: Duration = .seconds(28 * 86_400)
     }
 
     /// A period of a product, which the customer paid for or got.
@@ -28,6 +32,8 @@ package struct SubscriptionTimeline: Sendable {
         package var revocation: Timestamp?
         /// The end that a change to another product made.
         package var replacement: Replacement?
+        /// The time up to which Apple knew this: of the signature over its transaction, or of Apple's answer; nil if unknown.
+        package var knownAt: Timestamp?
     }
 
     /// The end of a period by a change to another product.
@@ -46,6 +52,8 @@ package struct SubscriptionTimeline: Sendable {
         package var renews = false
         /// The time at which Apple signed or answered this; nil if unknown.
         package var knownAt: Timestamp?
+        /// The state that Apple reported.
+        package var status: ReportedStatus?
     }
 
     /// The periods, at least one. Of periods with the same dates, the last one in the list counts.
@@ -135,25 +143,69 @@ extension SubscriptionTimeline.Period {
     package func state(
         at now: Timestamp, _ plan: SubscriptionTimeline.Plan?, lateRenewal: Duration
     ) -> State {
-        if isCurrent(at: now) || isNext(at: now) { return State(state: .active, accessUntil: end) }
+        if isCurrent(at: now) || isNext(at: now) {
+            return plan?.status.flatMap { denial(by: $0, at: now) } ?? State(state: .active, accessUntil: end)
+        }
         if !endsByDate { return State(state: revocation == nil ? .upgraded : .revoked, accessUntil: nil) }
-        guard begin <= now else { return State(state: .expired, accessUntil: nil) }
-        // A plan from before the period is about an earlier end.
-        let plan = plan.flatMap { plan in plan.knownAt.map { begin <= $0 } ?? true ? plan : nil }
-        return lapse(at: now, plan, lateRenewal: min(lateRenewal, SubscriptionTimeline.Limits.lateRenewal))
+        guard begin <= now, let plan else { return State(state: .expired, accessUntil: begin <= now ? end : nil) }
+        return lapse(at: now, current(plan), lateRenewal: min(lateRenewal, SubscriptionTimeline.Limits.lateRenewal))
+    }
+
+    /// Returns the end of what a plan grants after the end of this period: of the grace period, or of the time for which a
+    /// status holds; else the end itself.
+    package func accessEnd(_ plan: SubscriptionTimeline.Plan) -> Timestamp {
+        max(end, plan.gracePeriodEnd ?? end, plan.status.flatMap(grantEnd) ?? end)
+    }
+
+    /// Returns the plan without what is out of date: a plan from before the period is about an earlier end, and a status from
+    /// before the plan was followed by it.
+    private func current(_ plan: SubscriptionTimeline.Plan) -> SubscriptionTimeline.Plan {
+        guard let knownAt = plan.knownAt else { return plan }
+        var current = knownAt < begin ? SubscriptionTimeline.Plan() : plan
+        current.status = plan.status.flatMap { $0.date < knownAt ? nil : $0 }
+        return current
     }
 
     /// Returns the state after the end.
-    private func lapse(
-        at now: Timestamp, _ plan: SubscriptionTimeline.Plan?, lateRenewal: Duration
-    ) -> State {
-        guard let plan else { return State(state: .expired, accessUntil: end) }
-        let accessEnd = max(end, plan.gracePeriodEnd ?? end), late = end.advanced(by: lateRenewal)
-        if now < accessEnd { return State(state: .inGracePeriod, accessUntil: accessEnd) }
+    private func lapse(at now: Timestamp, _ plan: SubscriptionTimeline.Plan, lateRenewal: Duration) -> State {
+        if let status = plan.status, let denied = denial(by: status, at: now) { return denied }
+        let accessEnd = accessEnd(plan), late = end.advanced(by: lateRenewal)
+        if now < accessEnd {
+            let isGrace = plan.status?.state == .inGracePeriod || plan.gracePeriodEnd.map { now < $0 } ?? false
+            return State(state: isGrace ? .inGracePeriod : .active, accessUntil: accessEnd)
+        }
         if plan.isInBillingRetry { return State(state: .inBillingRetry, accessUntil: accessEnd) }
         if plan.renews, now < late, let knownAt = plan.knownAt, end <= knownAt {
             return State(state: .active, accessUntil: late)
         }
         return State(state: .expired, accessUntil: accessEnd)
+    }
+}
+
+// MARK: - Apple's status
+
+extension SubscriptionTimeline.Period {
+    /// Returns the state that a status makes of this period; nil if it denies no access, or is older than what is known of
+    /// the period.
+    private func denial(by status: ReportedStatus, at now: Timestamp) -> State? {
+        guard knownAt ?? begin <= status.date else { return nil }
+        switch status.state {
+        case .expired: return State(state: .expired, accessUntil: min(end, status.date))
+        // Apple may try to renew before the end, which is paid for.
+        case .inBillingRetry: return end <= now ? State(state: .inBillingRetry, accessUntil: end) : nil
+        case .revoked: return State(state: .revoked, accessUntil: nil)
+        case .active, .inGracePeriod, .upgraded: return nil
+        }
+    }
+
+    /// Returns the end of the access that a status grants after the end of this period; nil if it grants none.
+    private func grantEnd(by status: ReportedStatus) -> Timestamp? {
+        guard end < status.date else { return nil }
+        let granted = status.date.advanced(by: SubscriptionTimeline.Limits.status)
+        switch status.state {
+        case .active: return granted
+        case .inGracePeriod: return min(granted, end.advanced(by: SubscriptionTimeline.Limits.gracePeriod))
+        case .expired, .inBillingRetry, .revoked, .upgraded: return nil
+        }
     }
 }

@@ -268,8 +268,7 @@ extension Assessment {
             let listed = listed(transactions, of: answer)
             let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
-                verdict: .genuine, subject: subject, transactions: shown(listed),
-                subscriptions: subscriptions,
+                verdict: .genuine, subject: subject, transactions: shown(listed), subscriptions: subscriptions,
                 renewals: renewals, provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
                 upstreamBody: known.upstreamBody,
                 mayLackConsumables: hasAppleForm && api == .serverAPI && !knowsUnfinished

@@ -32,8 +32,7 @@ struct NotifiedEvidence: Sendable {
     var knownUntil: Timestamp? {
         guard isNotified, let signingTime else { return nil }
         return Set(transactions.map(\.chainID)).map { chain in
-            guard let known = known[chain], !endsWithRefund(chain) else { return signingTime }
-            return max(known, signingTime)
+            endsWithRefund(chain) ? signingTime : max(known[chain] ?? signingTime, signingTime)
         }.min()
     }
 
@@ -52,24 +51,26 @@ struct NotifiedEvidence: Sendable {
     }
 
     private mutating func add(_ new: Transaction) {
-        guard let index = transactions.firstIndex(where: { $0.transactionID == new.transactionID }) else {
+        if let index = transactions.firstIndex(where: { $0.transactionID == new.transactionID }) {
+            guard isSignedLater(new.signedDate, than: transactions[index].signedDate) else { return }
+            transactions[index] = new
+        } else {
             transactions.append(new)
-            isNotified = true
-            return
         }
-        guard isSignedLater(new.signedDate, than: transactions[index].signedDate) else { return }
-        transactions[index] = new
         isNotified = true
     }
 
     private mutating func add(_ new: Renewal) {
-        guard let index = renewals.firstIndex(where: { $0.originalTransactionID == new.originalTransactionID }) else {
+        if let index = renewals.firstIndex(where: { $0.originalTransactionID == new.originalTransactionID }) {
+            let known = renewals[index]
+            var newest = isSignedLater(new.signedDate, than: known.signedDate) ? new : known
+            // A client may have a newer plan, but no status.
+            newest.status = [known.status, new.status].compactMap(\.self).max { $0.date < $1.date }
+            guard newest != known else { return }
+            renewals[index] = newest
+        } else {
             renewals.append(new)
-            isNotified = true
-            return
         }
-        guard isSignedLater(new.signedDate, than: renewals[index].signedDate) else { return }
-        renewals[index] = new
         isNotified = true
     }
 

@@ -31,8 +31,12 @@ package struct JSONFault: Error, Hashable, Sendable {
         case expected(String)
         case trailingData
         case unknownField
+        /// A name that another interface has for a field.
+        case misnamedField(meant: String)
         case duplicateField
         case missingField
+        /// The field or one of the others is required; the text names them.
+        case missingAlternative(String)
         case wrongType(expected: JSONType, found: JSONType)
         /// A number with a fraction, an exponent, or more than 64 bits.
         case notAnInteger
@@ -76,8 +80,10 @@ extension JSONFault.Rule {
         case .expected(let what): ("unexpected_byte", "has an unexpected byte where \(what) was expected")
         case .trailingData: ("trailing_data", "has data after the JSON")
         case .unknownField: ("unknown_field", "is not a field of this request")
+        case .misnamedField(let meant): ("unknown_field", "is not a field of this request; use \"\(meant)\"")
         case .duplicateField: ("duplicate_field", "appears more than once")
         case .missingField: ("missing_field", "is required")
+        case .missingAlternative(let others): ("missing_field", "is required, \(others)")
         case .wrongType(let expected, let found):
             ("wrong_type", "must be \(expected.withArticle), not \(found.withArticle)")
         case .notAnInteger: ("not_an_integer", "must be an integer, without fraction or exponent")

@@ -50,7 +50,10 @@ extension SignedNotification {
         guard let signed = notification.transaction else { return }
         let transaction = Transaction(signed)
         var items = [SignedStateItem.transaction(transaction)]
-        if let renewalInfo = notification.renewalInfo { items.append(.renewal(Renewal(renewalInfo))) }
+        if let renewalInfo = notification.renewalInfo {
+            let status = notification.status.flatMap { ReportedStatus(code: $0, at: notification.signedDate) }
+            items.append(.renewal(Renewal(renewalInfo, status)))
+        }
         // Evidence may still have the name of the chain from before Apple renamed it.
         let previous = signed.previousOriginalTransactionID
         let chains = [transaction.chainID] + [previous].compactMap(\.self).filter { $0 != transaction.chainID }

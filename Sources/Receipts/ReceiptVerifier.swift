@@ -65,6 +65,7 @@ public final class ReceiptVerifier: Sendable {
     /// The limits for one receipt.
     public let limits: Limits
     package let onNewChain: @Sendable (VerifiedChainInfo) -> Void
+    package let onIgnoredClaim: @Sendable (String) -> Void
     private let chains = ChainCache()
     package let headers = ChainCache()
     package let verifiedCertificates = VerifiedCertificates()
@@ -72,17 +73,17 @@ public final class ReceiptVerifier: Sendable {
     private let acceptsXcode: Bool
 
     /// Creates a verifier, by default for receipts signed by Apple.
-    /// - Parameter onNewChain: called for each chain verified for the first time; Apple's change about once a year.
+    /// - Parameters:
+    ///   - onNewChain: called for each chain verified for the first time; Apple's change about once a year.
+    ///   - onIgnoredClaim: receives the name of each signed claim of an undocumented form that decides nothing.
     public init(
         trustStore: TrustStore = .apple, policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(),
-        onNewChain: @escaping @Sendable (VerifiedChainInfo) -> Void = { _ in }
+        onNewChain: @escaping @Sendable (VerifiedChainInfo) -> Void = { _ in },
+        onIgnoredClaim: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        self.onNewChain = onNewChain
-        self.trustStore = trustStore
-        self.policy = policy
-        self.limits = limits
-        transactionReceiptChains = TransactionReceiptChains(trustStore)
-        acceptsXcode = trustStore.acceptsXcode
+        (self.onNewChain, self.onIgnoredClaim) = (onNewChain, onIgnoredClaim)
+        (self.trustStore, self.policy, self.limits) = (trustStore, policy, limits)
+        (transactionReceiptChains, acceptsXcode) = (TransactionReceiptChains(trustStore), trustStore.acceptsXcode)
     }
 
     /// Verifies a receipt after base64: its form, its signer's chain, its signature and its fields.

@@ -126,14 +126,14 @@ extension Rule {
     /// One sentence for the engineer who reads the answer.
     public var explanation: String {
         switch self {
-        case .derTruncated: "An element extends past the end of its parent."
+        case .derTruncated: "An element is cut short: data is missing, or each '+' of the base64 became a space."
         case .derTrailingBytes: "Bytes follow the end of the encoding."
         case .derNonMinimalLength: "A length is not in its shortest form."
         case .derLengthTooLarge: "A length takes more than four bytes."
         case .derIndefiniteLength: "A length is indefinite, which DER forbids."
         case .derNonMinimalInteger: "An integer is not in its shortest form."
         case .derIntegerOutOfRange: "An integer does not fit in 64 bits."
-        case .derUnexpectedTag: "An element does not have the required type."
+        case .derUnexpectedTag: "An element has another type than required. At byte 0: encoded twice, or no receipt."
         case .derConstructedString: "A string is cut into segments, which DER forbids."
         case .derTooDeep: "Elements are nested deeper than the limit."
         case .receiptTooLarge: "The receipt is larger than the limit."

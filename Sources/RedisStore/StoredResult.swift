@@ -77,7 +77,7 @@ extension StoredResult {
         }
     }
 
-    private static let version: UInt8 = 8
+    private static let version: UInt8 = 9
     private static let noStatus = -1
 
     /// Parses decrypted bytes.

@@ -23,6 +23,7 @@ struct GatewayMetrics: Sendable {
     let reload: ReloadMetrics
     /// Knows the expiry dates of certificates.
     let certificates: CertificateInventory
+    let ignoredClaims: IgnoredClaims
     let serverAPI: ServerAPIReadings
     let notifications: NotificationMetrics
     let notificationSurveys: NotificationSurveys
@@ -81,6 +82,7 @@ struct GatewayMetrics: Sendable {
             registry, counts: webhookCounts, logger: dependencies.logger, clock: dependencies.clock)
         jobs = JobMetrics(
             registry, surveys: jobSurveys, logger: dependencies.logger, clock: dependencies.clock)
+        ignoredClaims = IgnoredClaims(registry, logger: dependencies.logger, clock: dependencies.clock)
         ownership = OwnershipMetrics(registry)
         erasures = ErasureMetrics(registry)
         reload = ReloadMetrics(registry, at: dependencies.clock())

@@ -89,7 +89,7 @@ private struct Wiring {
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
-        let verifier = try ReceiptVerifier(configuration, metrics.certificates)
+        let verifier = try ReceiptVerifier(configuration, metrics)
         let fleet = try FleetStore(
             configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
             certificates: metrics.certificates, relays: { [access] in access.now.rules.relays($0) },
@@ -334,7 +334,7 @@ extension Dependencies {
 
 extension ReceiptVerifier {
     convenience init(
-        _ configuration: GatewayConfiguration, _ certificates: CertificateInventory
+        _ configuration: GatewayConfiguration, _ metrics: GatewayMetrics
     ) throws(ConfigurationProblems) {
         var policy = VerificationPolicy()
         policy.clockSkew = configuration.verification.clockSkew
@@ -342,8 +342,10 @@ extension ReceiptVerifier {
         policy.acceptsTransactionReceiptVersion2 = configuration.trust.acceptsTransactionReceiptVersion2
         let trustStore = try TrustStore(
             adding: configuration.trustRoots, intermediatesFile: configuration.trust.intermediatesFile)
-        for anchor in trustStore.anchors { certificates.configured(.trustRoot, until: anchor.expires) }
-        self.init(trustStore: trustStore, policy: policy, onNewChain: certificates.saw)
+        for anchor in trustStore.anchors { metrics.certificates.configured(.trustRoot, until: anchor.expires) }
+        self.init(
+            trustStore: trustStore, policy: policy, onNewChain: metrics.certificates.saw,
+            onIgnoredClaim: metrics.ignoredClaims.saw)
     }
 }
 

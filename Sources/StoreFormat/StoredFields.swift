@@ -104,7 +104,10 @@ package struct StoredFieldWriter: FieldVisitor {
         write(UInt32(answer.transactions.count))
         for var transaction in answer.transactions { transaction.visitStoredFields(with: &self) }
         write(UInt32(answer.renewals.count))
-        for var renewal in answer.renewals { renewal.visitStoredFields(with: &self) }
+        for var renewal in answer.renewals {
+            renewal.visitStoredFields(with: &self)
+            renewal.visitStatus(with: &self)
+        }
         bytes += answer.body
     }
 
@@ -247,7 +250,9 @@ package struct StoredFieldReader: FieldVisitor {
             (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
         }
         let renewals = try list(of: Renewal(originalTransactionID: "")) {
-            (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
+            (element, fields) throws(SharedCacheFault) in
+            try element.visitStoredFields(with: &fields)
+            try element.visitStatus(with: &fields)
         }
         var answer = UpstreamAnswer(
             environment: environment, bundleID: bundleID, transactions: transactions, renewals: renewals,

@@ -33,7 +33,7 @@ struct APIDescription {
     }
 
     /// Returns every deviation of an answer from its description.
-    func faults(of answer: RunningGateway.Answer, to method: String, _ path: String) throws -> [String] {
+    func faults(of answer: HTTPAnswer, to method: String, _ path: String) throws -> [String] {
         let operation = (document["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
         let responses = operation?["responses"] as? [String: Any]
         guard let response = responses?[String(answer.status)].map(resolved) else {
@@ -51,7 +51,7 @@ struct APIDescription {
     }
 
     /// Returns the meaningful header fields that are required and missing, or present and not described.
-    private func headerFaults(of answer: RunningGateway.Answer, under response: [String: Any]) -> [String] {
+    private func headerFaults(of answer: HTTPAnswer, under response: [String: Any]) -> [String] {
         let described = (response["headers"] as? [String: Any] ?? [:]).map { ($0.lowercased(), resolved($1)) }
         let missing = described.filter { $1["required"] as? Bool == true && answer.headers[$0] == nil }.map(\.0)
         let names = Set(described.map(\.0))

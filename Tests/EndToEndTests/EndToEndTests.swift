@@ -39,7 +39,7 @@ import Testing
         #expect(await gateway.stop() == 0)
     }
 
-    private static func expect(_ answer: RunningGateway.Answer, toBe entry: CorpusEntry) throws {
+    private static func expect(_ answer: HTTPAnswer, toBe entry: CorpusEntry) throws {
         let json = try answer.json
         if entry.expected == "bad_request" {
             #expect(answer.status == 400 && json["fault"] as? String == entry.reason, "\(entry.file)")

@@ -68,17 +68,19 @@ import Testing
     ) async throws {
         let folder = try ScratchFolder()
         let scenario = try folder.write(try Self.withoutTimes(name), to: name + ".yaml")
+        // Gateways start and are scraped later on a slower machine, so its load is longer.
+        let scale = 0.15 * Patience.scale
         let outcome = try await Program.loadTest.run([
-            "scenario", scenario, "-o", folder.url.path, "--scale", "0.15", "--rate-scale", "0.05",
+            "scenario", scenario, "-o", folder.url.path, "--scale", "\(scale)", "--rate-scale", "0.05",
         ])
         #expect(outcome.output.hasPrefix(name + ": "), "\(outcome.errors)")
         let file = try Data(contentsOf: folder.url.appending(path: name + ".json"))
         let result = try JSONDecoder().decode(Result.self, from: file)
         #expect((result.verdict == "passed") == (outcome.status == 0) && result.plan.name == name)
         #expect(!result.thresholds.isEmpty && result.thresholds.allSatisfy(\.met), "\(result.thresholds)")
-        // If gateways start slowly, the load may end first; the verdict says so.
+        // If a gateway starts slowly, the load may end before the last event; the verdict says so.
         let missing = marks.dropFirst(result.marks.count)
-        #expect(result.marks.map(\.text) + missing == marks)
+        #expect(result.marks.map(\.text) + missing == marks && missing.count < 2)
         for event in missing { #expect(result.verdict_reasons.contains { $0.hasPrefix(event) }) }
         // On a busy machine the generator may be late; every other fault counts.
         let isLate = result.verdict == "generator_overloaded"
@@ -87,17 +89,20 @@ import Testing
         let totals = result.totals
         #expect(totals.intended > 5 && (totals.answered + totals.shed) * 10 >= totals.intended * 9)
         let instances = Set(result.metrics.compactMap { $0.labels["instance"] })
-        // On a busy machine no look at a gateway's metrics may succeed before the load ends; the program says so.
-        let isComplete = instances.count == (gateways > 1 ? gateways : 0)
-        #expect(isComplete || outcome.errors.contains("looks at metrics failed"), "\(instances) \(outcome.errors)")
+        #expect(instances.count == (gateways > 1 ? gateways : 0), "\(instances) \(outcome.errors)")
         #expect(Self.leftOver().isEmpty)
     }
 
     /// Returns a scenario without its thresholds of time, which depend on the machine, and without those of calls between
-    /// events: a fleet replaces an announcement of Apple after a minute at the earliest.
+    /// events: a fleet replaces an announcement of Apple after a minute at the earliest. Redis has more time than by default:
+    /// without its leases each node asks Apple by itself. A lease may still end on a busy machine, so that a receipt is asked
+    /// about twice, and not by each of the sixty clients.
     private static func withoutTimes(_ name: String) throws -> String {
         let text = try String(contentsOf: scenarios.appending(path: name + ".yaml"), encoding: .utf8)
-        return text.replacing(/(?m)^  - (p[0-9.]+|mean|max)[<>].*\n/, with: "")
+        let isPatient = text.contains("\n  settings:") || name == "redis-outage"
+        let fleet = "\nfleet:\n", settings = isPatient ? "" : "  settings: {GATEWAY_REDIS_DEADLINE: 5s}\n"
+        return text.replacing(fleet, with: fleet + settings).replacing("questions<=40", with: "questions<=80")
+            .replacing(/(?m)^  - (p[0-9.]+|mean|max)[<>].*\n/, with: "")
             .replacing(/(?m)^    calls: .*\n/, with: "").replacing(/, calls: \[[^\]]*\]/, with: "")
     }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import FoundationNetworking
 import Testing
 
 /// A gateway process on ports chosen by the system.
@@ -16,18 +15,6 @@ final class RunningGateway: Sendable {
     private let process: Process
     private let exit: Task<Int32, Never>
 
-    struct Answer {
-        let status: Int
-        let contentType: String
-        /// The fields by lower-case name.
-        let headers: [String: String]
-        let body: Data
-
-        var json: [String: Any] {
-            get throws { try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any]) }
-        }
-    }
-
     /// Starts a gateway and waits until both its listeners are open. Its log is read after that only with `readsOn`.
     /// - Parameter file: the configuration file.
     init(
@@ -35,6 +22,8 @@ final class RunningGateway: Sendable {
     ) async throws {
         let usual = [
             "GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
+            // The tests' own clients may be late.
+            "GATEWAY_HTTP_DEADLINES_HEADERS": "60s", "GATEWAY_HTTP_DEADLINES_REQUEST": "60s",
             // Crowds use one address.
             "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "4096",
             // Tests use this machine only: a test that needs Apple sets the URL of a simulator.
@@ -106,65 +95,42 @@ final class RunningGateway: Sendable {
     }
 
     /// Requests the verdict on a base64 text.
-    func verify(_ receipt: String, _ more: [String: Any] = [:], key: String? = nil) async throws -> Answer {
+    func verify(_ receipt: String, _ more: [String: Any] = [:], key: String? = nil) async throws -> HTTPAnswer {
         let body = try JSONSerialization.data(
             withJSONObject: ["receipt": receipt].merging(more) { $1 }, options: .sortedKeys)
         return try await post(body, key: key)
     }
 
     /// Sends a request in Apple's form.
-    func verifyReceipt(_ body: [String: Any]) async throws -> Answer {
+    func verifyReceipt(_ body: [String: Any]) async throws -> HTTPAnswer {
         try await post(JSONSerialization.data(withJSONObject: body, options: .sortedKeys), to: "/verifyReceipt")
     }
 
     func post(
         _ body: Data, to path: String = "/v1/verify", contentType: String = "application/json", key: String? = nil,
         fields: [String: String] = [:]
-    ) async throws -> Answer {
-        var request = URLRequest(url: url(dataPort, path))
-        request.httpMethod = "POST"
-        request.httpBody = body
-        request.setValue(contentType, forHTTPHeaderField: "Content-Type")
-        for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
-        if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
-        return try await Self.answer(to: request)
+    ) async throws -> HTTPAnswer {
+        let type = ["Content-Type": contentType]
+        return try await call("POST", dataPort, path, key, type.merging(fields) { $1 }, body)
     }
 
-    func get(_ path: String, port: Int, method: String = "GET", key: String? = nil) async throws -> Answer {
-        var request = URLRequest(url: url(port, path))
-        request.httpMethod = method
-        if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
-        return try await Self.answer(to: request)
+    func get(_ path: String, port: Int, method: String = "GET", key: String? = nil) async throws -> HTTPAnswer {
+        try await call(method, port, path, key)
+    }
+
+    private func call(
+        _ method: String, _ port: Int, _ path: String, _ key: String?, _ fields: [String: String] = [:],
+        _ body: Data? = nil
+    ) async throws -> HTTPAnswer {
+        let authorization = key.map { ["Authorization": "Bearer \($0)"] } ?? [:]
+        return try await HTTPCall(
+            method: method, port: port, path: path, fields: fields.merging(authorization) { $1 }, body: body
+        ).answer()
     }
 
     /// Purges the cached results of a transaction.
-    func purge(_ transactionID: String, key: String? = nil) async throws -> Answer {
+    func purge(_ transactionID: String, key: String? = nil) async throws -> HTTPAnswer {
         try await get("/v1/cache/transactions/\(transactionID)", port: dataPort, method: "DELETE", key: key)
-    }
-
-    /// A session for crowds on many connections at once.
-    private static let session = {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpMaximumConnectionsPerHost = 2000
-        return URLSession(configuration: configuration)
-    }()
-
-    private func url(_ port: Int, _ path: String) -> URL {
-        let parts = path.split(separator: "?", maxSplits: 1).map(String.init)
-        var components = URLComponents()
-        (components.scheme, components.host, components.port, components.path) = ("http", "127.0.0.1", port, parts[0])
-        components.query = parts.count > 1 ? parts[1] : nil
-        return components.url ?? URL(filePath: "/")
-    }
-
-    /// Returns the answer of this or of another server.
-    static func answer(to request: URLRequest) async throws -> Answer {
-        let (body, response) = try await session.data(for: request)
-        let head = try #require(response as? HTTPURLResponse)
-        let headers = head.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
-        return Answer(
-            status: head.statusCode, contentType: head.value(forHTTPHeaderField: "Content-Type") ?? "",
-            headers: Dictionary(headers) { $1 }, body: body)
     }
 }
 

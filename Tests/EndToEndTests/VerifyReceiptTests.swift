@@ -3,7 +3,6 @@
 
 import AppleSimulator
 import Foundation
-import FoundationNetworking
 import RealCorpus
 import ReceiptForge
 import Receipts
@@ -40,11 +39,8 @@ struct VerifyReceiptTests {
 
         /// Returns the answer of Apple itself.
         func appleAnswer(_ body: [String: Any]) async throws -> [String: Any] {
-            var request = URLRequest(url: try #require(URL(string: apple.sandboxURL)))
-            request.httpMethod = "POST"
-            request.httpBody = try JSONSerialization.data(withJSONObject: body)
-            let (data, _) = try await URLSession.shared.data(for: request)
-            return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            let text = try JSONSerialization.data(withJSONObject: body)
+            return try await HTTPCall("POST", url: apple.sandboxURL, body: text).answer().json
         }
     }
 

@@ -3,6 +3,7 @@
 
 import Caching
 import Entitlements
+import ReceiptForge
 import Receipts
 import Synchronization
 import Testing
@@ -118,6 +119,20 @@ struct NotifiedVerificationTests {
         let answer = try await fixture.ask(Self.evidence, at: SignedSamples.time(200))
         #expect(answer.subscriptions[0].state == .revoked && answer.provenance.source == .notification)
         #expect(answer.provenance.degradedReasons == [.upstreamTimeout])
+    }
+
+    @Test func `a reported status ends an answer, also beside a newer plan of the client`() async throws {
+        let states = KnownStates(), fixture = Self.fixture(states)
+        var plan = Renewal(originalTransactionID: SignedSamples.original), fields = SignedRenewalFields()
+        fields.signedDate = SignedSamples.time(50)
+        (plan.signedFields, plan.status) = (.value(fields), ReportedStatus(.revoked, at: SignedSamples.time(50)))
+        states.set(CustomerState(renewals: [plan]))
+        try await Self.notify(fixture)
+        let newerPlan = SignedSamples.renewalInfo { $0.signedDate = SignedSamples.time(60) }
+        for evidence in [Self.evidence, VerificationRequest([SignedSamples.transaction()], renewalInfos: [newerPlan])] {
+            let answer = try await fixture.ask(evidence, at: SignedSamples.time(70))
+            #expect(answer.subscriptions[0].state == .revoked && answer.provenance.source == .notification)
+        }
     }
 
     @Test func `an answer of Apple that is older than the notification does not outweigh it`() async throws {

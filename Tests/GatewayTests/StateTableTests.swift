@@ -99,7 +99,7 @@ struct StateTableTests {
     private static let renews: @Sendable (inout Renewal) -> Void = { $0.willRenew = true }
 
     static let rows =
-        paid + ended + [
+        paid + ended + reported + [
             Row("The month ended.", 31, .expired, 30, month),
             Row(
                 "The month ended, and Apple grants grace until day 46.", 31, .inGracePeriod, 46,
@@ -178,6 +178,59 @@ struct StateTableTests {
         Row(
             "The same, but a copy signed on day 7 is not refunded.", 10, .active, 30,
             History().period(0...30, signed: 7, with: copy()).period(0...30, with: copy(refunded(on: 5)))),
+    ]
+
+    /// Apple's `status`, and the time at which it held.
+    private static func status(_ state: SubscriptionState, _ day: Double) -> @Sendable (inout Renewal) -> Void {
+        { $0.status = ReportedStatus(state, at: StateTableTests.day(day)) }
+    }
+    private static let reported = [
+        Row(
+            "The status of day 20 is expired.", 25, .expired, 20,
+            month.planned(signed: 20, status(.expired, 20))),
+        Row("The status of day 20 is revoked.", 25, .revoked, nil, month.planned(signed: 20, status(.revoked, 20))),
+        Row(
+            "The status of day 29 is billing retry: the month is paid for.", 29.5, .active, 30,
+            month.planned(signed: 29, status(.inBillingRetry, 29))),
+        Row(
+            "The status from before the month is expired.", 10, .active, 30,
+            month.planned(signed: -1, status(.expired, -1))),
+        Row(
+            "A copy of the month was signed after the status, which is revoked.", 25, .active, 30,
+            History().period(0...30, signed: 21).planned(signed: 20, status(.revoked, 20))),
+        Row(
+            "The month ended, and its status is billing retry.", 31, .inBillingRetry, 30,
+            month.planned(signed: 30, status(.inBillingRetry, 30))),
+        Row(
+            "The month ended, its status is expired, and the plan grants grace.", 31, .expired, 30,
+            month.planned(signed: 30) {
+                $0.gracePeriodExpiresDate = day(46)
+                status(.expired, 30)(&$0)
+            }),
+        Row(
+            "The same, but the plan was signed after the status.", 31, .inGracePeriod, 46,
+            month.planned(signed: 30.5) {
+                $0.gracePeriodExpiresDate = day(46)
+                status(.expired, 30)(&$0)
+            }),
+        Row(
+            "The status after the end is active.", 30.02, .active, 30.01 + hour,
+            month.planned(signed: 30.01, status(.active, 30.01))),
+        Row(
+            "That status is an hour old.", 30.01 + hour, .expired, 30.01 + hour,
+            month.planned(signed: 30.01, status(.active, 30.01))),
+        Row(
+            "The last status before the end is active.", 30.01, .expired, 30,
+            month.planned(signed: 29.99, status(.active, 29.99))),
+        Row(
+            "The status after the end is grace period, without its end.", 30.02, .inGracePeriod, 30.01 + hour,
+            month.planned(signed: 30.01, status(.inGracePeriod, 30.01))),
+        Row(
+            "The same, 28 days after the end.", 58, .expired, 58,
+            month.planned(signed: 57.99, status(.inGracePeriod, 57.99))),
+        Row(
+            "The month was refunded, and the status is active.", 31, .revoked, nil,
+            History().period(0...30, with: refunded(on: 29)).planned(signed: 30.99, status(.active, 30.99))),
     ]
 
     @Test(arguments: rows) func `a state follows from the rules of docs-states`(_ row: Row) throws {

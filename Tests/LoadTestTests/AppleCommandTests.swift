@@ -4,9 +4,6 @@
 import AppleSimulator
 import ArgumentParser
 import Foundation
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 import ReceiptForge
 import Testing
 
@@ -45,10 +42,10 @@ struct AppleCommandTests {
     }
 
     private func post(_ body: String, to url: String) async throws -> String {
-        var request = URLRequest(url: try #require(URL(string: url)))
-        request.httpMethod = "POST"
-        request.httpBody = Data(body.utf8)
-        return String(decoding: try await URLSession.shared.data(for: request).0, as: UTF8.self)
+        let target = try LoadTarget(url)
+        let reply = try await Exchange(target: target).send(
+            RequestForm.request("POST", target, [], body: Array(body.utf8)))
+        return String(decoding: reply.body, as: UTF8.self)
     }
 
     @Test func `a scenario with a fault is named with its line`() async throws {
@@ -110,14 +107,14 @@ struct AppleCommandTests {
             let options = ["--pki", folder.path, "--customers", "2", "--customers-app", "com.example.a"]
             let apple = try await AppleCommand.parse(options).start()
             let id = AppleSimulator.transactionID(ofCustomer: 1)
-            var request = URLRequest(
-                url: try #require(URL(string: "\(apple.productionBaseURL)/inApps/v1/transactions/\(id)")))
+            let target = try LoadTarget("\(apple.productionBaseURL)/inApps/v1/transactions/\(id)")
             let now = UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
             let token = try ForgedAPIKey(corpusDirectory: folder.path).token(bundleID: "com.example.a", issuedAt: now)
-            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
-            let answer = String(decoding: try await URLSession.shared.data(for: request).0, as: UTF8.self)
+            let fields = [HeaderField(name: "Authorization", value: "Bearer \(token)")]
+            let reply = try await Exchange(target: target).send(
+                RequestForm.request("GET", target, fields, body: nil))
             await apple.stop()
-            #expect(answer.hasPrefix("{\"signedTransactionInfo\":\"ey"))
+            #expect(String(decoding: reply.body, as: UTF8.self).hasPrefix("{\"signedTransactionInfo\":\"ey"))
         }
     }
 

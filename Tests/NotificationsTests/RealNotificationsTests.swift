@@ -37,13 +37,15 @@ struct RealNotificationsTests {
         for item in update.items { record.add(OrderedState(item, SignedStateOrder(item, tieBreaker: 0))) }
         let claims = try Self.claims(of: Array(text.utf8)), state = record.state
         let date = try #require(claims["signedDate"]?.number?.integer)
+        let signedAt = Timestamp(millisecondsSince1970: date)
         let subscriptions = Subscription.all(
-            in: state.transactions, renewals: state.renewals, at: Timestamp(millisecondsSince1970: date),
+            in: state.transactions, renewals: state.renewals, at: signedAt,
             rules: SubscriptionRules())
         let status = try #require(claims["data"]?["status"]?.number?.integer)
         // A refund carries the refunded period alone: here an earlier one of a subscription that goes on.
         let isEarlierPeriod = subscriptions[0].state == .revoked && status == 1
         #expect(Self.statuses[subscriptions[0].state] == status || isEarlierPeriod)
+        #expect(state.renewals.compactMap(\.status) == [ReportedStatus(code: status, at: signedAt)])
         #expect(isEarlierPeriod == file.lastPathComponent.contains("_REFUND_"))
     }
 

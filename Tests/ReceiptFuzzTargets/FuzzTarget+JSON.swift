@@ -4,6 +4,7 @@
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import JSON
     @testable internal import Endpoints
+    internal import EvidenceTexts
     internal import Receipts
 
     extension FuzzTarget {

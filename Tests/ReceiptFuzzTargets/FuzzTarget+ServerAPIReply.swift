@@ -172,7 +172,8 @@
             }
             let areAcceptable = signed.allSatisfy { $0.map(ServerAPIForge.acceptable.contains) ?? false }
             try expect(areAcceptable, "an answer with a JWS that Apple did not sign for this app")
-            let read = transactions.map(\.jws) + renewalInfos.map(\.jws) + [appTransaction?.jws].compactMap(\.self)
+            let read =
+                transactions.map(\.jws) + renewals.map(\.renewalInfo.jws) + [appTransaction?.jws].compactMap(\.self)
             let isKept = ![.notificationHistory, .testNotificationStatus].contains(operation)
             try expect(read.map(\.identity) == (isKept ? signed : []), "values that are not those of the JWS")
             if operation == .transactionInfo {

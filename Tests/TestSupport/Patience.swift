@@ -10,7 +10,7 @@ public import Testing
 public enum Patience {
     /// The number by which this machine is slower than a usual one: `TEST_PATIENCE`, which `.ci/test` measures; 1
     /// without it.
-    static let scale = min(max(Double(ProcessInfo.processInfo.environment["TEST_PATIENCE"] ?? "") ?? 1, 1), 10)
+    public static let scale = min(max(Double(ProcessInfo.processInfo.environment["TEST_PATIENCE"] ?? "") ?? 1, 1), 10)
 
     /// The longest wait for one event.
     public static let forEvent = Duration.seconds(500 * scale)

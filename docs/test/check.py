@@ -31,6 +31,7 @@ from drill.processes import wait_until
 from report import Report
 from shell import REPOSITORY, SECONDS, Shell
 
+NAMES = {"clients", "receivers", "analytics", "snippets", "deps"}
 UP = "Stop it with ^C"
 PAGES_AT_ONCE = 3
 # Where a command stands.
@@ -87,9 +88,12 @@ def _read(chosen: list[str]) -> list[pages.Page]:
         else:
             found.append(page)
     assert not faults, "\n".join(faults)
-    chosen = [REPOSITORY / name for name in chosen]
     runs = [page for page in found if any("not run" not in block.markers for block in page.blocks)]
-    return [page for page in runs if not chosen or page.path in chosen]
+    by_path = {page.path: page for page in runs}
+    names = [name for name in chosen if name not in NAMES]
+    unknown = [name for name in names if REPOSITORY / name not in by_path]
+    assert not unknown, f"no page with commands to run: {', '.join(unknown)}"
+    return [by_path[REPOSITORY / name] for name in names] if chosen else runs
 
 
 def _walk(page: pages.Page, gateway: Path, loadtest: Path) -> None:

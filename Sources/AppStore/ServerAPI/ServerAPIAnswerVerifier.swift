@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Entitlements
 internal import Gateway
 internal import JSON
 internal import Receipts
@@ -21,6 +22,8 @@ struct ServerAPIAnswerVerifier: Sendable {
         static let json = JSONValue.Limits(bytes: responseBytes, depth: 16, values: 50_000)
         /// The limit for JWS in one answer, each of which costs a signature's verification.
         static let items = 1000
+        /// The difference between the times of a call and of the signatures in its answer.
+        static let statusAge: Duration = .seconds(300)
     }
 
     let verifier: ReceiptVerifier
@@ -113,9 +116,22 @@ struct ServerAPIAnswerVerifier: Sendable {
                 let transaction = try transaction(item.required("signedTransactionInfo"))
                 answer.transactions.append(transaction)
                 guard let text = try item.text("signedRenewalInfo") else { continue }
-                answer.renewalInfos.append(try renewalInfo(text, of: transaction))
+                let signed = try renewalInfo(text, of: transaction)
+                let reported = item["status"]?.number?.integer.flatMap { status($0, of: transaction, signed) }
+                answer.renewals.append(ReportedRenewal(renewalInfo: signed, status: reported))
             }
         }
+    }
+
+    /// Returns a status with the time of the transaction beside it; nil if Apple did not sign both now. Nothing else shows
+    /// the age of a status.
+    private func status(
+        _ code: Int64, of transaction: VerifiedTransaction, _ renewalInfo: VerifiedRenewalInfo
+    ) -> ReportedStatus? {
+        let isCurrent = [transaction.signedDate, renewalInfo.signedDate].allSatisfy {
+            $0.duration(to: now).magnitude <= Limits.statusAge
+        }
+        return isCurrent ? ReportedStatus(code: code, at: transaction.signedDate) : nil
     }
 }
 

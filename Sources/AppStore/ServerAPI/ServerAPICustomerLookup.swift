@@ -78,7 +78,7 @@ private struct HostLookup: Sendable {
         history.add(statuses?.transactions ?? [])
         var answer = UpstreamAnswer(
             environment: Environment(environment), bundleID: request.bundleID, transactions: history.transactions,
-            renewals: statuses?.renewalInfos.map(Renewal.init) ?? [], latestReceipt: nil, body: [],
+            renewals: statuses?.renewals.map { Renewal($0.renewalInfo, $0.status) } ?? [], latestReceipt: nil, body: [],
             revision: history.revision)
         do throws(Interruption) {
             answer.unfinishedConsumables = try await unfinishedConsumables(in: history)

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Entitlements
 package import Gateway
 package import Receipts
 internal import Secrets
@@ -43,7 +44,7 @@ package struct ServerAPIAnswer: Sendable {
     /// Apple's body, unchanged.
     package var body: [UInt8]
     package var transactions: [VerifiedTransaction] = []
-    package var renewalInfos: [VerifiedRenewalInfo] = []
+    package var renewals: [ReportedRenewal] = []
     package var appTransaction: VerifiedAppTransaction?
     /// `revision`: the position in a history.
     package var revision: String?
@@ -57,6 +58,12 @@ package struct ServerAPIAnswer: Sendable {
     package var testNotificationToken: String?
     /// Apple's attempts to deliver a test notification.
     package var sendAttempts: [SendAttempt] = []
+}
+
+/// A signed renewal info, and the state that Apple reports beside it.
+package struct ReportedRenewal: Sendable {
+    package var renewalInfo: VerifiedRenewalInfo
+    package var status: ReportedStatus?
 }
 
 /// An attempt of Apple's to deliver a notification.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
+internal import EvidenceTexts
 package import Gateway
 package import HTTPServer
 internal import JSON
@@ -41,23 +42,27 @@ package struct VerdictEndpoint: VerifyEndpoint {
             return .evidence(
                 .signedTransactions(
                     SignedTransactions(
-                        try texts.transactions.map { try reader.unescaped($0) },
-                        renewalInfos: try texts.renewalInfos.map { try reader.unescaped($0) },
-                        appTransaction: try texts.appTransaction.map { try reader.unescaped($0) },
+                        try texts.transactions.map { try reader.jws($0) },
+                        renewalInfos: try texts.renewalInfos.map { try reader.jws($0) },
+                        appTransaction: try texts.appTransaction.map { try reader.jws($0) },
                         acceptsPart: texts.acceptsPart)))
         }
     }
 
     private func receipt(_ text: Base64Text, in bytes: Span<UInt8>) throws -> Evidence {
-        if case .text(let text) = text, text.isJWS(in: bytes) { return .jws(try JSONReader(bytes).unescaped(text)) }
-        return Evidence(receipt: try decode(.receipt) { try text.bytes(in: bytes) })
+        if case .text(let text) = text, JSONText.isJWS(bytes.extracting(text.range)) {
+            return .jws(try JSONReader(bytes).jws(text))
+        }
+        return Evidence(receipt: try decode(.receipt) { try text.receipt(in: bytes) })
     }
 
     private func decode(_ field: VerifyRequestBody.Field, _ decode: () throws -> [UInt8]) throws -> [UInt8] {
         do {
             return try decode()
         } catch let error as Base64Error {
-            throw Problem(error, in: field)
+            throw Problem(error, error.fault.rawValue, in: field)
+        } catch let error as MisplacedInput {
+            throw Problem(error, error.rawValue, in: field)
         }
     }
 

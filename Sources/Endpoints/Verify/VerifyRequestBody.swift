@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import EvidenceTexts
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
@@ -71,6 +72,8 @@ private struct SubjectFields: Sendable {
     var partial: Bool?
     var transactionID: String?
 
+    private static let otherForms = #"or "signed_transactions", or "transaction_id""#
+
     /// - Parameter seen: the fields of the body.
     /// - Throws: `JSONFault` unless there is a subject of exactly one kind, with the fields that belong to it.
     func subject(
@@ -83,7 +86,7 @@ private struct SubjectFields: Sendable {
             return .transactionID(transactionID)
         }
         guard let transactions else {
-            guard let receipt else { throw fault(.missingField, .receipt, at: position) }
+            guard let receipt else { throw fault(.missingAlternative(Self.otherForms), .receipt, at: position) }
             try checkReceiptIsAlone(at: position)
             return .receipt(receipt)
         }
@@ -154,10 +157,20 @@ extension VerifyRequestBody {
     private static func field(named key: JSONText, in reader: borrowing JSONReader) throws(JSONFault) -> Field {
         let name = try reader.value(of: key, maximumBytes: Limits.textBytes)
         guard let field = Field(rawValue: name) else {
-            throw JSONFault(.unknownField, field: String(name.prefix(64)), at: key.range.lowerBound)
+            let meant = misnamed[name].map { JSONFault.Rule.misnamedField(meant: $0.rawValue) }
+            throw JSONFault(meant ?? .unknownField, field: String(name.prefix(64)), at: key.range.lowerBound)
         }
         return field
     }
+
+    /// The names that other interfaces have for a field.
+    private static let misnamed: [String: Field] = [
+        "receipt-data": .receipt, "receipt_data": .receipt, "receiptData": .receipt,
+        "exclude-old-transactions": .excludesOldTransactions, "signedTransactions": .signedTransactions,
+        "signedTransactionInfo": .signedTransactions, "signed_transaction": .signedTransactions,
+        "signedRenewalInfo": .signedRenewalInfos, "signedAppTransactionInfo": .appTransaction,
+        "transactionId": .transactionID, "bundleId": .bundleID, "appAccountToken": .account,
+    ]
 
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
         switch field {
@@ -233,10 +246,10 @@ extension JSONReader {
 }
 
 extension Problem {
-    /// Creates the problem for a base64 fault in a field; its position counts inside the text of the field.
-    init(_ error: Base64Error, in field: VerifyRequestBody.Field) {
+    /// Creates the problem for a fault in a field. A position in its text counts inside the field.
+    /// - Parameter error: its description is the rest of a sentence about the field.
+    init(_ error: any Error, _ fault: String, in field: VerifyRequestBody.Field) {
         self.init(.badRequest, .invalidBody, "\"\(field.rawValue)\" \(error)")
-        self.field = field.rawValue
-        fault = error.fault.rawValue
+        (self.field, self.fault) = (field.rawValue, fault)
     }
 }

@@ -3,6 +3,7 @@
 
 internal import AppStore
 internal import Entitlements
+internal import EvidenceTexts
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
@@ -27,7 +28,8 @@ package struct DropInEndpoint: VerifyEndpoint {
         let bytes = body.readableBytesUInt8Span
         do {
             let fields = try VerifyReceiptRequestBody(decoding: bytes)
-            let receipt = try fields.receipt.bytes(in: bytes)
+            let receipt = try fields.receipt.receipt(in: bytes)
+            if let misplaced = fields.receipt.misplaced(decoded: receipt, in: bytes) { throw misplaced }
             var options = VerificationOptions()
             options.mode = .appleFirst
             options.excludesOldTransactions = fields.excludesOldTransactions
@@ -35,7 +37,8 @@ package struct DropInEndpoint: VerifyEndpoint {
             return .request(VerificationRequest(.evidence(Evidence(receipt: receipt)), options: options))
         } catch {
             // One sentence, without a byte of the body's values. It may name a member, shortened.
-            return .reply(Reply(status: .malformedOrTemporary, because: "\(error)"))
+            let subject = error is JSONFault ? "" : "\"receipt-data\" "
+            return .reply(Reply(status: .malformedOrTemporary, because: "\(subject)\(error)"))
         }
     }
 

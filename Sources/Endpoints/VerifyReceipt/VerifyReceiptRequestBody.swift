@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import EvidenceTexts
 internal import JSON
 internal import Receipts
 internal import Secrets
@@ -47,8 +48,7 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
                 case "receipt-data": receipt = try reader.base64()
                 case "password": secret = try reader.secret()
                 case "exclude-old-transactions":
-                    excludesOldTransactions =
-                        try reader.lenientFlag(in: bytes, within: &allowance)
+                    excludesOldTransactions = try reader.lenientFlag(in: bytes, within: &allowance)
                 default: try reader.skipValue(within: &allowance)
                 }
             } catch {
@@ -88,11 +88,10 @@ extension JSONReader {
         }
         let text = try value(of: try string(), maximumBytes: VerifyReceiptRequestBody.Limits.secretBytes)
         // Clients send it as they read it from a file.
-        let secret = text.split(separator: /[ \t\r\n]+/)
-        guard secret.count < 2, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) || " \t\r\n".utf8.contains($0) })
-        else {
+        let secret = Array(text.utf8).withoutOuterWhiteSpace
+        guard secret.allSatisfy({ (0x21...0x7E).contains($0) }), let text = String(outside: secret) else {
             throw JSONFault(.notAccepted("visible ASCII characters"), at: start)
         }
-        return secret.first.map { Secret(String($0)) }
+        return text.isEmpty ? nil : Secret(text)
     }
 }

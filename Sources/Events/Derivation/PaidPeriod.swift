@@ -35,25 +35,30 @@ struct PaidPeriod: Sendable {
         self.renewal = isCurrent ? renewal : nil
     }
 
-    /// The end of the grace period; nil without one.
-    private var graceEnd: Timestamp? { renewal?.gracePeriodExpiresDate.flatMap { $0 > end ? $0 : nil } }
+    private var plan: SubscriptionTimeline.Plan? { renewal.map { SubscriptionTimeline.Plan($0, knownAt: nil) } }
 
-    private var accessEnd: Timestamp { graceEnd ?? end }
+    private var accessEnd: Timestamp { plan.map(standing.accessEnd) ?? end }
 
-    private var isInBillingRetry: Bool { renewal?.isInBillingRetry == true }
+    private var isInBillingRetry: Bool {
+        renewal?.isInBillingRetry == true || renewal?.status?.state == .inBillingRetry
+    }
 
     /// Returns the state that Apple's plan shows at the time of its signing; nil for a period that goes on.
     /// - Parameter isExpired: true if Apple says that the subscription expired.
     func lapse(at time: Timestamp, isExpired: Bool) -> Lapse? {
-        let plan = renewal.map { SubscriptionTimeline.Plan($0, knownAt: nil) }
+        func state(at time: Timestamp) -> SubscriptionState {
+            standing.state(at: time, plan, lateRenewal: .zero).state
+        }
         // Apple may report a failed payment before the end.
-        switch standing.state(at: max(time, end), plan, lateRenewal: .zero).state {
+        switch state(at: max(time, end)) {
         case .inGracePeriod: return .gracePeriod
         case .inBillingRetry: return end <= time ? .billingRetry : nil
         case .expired:
             // Apple may renew a subscription some time after the end of the period.
-            let isOver = isExpired || renewal?.expirationIntent != nil || renewal?.willRenew == false
-            return isOver && end <= time ? .expired : nil
+            let isOver =
+                isExpired || renewal?.expirationIntent != nil || renewal?.willRenew == false
+                || renewal?.status?.state == .expired
+            return isOver && state(at: time) == .expired ? .expired : nil
         case .active, .revoked, .upgraded: return nil
         }
     }

@@ -46,8 +46,8 @@ extension NotificationRecord {
 ///
 /// ```
 /// 1 byte   version of the form, 1
-/// 1 byte   kind: 1 transaction, 2 renewal
-/// rest     the fields (`visitStoredFields`)
+/// 1 byte   kind: 1 transaction, 2 renewal, 4 renewal with a status
+/// rest     the fields (`visitStoredFields`), then those of the status (`visitStatus`)
 /// ```
 /// In Redis its order precedes the encrypted form, so that a script can compare two states. It is authenticated with it.
 extension SignedStateItem {
@@ -61,8 +61,10 @@ extension SignedStateItem {
             fields.write(UInt8(1))
             transaction.visitStoredFields(with: &fields)
         case .renewal(var renewal):
-            fields.write(UInt8(2))
+            // Records live for a year: those without a status keep the form that older versions read.
+            fields.write(UInt8(renewal.status == nil ? 2 : 4))
             renewal.visitStoredFields(with: &fields)
+            if renewal.status != nil { renewal.visitStatus(with: &fields) }
         }
         return fields.bytes
     }
@@ -70,14 +72,16 @@ extension SignedStateItem {
     init(storedBytes: [UInt8]) throws(SharedCacheFault) {
         var fields = StoredFieldReader(storedBytes)
         guard try fields.byte() == Self.storedForm else { throw .unreadable }
-        switch try fields.byte() {
+        let kind = try fields.byte()
+        switch kind {
         case 1:
             var transaction = Transaction(productID: "", transactionID: "")
             try transaction.visitStoredFields(with: &fields)
             self = .transaction(transaction)
-        case 2:
+        case 2, 4:
             var renewal = Renewal(originalTransactionID: "")
             try renewal.visitStoredFields(with: &fields)
+            if kind == 4 { try renewal.visitStatus(with: &fields) }
             self = .renewal(renewal)
         default: throw .unreadable
         }

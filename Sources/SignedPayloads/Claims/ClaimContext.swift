@@ -8,11 +8,13 @@ struct ClaimContext: Sendable {
     let now: Timestamp
     let policy: VerificationPolicy
     let limits: Limits
+    let onIgnored: @Sendable (String) -> Void
 
     @_lifetime(borrow jws)
     func claims(of jws: borrowing VerifiedJWS) throws(ReceiptError) -> ClaimReader {
         let signsForXcode = jws.chain.environments.contains { !$0.isApples }
-        return try ClaimReader(jws.payload.span, acceptsFractions: signsForXcode, limits: limits)
+        return try ClaimReader(
+            jws.payload.span, acceptsFractions: signsForXcode, limits: limits, onIgnored: onIgnored)
     }
 
     /// Checks that the chain was valid when the payload was signed, and that this is past.

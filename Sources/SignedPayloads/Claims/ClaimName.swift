@@ -70,6 +70,7 @@ enum ClaimName: String, CaseIterable, Sendable {
     case signedDate
     case signedRenewalInfo
     case signedTransactionInfo
+    case status
     case storefront
     case storefrontID = "storefrontId"
     case subscriptionGroupIdentifier

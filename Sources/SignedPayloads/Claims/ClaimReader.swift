@@ -10,12 +10,14 @@ struct ClaimReader: ~Escapable {
     /// True if numbers may have a fraction, as from Xcode.
     let acceptsFractions: Bool
     private let limits: Limits
+    private let onIgnored: @Sendable (String) -> Void
     private var claim: ClaimName?
 
     /// Begins with the first claim of a payload, or of an object inside one.
     @_lifetime(copy text)
     init(
-        _ text: Span<UInt8>, acceptsFractions: Bool, limits: Limits, notObject: Rule = .payloadNotObject
+        _ text: Span<UInt8>, acceptsFractions: Bool, limits: Limits,
+        onIgnored: @escaping @Sendable (String) -> Void, notObject: Rule = .payloadNotObject
     ) throws(ReceiptError) {
         let rules = ObjectReader.Rules(
             malformed: .claimMalformed, duplicate: .claimDuplicate, tooMany: .tooManyClaims,
@@ -23,6 +25,25 @@ struct ClaimReader: ~Escapable {
         object = try ObjectReader(text, rules: rules, notObject: notObject)
         self.acceptsFractions = acceptsFractions
         self.limits = limits
+        self.onIgnored = onIgnored
+    }
+
+    /// Reads each claim with a meaning here. One that decides nothing and cannot be read counts as absent.
+    /// - Parameter read: reads or skips the value.
+    mutating func readAll(
+        _ read: (ClaimName, inout ClaimReader) throws(ReceiptError) -> Void
+    ) throws(ReceiptError) {
+        while let claim = try next() {
+            let value = self
+            do throws(ReceiptError) {
+                try read(claim, &self)
+            } catch {
+                guard let ignorable = IgnorableClaim(rawValue: claim.rawValue) else { throw error }
+                self = value
+                try skip()
+                onIgnored(ignorable.rawValue)
+            }
+        }
     }
 
     /// Returns the next claim with a meaning here; skips all others. Nil after the last one.
@@ -46,6 +67,11 @@ struct ClaimReader: ~Escapable {
         // C code behind us would end the text there.
         guard !text.utf8.contains(0) else { throw malformed }
         return text
+    }
+
+    /// Reads an identifier, which may be a number.
+    mutating func identifier() throws(ReceiptError) -> String? {
+        try object.nextType() == .number ? try integer().map(String.init) : try text()
     }
 
     mutating func integer() throws(ReceiptError) -> Int64? {
@@ -92,7 +118,7 @@ struct ClaimReader: ~Escapable {
         guard try isPresent(as: .object) else { return nil }
         let range = try object.skip()
         var inner = try ClaimReader(
-            object.text.extracting(range), acceptsFractions: acceptsFractions, limits: limits,
+            object.text.extracting(range), acceptsFractions: acceptsFractions, limits: limits, onIgnored: onIgnored,
             notObject: .claimMalformed)
         return try read(&inner)
     }

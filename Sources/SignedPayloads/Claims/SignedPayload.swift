@@ -98,6 +98,6 @@ extension ReceiptVerifier {
     }
 
     private func context(at now: Timestamp) -> ClaimContext {
-        ClaimContext(now: now, policy: policy, limits: limits)
+        ClaimContext(now: now, policy: policy, limits: limits, onIgnored: onIgnoredClaim)
     }
 }

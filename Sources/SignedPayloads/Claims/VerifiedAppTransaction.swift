@@ -42,9 +42,7 @@ public struct VerifiedAppTransaction: Sendable {
     init(_ jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
         self.jws = jws
         var claims = try context.claims(of: jws)
-        while let claim = try claims.next() {
-            try read(claim, from: &claims)
-        }
+        try claims.readAll { claim, claims throws(ReceiptError) in try read(claim, from: &claims) }
         guard !bundleID.isEmpty else { throw ReceiptError(missing: .bundleID) }
         guard !receiptType.isEmpty else { throw ReceiptError(missing: .receiptType) }
         guard receiptCreationDate != .earliest else { throw ReceiptError(missing: .receiptCreationDate) }

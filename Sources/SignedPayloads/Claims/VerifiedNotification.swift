@@ -24,6 +24,8 @@ public struct VerifiedNotification: Sendable {
     public private(set) var appAppleID: Int64?
     /// The environment; nil if it is not signed.
     public private(set) var environment: Environment?
+    /// The state of the subscription when Apple signed the notification, by Apple's number (`status`).
+    public private(set) var status: Int64?
     /// The transaction that the notification is about.
     public private(set) var transaction: VerifiedTransaction?
     /// The plan of the subscription that the notification is about.
@@ -46,7 +48,7 @@ public struct VerifiedNotification: Sendable {
         guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }
         try context.check(jws, signedAt: signedDate)
         environment = try context.environment(subject.environmentName, of: jws)
-        (bundleID, appAppleID) = (subject.bundleID, subject.appAppleID)
+        (bundleID, appAppleID, status) = (subject.bundleID, subject.appAppleID, subject.status)
         try verifyItems(of: subject, by: verifier, at: context.now)
         try checkItems()
     }
@@ -97,6 +99,7 @@ public struct VerifiedNotification: Sendable {
         var bundleID: String?
         var appAppleID: Int64?
         var environmentName: String?
+        var status: Int64?
         var transaction: String?
         var renewalInfo: String?
         var appTransaction: String?
@@ -104,11 +107,12 @@ public struct VerifiedNotification: Sendable {
         init() {}
 
         init(_ claims: inout ClaimReader) throws(ReceiptError) {
-            while let claim = try claims.next() {
+            try claims.readAll { claim, claims throws(ReceiptError) in
                 switch claim {
                 case .bundleID: bundleID = try claims.text()
                 case .appAppleID: appAppleID = try claims.integer()
                 case .environment: environmentName = try claims.text()
+                case .status: status = try claims.integer()
                 case .externalPurchaseID: environmentName = Self.environment(ofToken: try claims.text())
                 case .signedTransactionInfo: transaction = try claims.text()
                 case .signedRenewalInfo: renewalInfo = try claims.text()

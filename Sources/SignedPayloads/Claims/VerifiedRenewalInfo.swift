@@ -66,7 +66,7 @@ public struct VerifiedRenewalInfo: Sendable {
         self.jws = jws
         var environmentName: String?
         var claims = try context.claims(of: jws)
-        while let claim = try claims.next() {
+        try claims.readAll { claim, claims throws(ReceiptError) in
             if claim == .environment { environmentName = try claims.text() } else { try read(claim, from: &claims) }
         }
         guard !originalTransactionID.isEmpty else { throw ReceiptError(missing: .originalTransactionID) }

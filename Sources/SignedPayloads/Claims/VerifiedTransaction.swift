@@ -88,7 +88,7 @@ public struct VerifiedTransaction: Sendable {
         self.jws = jws
         var environmentName: String?
         var claims = try context.claims(of: jws)
-        while let claim = try claims.next() {
+        try claims.readAll { claim, claims throws(ReceiptError) in
             if claim == .environment { environmentName = try claims.text() } else { try read(claim, from: &claims) }
         }
         guard !transactionID.isEmpty else { throw ReceiptError(missing: .transactionID) }
@@ -118,7 +118,7 @@ public struct VerifiedTransaction: Sendable {
         case .isUpgraded: isUpgraded = try claims.flag()
         case .quantity: quantity = try claims.integer()
         case .subscriptionGroupIdentifier: subscriptionGroupIdentifier = try claims.text()
-        case .webOrderLineItemID: webOrderLineItemID = try claims.text()
+        case .webOrderLineItemID: webOrderLineItemID = try claims.identifier()
         case .inAppOwnershipType: inAppOwnershipType = try claims.text()
         case .transactionReason: transactionReason = try claims.text()
         case .appAccountToken: appAccountToken = try claims.text()

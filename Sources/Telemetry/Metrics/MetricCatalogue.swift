@@ -7,6 +7,7 @@ package import PrometheusExport
 internal import Receipts
 internal import Resilience
 internal import Settings
+internal import SignedPayloads
 
 /// The metrics that no other target declares. docs/metrics.md has their meaning and thresholds.
 ///
@@ -190,9 +191,13 @@ package enum MetricCatalogue {
     static let unknownIntermediates = MetricFamily(
         "receipt_gateway_unknown_intermediates_total", .counter,
         "Genuine chains from Apple with an intermediate certificate unknown to this version.")
+    static let ignoredClaims = MetricFamily(
+        "receipt_gateway_ignored_claims_total", .counter,
+        "Claims that Apple signed in a form it does not document; they decide nothing, and count as absent.",
+        by: IgnorableClaim.self)
     private static let configuration = [
         configurationLoaded, reloads, lastReloadSuccessful, lastReload, keyExpiry, certificateExpiry,
-        unknownIntermediates,
+        unknownIntermediates, ignoredClaims,
     ]
 
     // MARK: - The process: names that Prometheus' client libraries agree on

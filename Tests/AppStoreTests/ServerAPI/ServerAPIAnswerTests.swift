@@ -155,7 +155,32 @@ struct ServerAPIAnswerTests {
     @Test func `statuses have their transactions and plans`() throws {
         let answer = try Self.answer(Body.statuses().body, to: .statuses(of: Samples.transactionID))
         #expect(answer.transactions.map(\.transactionID) == [Samples.transactionID])
-        #expect(answer.renewalInfos.map(\.originalTransactionID) == [Samples.original])
+        #expect(answer.renewals.map(\.renewalInfo.originalTransactionID) == [Samples.original])
+    }
+
+    @Test(arguments: [
+        ("1", SubscriptionState.active), ("2", .expired), ("3", .inBillingRetry), ("4", .inGracePeriod),
+        ("5", .revoked), ("0", nil), ("6", nil), ("99999999999999999999", nil), ("\"1\"", nil), ("null", nil),
+        ("{}", nil),
+    ])
+    func `a status has the time of the transaction beside it, and an unknown one is left out`(
+        status: String, state: SubscriptionState?
+    ) throws {
+        let signed = Samples.now.advanced(by: .seconds(-5))
+        let body = Body.statuses(Samples.transaction { $0.signedDate = signed }, status: status).body
+        let answer = try Self.answer(body, to: .statuses(of: Samples.transactionID))
+        #expect(answer.renewals.map(\.status) == [state.map { ReportedStatus($0, at: signed) }])
+    }
+
+    /// Nothing else tells that a status is not from an old answer.
+    @Test(arguments: [(-301, -5), (-5, -301)])
+    func `a status without signatures of now does not count`(transaction: Int64, renewalInfo: Int64) throws {
+        let body = Body.statuses(
+            Samples.transaction { $0.signedDate = Samples.now.advanced(by: .seconds(transaction)) },
+            Samples.renewalInfo { $0.signedDate = Samples.now.advanced(by: .seconds(renewalInfo)) }
+        ).body
+        let answer = try Self.answer(body, to: .statuses(of: Samples.transactionID))
+        #expect(answer.renewals.map(\.status) == [nil])
     }
 
     @Test func `an app transaction is returned verified`() throws {

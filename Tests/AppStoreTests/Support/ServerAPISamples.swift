@@ -112,12 +112,12 @@ extension LocalServer.Answer {
     /// Apple's answer with the statuses of one subscription.
     static func statuses(
         _ transaction: String = ServerAPISamples.transaction(),
-        _ renewalInfo: String = ServerAPISamples.renewalInfo(), environment: String = "Sandbox"
+        _ renewalInfo: String = ServerAPISamples.renewalInfo(), environment: String = "Sandbox", status: String = "1"
     ) -> Self {
         Self(
             body: """
                 {"environment":"\(environment)","bundleId":"\(ServerAPISamples.app)","data":[\
-                {"subscriptionGroupIdentifier":"20900001","lastTransactions":[{"status":1,\
+                {"subscriptionGroupIdentifier":"20900001","lastTransactions":[{"status":\(status),\
                 "originalTransactionId":"\(ServerAPISamples.original)","signedTransactionInfo":"\(transaction)",\
                 "signedRenewalInfo":"\(renewalInfo)"}]}]}
                 """)

@@ -111,7 +111,7 @@ extension AfterVerifyReceiptStage {
     /// Lets Apple know the customers without a call of verifyReceipt.
     private static func register(at apple: AppleSimulator) async throws {
         let body = try JSONSerialization.data(withJSONObject: ["receipts": (0..<customers).map { Sample.receipt($0) }])
-        let answer = try await request("PUT", apple.productionBaseURL + "/accounts", body: body)
+        let answer = try await HTTPCall("PUT", url: apple.productionBaseURL + "/accounts", body: body).answer()
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 

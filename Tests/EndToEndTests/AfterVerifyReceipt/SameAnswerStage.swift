@@ -73,7 +73,7 @@ struct SameAnswerStage {
 extension SameAnswerStage {
     /// The answers of both gateways to one request.
     struct Answers {
-        let before: RunningGateway.Answer, after: RunningGateway.Answer
+        let before: HTTPAnswer, after: HTTPAnswer
 
         /// True if each interface gave its answer, and no other source did.
         var areApples: Bool {

@@ -106,7 +106,7 @@ import Testing
     /// Erases a customer by the account alone.
     private static func erase(
         _ customer: Int, by stage: EventStage, key: String? = nil
-    ) async throws -> RunningGateway.Answer {
+    ) async throws -> HTTPAnswer {
         let body = ["bundle_id": NotificationFleet.bundleID, "account": account(customer)]
         return try await stage.fleet.nodes[0].running.post(
             JSONSerialization.data(withJSONObject: body), to: "/v1/erasures", key: key ?? stage.key)

@@ -145,15 +145,15 @@ extension Fleet {
     /// Transfers or deletes the binding of a purchase.
     fileprivate func change(
         _ method: String, _ number: Int, to account: String? = nil, as client: String = "shop"
-    ) async throws -> RunningGateway.Answer {
+    ) async throws -> HTTPAnswer {
         let url = "http://127.0.0.1:\(try nodes[0].running.dataPort)/v1/ownership/\(Sample.transactionID(number))"
         let app = ["bundle_id": Sample.bundleID, "environment": "Production"]
         guard let account else {
             let query = app.map { "\($0)=\($1)" }.joined(separator: "&")
-            return try await request(method, url + "?" + query, bearer: key(of: client))
+            return try await HTTPCall(method, url: url + "?" + query, bearer: key(of: client)).answer()
         }
         let body = try JSONSerialization.data(withJSONObject: app.merging(["account": account]) { $1 })
-        return try await request(method, url, body: body, bearer: key(of: client))
+        return try await HTTPCall(method, url: url, body: body, bearer: key(of: client)).answer()
     }
 
     /// Returns the events `fraud.suspected` of the log as texts.

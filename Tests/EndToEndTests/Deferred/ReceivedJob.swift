@@ -39,7 +39,7 @@ extension RunningGateway {
     ///   - idempotencyKey: the field `Idempotency-Key`.
     func requestVerdict(
         _ body: [String: Any], prefer: String? = "respond-async", idempotencyKey: String? = nil, key: String? = nil
-    ) async throws -> Answer {
+    ) async throws -> HTTPAnswer {
         var fields: [String: String] = [:]
         fields["Prefer"] = prefer
         fields["Idempotency-Key"] = idempotencyKey
@@ -63,7 +63,7 @@ extension RunningGateway {
 
     /// Requests a job.
     /// - Parameter seconds: the time for which the gateway waits for its end.
-    func job(_ id: String, wait seconds: Int? = nil, key: String? = nil) async throws -> Answer {
+    func job(_ id: String, wait seconds: Int? = nil, key: String? = nil) async throws -> HTTPAnswer {
         let query = seconds.map { "?wait=\($0)" } ?? ""
         return try await get("/v1/verifications/\(id)\(query)", port: dataPort, key: key)
     }

@@ -82,10 +82,10 @@ extension EventStage {
         }
     }
 
-    func page(key: String? = nil, _ query: String, at node: Int = 0) async throws -> RunningGateway.Answer {
-        let port = try fleet.nodes[node].running.dataPort
-        return try await request(
-            "GET", "http://127.0.0.1:\(port)/v1/events?\(query)", bearer: key ?? fleet.clients.key.text)
+    func page(key: String? = nil, _ query: String, at node: Int = 0) async throws -> HTTPAnswer {
+        let gateway = try fleet.nodes[node].running
+        return try await gateway.get(
+            "/v1/events?\(query)", port: gateway.dataPort, key: key ?? fleet.clients.key.text)
     }
 
     /// Returns the log as an endpoint would have received it.

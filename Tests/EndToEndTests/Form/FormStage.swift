@@ -58,9 +58,9 @@ struct FormStage {
 
 /// An answer of the form API.
 struct FormReply: Sendable {
-    let answer: RunningGateway.Answer
+    let answer: HTTPAnswer
 
-    init(_ answer: RunningGateway.Answer) { self.answer = answer }
+    init(_ answer: HTTPAnswer) { self.answer = answer }
 
     var http: Int { answer.status }
     var contentType: String { answer.contentType }

@@ -352,7 +352,7 @@ import Testing
         let reply = try await gateway.form("act_shop", "app_1", Sample.receipt(0), to: "/apiencrypted")
         #expect(reply.contentType == "application/json")
         let quoted = try JSONSerialization.jsonObject(with: reply.body, options: .fragmentsAllowed) as? String
-        let bare = FormReply(.init(status: 200, contentType: "", headers: [:], body: Data(try #require(quoted).utf8)))
+        let bare = FormReply(.init(status: 200, headers: [:], body: Data(try #require(quoted).utf8)))
         let hexadecimal = key.utf8.map { String(format: "%02x", $0) }.joined()
         #expect(try await bare.decrypted(with: hexadecimal)["status"] as? Int == 0)
     }

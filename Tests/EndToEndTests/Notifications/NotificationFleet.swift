@@ -77,7 +77,7 @@ struct NotificationFleet: Sendable {
 
     private func callApple(_ path: String) async throws -> [String: Any] {
         let token = appleKey.token(bundleID: Self.bundleID, issuedAt: .now)
-        let answer = try await request("GET", apple.productionBaseURL + path, bearer: token)
+        let answer = try await HTTPCall("GET", url: apple.productionBaseURL + path, bearer: token).answer()
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         return try answer.json
     }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import FoundationNetworking
 import TestSupport
 import Testing
 
@@ -49,14 +48,14 @@ struct AppleProcess {
 
     /// Replaces the current scenario.
     func play(_ yaml: String) async throws {
-        let answer = try await request("PUT", productionURL + "/scenario", body: Data(yaml.utf8))
+        let answer = try await HTTPCall("PUT", url: productionURL + "/scenario", body: Data(yaml.utf8)).answer()
         try #require(answer.status < 300, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 
     /// Returns the calls of the App Store Server API, by `endpoint operation outcome`, without those by which gateways
     /// recover notifications at a time of their own.
     func calls() async throws -> [String: Int] {
-        let stats = try await request("GET", productionURL + "/stats").json
+        let stats = try await HTTPCall("GET", url: productionURL + "/stats").answer().json
         let api = try #require(stats["server_api"] as? [String: Any])
         let calls = try #require(api["calls"] as? [String: [String: [String: Int]]])
         return calls.reduce(into: [:]) { counts, endpoint in
@@ -65,16 +64,4 @@ struct AppleProcess {
             }
         }
     }
-}
-
-/// Sends a request, to a gateway or to Apple.
-func request(
-    _ method: String, _ url: String, body: Data? = nil, bearer token: String? = nil
-) async throws -> RunningGateway.Answer {
-    var request = URLRequest(url: try #require(URL(string: url)))
-    request.httpMethod = method
-    request.httpBody = body
-    if body != nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
-    if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-    return try await RunningGateway.answer(to: request)
 }

@@ -29,7 +29,7 @@ struct ServerAPIStage {
     }
 
     /// Sends a transaction ID alone.
-    func verify(id: String, at node: Int = 0) async throws -> RunningGateway.Answer {
+    func verify(id: String, at node: Int = 0) async throws -> HTTPAnswer {
         try await post(["transaction_id": id, "bundle_id": Self.bundleID], at: node)
     }
 
@@ -39,7 +39,7 @@ struct ServerAPIStage {
         return try await Verdict(post(["signed_transactions": [evidence]], at: node).json)
     }
 
-    private func post(_ body: [String: Any], at node: Int) async throws -> RunningGateway.Answer {
+    private func post(_ body: [String: Any], at node: Int) async throws -> HTTPAnswer {
         let answer = try await gateways[node].post(
             JSONSerialization.data(withJSONObject: body), key: clients.apiKey.text)
         #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == [])
@@ -47,16 +47,17 @@ struct ServerAPIStage {
     }
 
     /// Sends one of Apple's own requests through the first gateway.
-    func proxy(_ method: String, _ path: String, body: String? = nil) async throws -> RunningGateway.Answer {
+    func proxy(_ method: String, _ path: String, body: String? = nil) async throws -> HTTPAnswer {
         let base = "http://127.0.0.1:\(gateways[0].dataPort)/v1/apple/\(Self.bundleID)/production"
-        return try await request(
-            method, base + path, body: body.map { Data($0.utf8) }, bearer: clients.apiKey.text)
+        return try await HTTPCall(
+            method, url: base + path, body: body.map { Data($0.utf8) }, bearer: clients.apiKey.text
+        ).answer()
     }
 
     /// Sends one of Apple's own requests to Apple.
-    func callApple(_ path: String) async throws -> RunningGateway.Answer {
+    func callApple(_ path: String) async throws -> HTTPAnswer {
         let token = appleKey.token(bundleID: Self.bundleID, issuedAt: .now)
-        return try await request("GET", apple.productionURL + path, bearer: token)
+        return try await HTTPCall("GET", url: apple.productionURL + path, bearer: token).answer()
     }
 
     /// Gives the gateways the key that Apple accepts, without a restart.

@@ -37,7 +37,7 @@ import Testing
 
     @Test func `unknown IDs are rejected, and refused after twenty; evidence is not`() async throws {
         try await ServerAPIStage.run { stage in
-            var answers: [RunningGateway.Answer] = []
+            var answers: [HTTPAnswer] = []
             // The bucket gets a token every three seconds, so a slow machine is refused later.
             while answers.last?.status != 429, answers.count < 60 {
                 answers.append(try await stage.verify(id: "29999999999990\(10 + answers.count)"))

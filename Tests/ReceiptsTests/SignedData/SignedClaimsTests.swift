@@ -5,6 +5,7 @@ import Foundation
 import ReceiptForge
 import Receipts
 import SignedPayloads
+import Synchronization
 import Testing
 
 /// Genuine payloads of each kind, read claim by claim.
@@ -73,6 +74,51 @@ struct SignedClaimsTests {
             }, at: Self.now)
         #expect(read.type == "Bundle" && read.offerType == 99 && read.inAppOwnershipType == "COMPANY_SHARED")
         #expect(String(decoding: read.jws.payload, as: UTF8.self).hasSuffix(#""futureClaim":{"a":[1]}}"#))
+    }
+
+    @Test(arguments: [
+        (#""price":9990.0"#, IgnorableClaim.price), (#""price":18446744073709551616"#, .price),
+        (#""price":"9990""#, .price), (#""storefrontId":143441"#, .storefrontID),
+        (#""storefront":[["D"]]"#, .storefront),
+        (#""advancedCommerceInfo":[]"#, .advancedCommerceInfo), (#""currency":{"a":"EUR"}"#, .currency),
+        (#""commitmentInfo":{"commitmentPrice":"1"}"#, .commitmentInfo),
+        (#""transactionReason":true"#, .transactionReason),
+        (#""billingPlanType":1"#, .billingPlanType), (#""storefront":"D\u0000""#, .storefront),
+    ])
+    func `a claim that decides nothing may have any form, and is reported`(
+        member: String, claim: IgnorableClaim
+    ) throws {
+        let ignored = Mutex<[String]>([])
+        let verifier = ReceiptVerifier(
+            trustStore: Self.verifier.trustStore, onIgnoredClaim: { claim in ignored.withLock { $0.append(claim) } })
+        let read = try verifier.verifyTransaction(
+            SignedSamples.transaction { contents in
+                (contents.price, contents.storefront, contents.storefrontID, contents.currency) = (nil, nil, nil, nil)
+                contents.transactionReason = nil
+                contents = contents.adding(member + #","futureClaim":1"#)
+            }, at: Self.now)
+        #expect(ignored.withLock { $0 } == [claim.rawValue])
+        #expect(read.price == nil && read.storefront == nil && read.storefrontID == nil && read.currency == nil)
+        #expect(read.commitment == nil && read.advancedCommerceInfo == nil && read.transactionReason == nil)
+        #expect(read.productID == "com.example.forge.monthly" && read.expiresDate != nil)
+    }
+
+    @Test(arguments: [#""price":x"#, #""price":[9990"#, #""price":1,"price":2"#, #""advancedCommerceInfo":{"a""#])
+    func `JSON without a form has no claims`(member: String) {
+        let text = SignedSamples.transaction { contents in
+            contents.price = nil
+            contents = contents.adding(member)
+        }
+        #expect(Self.verifier.brokenRule(ofJWS: text) != nil)
+    }
+
+    @Test func `the number of an order is read as text, also if it is signed as a number`() throws {
+        let read = try Self.verifier.verifyTransaction(
+            SignedSamples.transaction { contents in
+                contents.webOrderLineItemID = nil
+                contents = contents.adding(#""webOrderLineItemId":2000000041234567"#)
+            }, at: Self.now)
+        #expect(read.webOrderLineItemID == "2000000041234567")
     }
 
     @Test func `escapes in values are resolved`() throws {

@@ -25,6 +25,14 @@ struct VerdictEndpointTests {
             (#"{"receipt":"AQID"}"#, .appReceipt([1, 2, 3])),
             (#"{"receipt":"eyJ.b.c"}"#, .jws(Array("eyJ.b.c".utf8))),
             (#"{"receipt":"eyJ\u0068.b\/.c"}"#, .jws(Array("eyJh.b/.c".utf8))),
+            (#"{"receipt":" \r\n\teyJ.b.c\n "}"#, .jws(Array("eyJ.b.c".utf8))),
+            (#"{"receipt":"eyJ.b .c"}"#, .jws(Array("eyJ.b .c".utf8))),
+            (
+                #"{"signed_transactions":["a.b.c\n"," d","","\n"],"app_transaction":"\tc"}"#,
+                .signedTransactions(
+                    SignedTransactions(
+                        [Array("a.b.c".utf8), Array("d".utf8), [], []], appTransaction: Array("c".utf8)))
+            ),
             (#"{"receipt":"eyJzaWduYXR1cmUi"}"#, .transactionReceipt(Array(#"{"signature""#.utf8))),
             // The base64 of a property list begins with other characters.
             (#"{"receipt":"eyI="}"#, .transactionReceipt([0x7B, 0x22])),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Entitlements
+import EvidenceTexts
 import Gateway
 import JSON
 import Receipts
@@ -147,8 +148,8 @@ struct VerifyRequestBodyTests {
         (#"{"receipt":"","signed_renewal_infos":[]}"#, "signed_renewal_infos", together),
         (#"{"receipt":"","app_transaction":""}"#, "app_transaction", together),
         (#"{"receipt":"","partial":false}"#, "partial", together),
-        (#"{"signed_renewal_infos":[""]}"#, "receipt", .missingField),
-        (#"{"app_transaction":"","partial":true}"#, "receipt", .missingField),
+        (#"{"signed_renewal_infos":[""]}"#, "receipt", otherForm),
+        (#"{"app_transaction":"","partial":true}"#, "receipt", otherForm),
         (
             #"{"signed_transactions":[]}"#, "signed_transactions",
             .notAccepted(#"a list of at least one signed transaction, unless "app_transaction" is sent"#)
@@ -249,14 +250,22 @@ struct VerifyRequestBodyTests {
         ([0xF5, 0x80, 0x80, 0x80], 14), (Array(repeating: 0x61, count: 32) + [0xC3], 46),
     ]
 
+    private static let otherForm = JSONFault.Rule.missingAlternative(
+        #"or "signed_transactions", or "transaction_id""#)
+
     private static let faults: [(String, JSONFault)] = [
         ("", JSONFault(.emptyBody, at: 0)),
         (" \n", JSONFault(.emptyBody, at: 2)),
         ("\u{FEFF}{}", JSONFault(.byteOrderMark, at: 0)),
         ("[]", JSONFault(.notAnObject, at: 0)),
         ("receipt=AQID", JSONFault(.notAnObject, at: 0)),
-        ("{}", JSONFault(.missingField, field: "receipt", at: 2)),
-        (#"{"bundle_id":"a"}"#, JSONFault(.missingField, field: "receipt", at: 17)),
+        ("{}", JSONFault(otherForm, field: "receipt", at: 2)),
+        (#"{"bundle_id":"a"}"#, JSONFault(otherForm, field: "receipt", at: 17)),
+        (#"{"receipt-data":""}"#, JSONFault(.misnamedField(meant: "receipt"), field: "receipt-data", at: 2)),
+        (
+            #"{"signedTransactions":[]}"#,
+            JSONFault(.misnamedField(meant: "signed_transactions"), field: "signedTransactions", at: 2)
+        ),
         (#"{"receipt":""} x"#, JSONFault(.trailingData, at: 15)),
         (#"{"receipt":""}{}"#, JSONFault(.trailingData, at: 14)),
         (#"{"receipt":"",}"#, JSONFault(.expected("a field name in quotes"), at: 14)),

@@ -93,6 +93,8 @@ enum NotificationSamples {
     static func renewal(at seconds: Int64, willRenew: Bool) -> SignedStateItem {
         var renewal = Renewal(originalTransactionID: "2000")
         renewal.willRenew = willRenew
+        // Stored plans with and without a status have different forms.
+        renewal.status = willRenew ? nil : ReportedStatus(.expired, at: StoreSamples.time(seconds))
         var fields = SignedRenewalFields()
         fields.signedDate = StoreSamples.time(seconds)
         renewal.signedFields = .value(fields)

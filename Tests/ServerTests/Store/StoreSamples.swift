@@ -117,6 +117,7 @@ enum StoreSamples {
         renewal.priceConsent = .pending
         renewal.promotionalOfferID = "offer"
         renewal.offerCodeName = "code"
+        renewal.status = ReportedStatus(.inGracePeriod, at: time(4))
         renewal.signedFields = .value(signedRenewalFields)
         var answer = UpstreamAnswer(
             environment: .sandbox, bundleID: bundleID, transactions: [transaction, transaction], renewals: [renewal],

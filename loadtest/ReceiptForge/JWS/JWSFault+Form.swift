@@ -39,13 +39,13 @@ extension JWSFault {
             "A header of 60 kB, which would be decoded before anything is verified.",
             .header { header, _ in header["filler"] = "\"\(String(repeating: "x", count: 45_000))\"" }),
         JWSFault(
-            "space-before-text", .rejected(.jwsBase64URLInvalid),
-            "A space before the first part.",
-            .text { [UInt8(ascii: " ")] + $0.wellFormed }),
+            "space-in-text", .rejected(.jwsBase64URLInvalid),
+            "A space inside the payload.",
+            .text { $0.rewriting(.payload) { Array($0.prefix(4)) + [UInt8(ascii: " ")] + $0.dropFirst(4) } }),
         JWSFault(
-            "newline-after-text", .rejected(.jwsBase64URLInvalid),
-            "A newline after the last part, as from a file.",
-            .text { $0.wellFormed + [UInt8(ascii: "\n")] }),
+            "newline-in-text", .rejected(.jwsBase64URLInvalid),
+            "A newline inside the payload, as from a program that wraps lines.",
+            .text { $0.rewriting(.payload) { Array($0.prefix(64)) + [UInt8(ascii: "\n")] + $0.dropFirst(64) } }),
     ]
 }
 
@@ -75,9 +75,9 @@ extension JWSFault {
                 "With a newline inside, which lenient decoders skip.",
                 .text { $0.rewriting(part) { $0.prefix(40) + [UInt8(ascii: "\n")] + $0.dropFirst(40) } }),
             JWSFault(
-                "\(part)-with-space-after", .rejected(.jwsBase64URLInvalid),
-                "With a space at its end.",
-                .text { $0.rewriting(part) { $0 + [UInt8(ascii: " ")] } }),
+                "\(part)-with-space", .rejected(.jwsBase64URLInvalid),
+                "With a space before its last character.",
+                .text { $0.rewriting(part) { $0.dropLast() + [UInt8(ascii: " ")] + $0.suffix(1) } }),
             JWSFault(
                 "\(part)-with-unused-bits", .rejected(.jwsBase64URLInvalid),
                 "RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same bytes.",

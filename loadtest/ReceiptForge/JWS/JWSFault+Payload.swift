@@ -142,11 +142,11 @@ extension JWSFault {
                 $0 = $0.adding(#""quantity":"1""#)
             }),
         JWSFault(
-            "price-over-64-bits", .rejected(.claimMalformed),
+            "quantity-over-64-bits", .rejected(.claimMalformed),
             "2^64 becomes 0 in a reader that drops what does not fit.",
             .claims {
-                $0.price = nil
-                $0 = $0.adding(#""price":18446744073709551616"#)
+                $0.quantity = nil
+                $0 = $0.adding(#""quantity":18446744073709551616"#)
             }),
         JWSFault(
             "expires-date-is-text", .rejected(.claimMalformed),
