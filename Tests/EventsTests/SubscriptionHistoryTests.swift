@@ -9,7 +9,7 @@ import Receipts
 import TestSupport
 import Testing
 
-/// Random subscriptions, of which any part may be known at any time: what the state of the timeline must never say.
+/// Properties of the timeline, checked with random subscriptions of which any part may be known.
 struct SubscriptionHistoryTests {
     private static let subscriptions = 400
     private static let granting: Set<SubscriptionState> = [.active, .inGracePeriod]
@@ -49,7 +49,7 @@ struct SubscriptionHistoryTests {
         #expect(!TestSeed.isOfCI || SubscriptionState.allCases.allSatisfy { counts[$0, default: 0] > 30 }, "\(counts)")
     }
 
-    @Test func `a customer is served in each paid moment of which the period is known, whatever else is`() {
+    @Test func `a customer is served while a known period is paid for, with any other facts`() {
         var count = 0
         for seed in 0..<UInt64(Self.subscriptions) {
             var subscription = RandomSubscription(seed: TestSeed.number(seed))
@@ -72,7 +72,7 @@ struct SubscriptionHistoryTests {
         #expect(!TestSeed.isOfCI || count > 5000, "\(count)")
     }
 
-    /// The state that an event names is that of the answer of the same moment.
+    /// An event names the state that an answer has at the same time.
     @Test func `events and answers say the same`() {
         let named: [EventType: SubscriptionState] = [
             .subscriptionExpired: .expired, .subscriptionEnteredGracePeriod: .inGracePeriod,

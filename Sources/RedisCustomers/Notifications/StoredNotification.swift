@@ -47,7 +47,7 @@ extension NotificationRecord {
 /// ```
 /// 1 byte   version of the form, 1
 /// 1 byte   kind: 1 transaction, 2 renewal, 4 renewal with a status
-/// rest     the fields (`visitStoredFields`), then those of the status (`visitStatus`)
+/// rest     the fields (`visitStoredFields`), then the status if the kind has one (`visitStatus`)
 /// ```
 /// In Redis its order precedes the encrypted form, so that a script can compare two states. It is authenticated with it.
 extension SignedStateItem {

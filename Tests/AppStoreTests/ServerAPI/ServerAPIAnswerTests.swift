@@ -172,7 +172,7 @@ struct ServerAPIAnswerTests {
         #expect(answer.renewals.map(\.status) == [state.map { ReportedStatus($0, at: signed) }])
     }
 
-    /// Nothing else tells that a status is not from an old answer.
+    /// Only the signatures show the age of a status.
     @Test(arguments: [(-301, -5), (-5, -301)])
     func `a status without signatures of now does not count`(transaction: Int64, renewalInfo: Int64) throws {
         let body = Body.statuses(

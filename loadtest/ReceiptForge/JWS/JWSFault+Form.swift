@@ -38,14 +38,6 @@ extension JWSFault {
             "header-too-large", .rejected(.jwsTooLarge),
             "A header of 60 kB, which would be decoded before anything is verified.",
             .header { header, _ in header["filler"] = "\"\(String(repeating: "x", count: 45_000))\"" }),
-        JWSFault(
-            "space-in-text", .rejected(.jwsBase64URLInvalid),
-            "A space inside the payload.",
-            .text { $0.rewriting(.payload) { Array($0.prefix(4)) + [UInt8(ascii: " ")] + $0.dropFirst(4) } }),
-        JWSFault(
-            "newline-in-text", .rejected(.jwsBase64URLInvalid),
-            "A newline inside the payload, as from a program that wraps lines.",
-            .text { $0.rewriting(.payload) { Array($0.prefix(64)) + [UInt8(ascii: "\n")] + $0.dropFirst(64) } }),
     ]
 }
 
