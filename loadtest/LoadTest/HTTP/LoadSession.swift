@@ -24,17 +24,23 @@ final class LoadSession: Sendable {
         // Whatever asks this program to end, the terminal is given back first.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigquit)
         var helpers = [Task { for await _ in signals { stop() } }]
-        defer { for helper in helpers { helper.cancel() } }
+        var watch = Task {}, origin = ContinuousClock.now
+        defer { for helper in helpers + [watch] { helper.cancel() } }
         let measurements = try await run.run { event in
             switch event {
-            case .began(let origin):
-                helpers += [Task { await metrics.run(from: origin) }, Task { await meanwhile(origin) }]
+            case .began(let start):
+                origin = start
+                watch = Task { await metrics.run(from: start) }
+                helpers.append(Task { await meanwhile(start) })
             case .second(let slice):
                 let ended = record.add(slice)
                 display?.show(ended, slice.counts)
                 second(ended)
             }
         }
+        watch.cancel()
+        await watch.value
+        await metrics.look(from: origin)
         return (measurements, wasEnded.withLock { $0 })
     }
 

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// Reads servers' metrics once a second during a run.
+/// Reads servers' metrics once a second during a run, and at its end.
 final class MetricWatch: Sendable {
     private let targets: [LoadTarget]
     private let trust: TLSTrust
@@ -31,11 +31,16 @@ final class MetricWatch: Sendable {
         while !Task.isCancelled {
             try? await ContinuousClock().sleep(until: origin + .seconds(second))
             if Task.isCancelled { return }
-            await withTaskGroup { group in
-                for target in targets { group.addTask { await self.look(at: target, from: origin) } }
-            }
+            await look(from: origin)
             // Looks that took too long are not made up for.
             second = max(second, Int((ContinuousClock.now - origin).seconds)) + 1
+        }
+    }
+
+    /// Reads each once; seconds are counted from `origin`.
+    func look(from origin: ContinuousClock.Instant) async {
+        await withTaskGroup { group in
+            for target in targets { group.addTask { await self.look(at: target, from: origin) } }
         }
     }
 
@@ -110,6 +115,7 @@ struct SeriesRule: Hashable, Sendable {
             name: "receipt_gateway_verifications_total", kind: .counter, labels: ["verdict", "source", "cache"]),
         SeriesRule(name: "receipt_gateway_cache_lookups_total", kind: .counter, labels: ["result"]),
         SeriesRule(name: "receipt_gateway_coalesced_requests_total", kind: .counter),
+        SeriesRule(name: "receipt_gateway_flight_leases_total", kind: .counter, labels: ["outcome"]),
         SeriesRule(name: "receipt_gateway_rate_limit_decisions_total", kind: .counter, labels: ["decision", "source"]),
         SeriesRule(name: "receipt_gateway_limited_requests_total", kind: .counter, labels: ["limit"]),
         SeriesRule(name: "receipt_gateway_http_refusals_total", kind: .counter, labels: ["cause"]),
