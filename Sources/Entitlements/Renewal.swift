@@ -21,6 +21,8 @@ package struct Renewal: Hashable, Sendable {
         /// Apple has asked, and the customer has not answered.
         case pending
         case given
+        /// StoreKit 2 does not distinguish a given consent from an increase that needs none.
+        case givenOrNotNeeded = "given_or_not_needed"
     }
 
     /// The subscription. After a change of product, Apple may list one plan for each product.

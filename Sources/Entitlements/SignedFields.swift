@@ -166,7 +166,7 @@ extension Renewal {
         expirationIntent = renewalInfo.expirationIntent.flatMap(ExpirationIntent.init(code:))
         isInBillingRetry = renewalInfo.isInBillingRetryPeriod
         gracePeriodExpiresDate = renewalInfo.gracePeriodExpiresDate
-        priceConsent = renewalInfo.priceIncreaseStatus.flatMap { [0: PriceConsent.pending, 1: .given][$0] }
+        priceConsent = renewalInfo.priceIncreaseStatus.flatMap { [0: PriceConsent.pending, 1: .givenOrNotNeeded][$0] }
         let offer = renewalInfo.offerType.flatMap(OfferType.init(rawValue:))
         promotionalOfferID = offer == .promotional ? renewalInfo.offerIdentifier : nil
         offerCodeName = offer == .code ? renewalInfo.offerIdentifier : nil

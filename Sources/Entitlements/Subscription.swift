@@ -42,8 +42,9 @@ package struct Subscription: Sendable {
     /// neither Apple's answer nor a signed renewal info has one.
     package let renewal: Renewal?
     /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
-    /// introductory offers in your app"). Receipts do not name groups; without one, only this subscription counts.
-    package let isEligibleForIntroOffer: Bool
+    /// introductory offers in your app"). Receipts do not name groups: nil if the group is unknown, and this subscription
+    /// had no such period.
+    package let isEligibleForIntroOffer: Bool?
     /// The change of product that was made or is planned; nil if no plan is known.
     package let change: SubscriptionChange?
 
@@ -113,13 +114,18 @@ extension Subscription {
         self.init(
             originalTransactionID: originalTransactionID, state: state.state, accessUntil: state.accessUntil,
             transaction: transaction, renewal: renewal,
-            isEligibleForIntroOffer: !chain.contains { index in
-                transactions[index].usedIntroOffer
-                    || transactions[index].subscriptionGroupID.map(groupsWithOffer.contains) ?? false
-            },
+            isEligibleForIntroOffer: Self.isEligibleForIntroOffer(transactions, chain, groupsWithOffer),
             change: SubscriptionChange(of: transaction, renewal) { isMeant in
                 chain.contains { isMeant(transactions[$0]) }
             })
+    }
+
+    private static func isEligibleForIntroOffer(
+        _ transactions: [Transaction], _ chain: [Int], _ groupsWithOffer: Set<String>
+    ) -> Bool? {
+        if chain.contains(where: { transactions[$0].usedIntroOffer }) { return false }
+        let groups = chain.compactMap { transactions[$0].subscriptionGroupID }
+        return groups.isEmpty ? nil : !groups.contains(where: groupsWithOffer.contains)
     }
 }
 
@@ -144,16 +150,30 @@ extension SubscriptionChange {
             self = .upgrade
             return
         }
-        guard let next = renewal?.renewalProductID else { return nil }
-        if next == transaction.productID || renewal?.willRenew == false {
-            self = .none
-        } else if chainContains({ $0.isUpgraded && $0.productID == next }) {
-            self = .downgrade
-        } else if chainContains({ $0.isUpgraded && $0.productID == transaction.productID }) {
+        let isPlanned = renewal?.willRenew != false
+        if isPlanned, let next = renewal?.renewalProductID, next != transaction.productID {
+            if chainContains({ $0.isUpgraded && $0.productID == next }) {
+                self = .downgrade
+            } else if chainContains({ $0.isUpgraded && $0.productID == transaction.productID }) {
+                self = .upgrade
+            } else {
+                self = .crossgrade
+            }
+        } else if chainContains({ $0.isUpgraded(to: transaction) }) {
             self = .upgrade
+        } else if renewal?.renewalProductID != nil || !isPlanned {
+            self = .none
         } else {
-            self = .crossgrade
+            return nil
         }
+    }
+}
+
+extension Transaction {
+    /// Returns true if an upgrade ended this period and began the other one.
+    fileprivate func isUpgraded(to other: Transaction) -> Bool {
+        guard isUpgraded, productID != other.productID, let start = other.purchaseDate else { return false }
+        return purchaseDate.map { $0 < start } ?? false && start < expiryOrder
     }
 }
 

@@ -129,6 +129,12 @@ extension Answer {
 
     package var appTransaction: VerifiedAppTransaction? { subject?.evidence?.appTransaction }
 
+    /// The transactions of which only the period that stands is left of each subscription.
+    package var latestTransactions: [Transaction] {
+        let standing = Set(subscriptions.map(\.transaction.transactionID))
+        return transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) }
+    }
+
     /// The signed environment, or else the one that Apple answered from.
     package var environment: Environment? { subject?.environment ?? upstreamEnvironment }
 }

@@ -187,7 +187,7 @@ extension Assessment {
             let subscriptions = self.subscriptions(answer.transactions, answer.renewals, calledAt: now, at: now)
             let environment = subject.environment ?? answer.environment
             let isComplete =
-                !answer.isPartial
+                !answer.isPartial && !answer.lacksItems
                 && completed(answer, calledAt: now).transactions.count == answer.transactions.count
             let span = policy.span(of: subscriptions, in: environment, at: now)
             let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
@@ -202,8 +202,7 @@ extension Assessment {
             return now.advanced(by: isLasting ? policy.indexDelay : policy.transactionNotFound)
         case .unknownTransaction(.idInvalid): return now.advanced(by: policy.transactionIDInvalid)
         case .alias: return now.advanced(by: policy.alias)
-        case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
-        case .unanswered: return now
+        case .unanswered(let reason): return reason.isOfEvidence ? now.advanced(by: policy.unanswered(reason)) : now
         }
     }
 
@@ -241,7 +240,7 @@ extension Assessment {
         let end = earliest(now.advanced(by: policy.near), boundary, subscriptions, after: now)
         let notifiedAt = isNotified ? newestSigningTime : nil
         return Answer(
-            verdict: .genuine, subject: subject, transactions: shown(transactions), subscriptions: subscriptions,
+            verdict: .genuine, subject: subject, transactions: transactions, subscriptions: subscriptions,
             renewals: renewals,
             provenance: Provenance(
                 source: isNotified ? .notification : .local, cache: .miss, verifiedAt: min(notifiedAt ?? now, now),
@@ -265,10 +264,10 @@ extension Assessment {
             let boundary = nextBoundary(after: now, in: transactions, renewals)
             let subscriptions = self.subscriptions(transactions, renewals, calledAt: known.calledAt, at: now)
             let end = cache == .stale ? now : earliest(known.freshUntil, boundary, subscriptions, after: now)
-            let listed = listed(transactions, of: answer)
             let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
-                verdict: .genuine, subject: subject, transactions: shown(listed), subscriptions: subscriptions,
+                verdict: .genuine, subject: subject, transactions: listed(transactions, of: answer),
+                subscriptions: subscriptions,
                 renewals: renewals, provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
                 upstreamBody: known.upstreamBody,
                 mayLackConsumables: hasAppleForm && api == .serverAPI && !knowsUnfinished
@@ -287,10 +286,11 @@ extension Assessment {
     /// index behind a new answer.
     private func completed(_ answer: UpstreamAnswer, calledAt: Timestamp) -> NewestSigned {
         var newest = NewestSigned(answer)
-        guard api == .serverAPI else { return newest }
+        guard api == .serverAPI || answer.lacksItems else { return newest }
         newest.complete(
             with: transactions, renewals, signedAt: subject.evidence?.signingTime,
-            indexed: calledAt.advanced(by: .zero - policy.indexDelay))
+            indexed: answer.lacksItems ? .earliest : calledAt.advanced(by: .zero - policy.indexDelay),
+            isOneCustomer: api == .verifyReceipt)
         return newest
     }
 
@@ -343,11 +343,5 @@ extension Assessment {
             let id = transaction.transactionID
             return !transaction.isConsumable || unfinished.contains(id) || !answered.contains(id)
         }
-    }
-
-    private func shown(_ transactions: [Transaction]) -> [Transaction] {
-        // In Apple's form the option is about one of two lists.
-        request.options.excludesOldTransactions && !hasAppleForm
-            ? transactions.withoutOldTransactions() : transactions
     }
 }

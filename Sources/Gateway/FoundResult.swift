@@ -20,6 +20,7 @@ struct FoundResult: Sendable {
     {
         (self.result, self.cache, self.cacheStatus, self.version) = (result, cache, cacheStatus, version)
         parts = [result]
+        if result.answer?.lacksItems == true { reasons = [.upstreamItemUnreadable] }
     }
 
     /// Adds the answer about another customer. What was not cached, or is stale, decides how the whole is described.

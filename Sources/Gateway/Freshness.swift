@@ -47,6 +47,8 @@ package struct FreshnessPolicy: Hashable, Sendable {
     package var alias: Duration = .seconds(30 * 86_400)
     /// For 21003 on a receipt whose signature is valid: an immediate retry gets the same answer.
     package var disagreement: Duration = .seconds(300)
+    /// For evidence about which Apple has no usable answer, now or later.
+    package var unanswerable: Duration = .seconds(60)
     /// The time in which Apple's index may lack a new purchase; and for an older one that Apple signed and does not know.
     package var indexDelay: Duration = .seconds(300)
     /// For an answer without such a purchase.
@@ -79,8 +81,13 @@ package struct FreshnessPolicy: Hashable, Sendable {
         case .unknownTransaction(.notFound): max(transactionNotFound, indexDelay)
         case .unknownTransaction(.idInvalid): transactionIDInvalid
         case .alias: alias
-        case .unanswered: disagreement
+        case .unanswered(let reason): unanswered(reason)
         }
+    }
+
+    /// Returns the time for which a failure of this evidence is remembered.
+    func unanswered(_ reason: DegradedReason) -> Duration {
+        reason == .upstreamDisagrees ? disagreement : unanswerable
     }
 
     /// Returns the time after the end of its freshness for which a result is of use.

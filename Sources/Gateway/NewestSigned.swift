@@ -21,12 +21,16 @@ struct NewestSigned: Sendable {
     /// - Parameters:
     ///   - signedAt: the time of the signature over transactions that have none of their own.
     ///   - indexed: the answer has all purchases that were signed before this time.
-    mutating func complete(with sent: [Transaction], _ plans: [Renewal], signedAt: Timestamp?, indexed: Timestamp) {
+    ///   - isOneCustomer: true if the answer is about the customer of all transactions that were sent.
+    mutating func complete(
+        with sent: [Transaction], _ plans: [Renewal], signedAt: Timestamp?, indexed: Timestamp,
+        isOneCustomer: Bool = false
+    ) {
         var added: Set<String> = []
         for sent in sent {
             guard let date = sent.signedDate ?? signedAt else { continue }
             guard let index = transactions.index(of: sent) else {
-                guard indexed < date, transactions.isOfSameCustomer(as: sent) else { continue }
+                guard indexed < date, isOneCustomer || transactions.isOfSameCustomer(as: sent) else { continue }
                 transactions.append(sent)
                 added.insert(sent.chainID)
                 continue

@@ -47,7 +47,10 @@ struct NotifiedEvidence: Sendable {
         guard let signedDate = state.signedDate else { return }
         for transaction in state.transactions { add(transaction) }
         for renewal in state.renewals { add(renewal) }
-        for id in Set(state.transactions.map(\.chainID)) { known[id] = max(known[id] ?? signedDate, signedDate) }
+        // A receipt, as in version 1, says nothing about the plan. Apple's earlier answer did.
+        for id in Set(state.transactions.map(\.chainID)) where !state.lacksPlan(of: id) {
+            known[id] = max(known[id] ?? signedDate, signedDate)
+        }
     }
 
     private mutating func add(_ new: Transaction) {
@@ -78,5 +81,12 @@ struct NotifiedEvidence: Sendable {
     private func isSignedLater(_ new: Timestamp?, than known: Timestamp?) -> Bool {
         guard let new else { return false }
         return (known ?? signingTime).map { $0 < new } ?? true
+    }
+}
+
+extension CustomerState {
+    /// True for a subscription whose periods are known, and not its plan.
+    fileprivate func lacksPlan(of chain: String) -> Bool {
+        renewals.isEmpty && transactions.contains { $0.isSubscription && $0.chainID == chain }
     }
 }

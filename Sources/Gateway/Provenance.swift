@@ -68,12 +68,18 @@ package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     case upstreamReset = "upstream_reset"
     case upstreamServerError = "upstream_server_error"
     case upstreamUnusableAnswer = "upstream_unusable_answer"
+    /// An item of Apple's answer cannot be read; the others count.
+    case upstreamItemUnreadable = "upstream_item_unreadable"
+    /// Apple's answer is larger than the gateway reads.
+    case upstreamAnswerTooLarge = "upstream_answer_too_large"
     case upstreamUnavailable = "upstream_unavailable"
     case upstreamRequestRefused = "upstream_request_refused"
     /// Apple reports a well-formed receipt with a valid signature as malformed (21002): a temporary fault.
     case upstreamCallsMalformed = "upstream_calls_malformed"
     /// Apple cannot authenticate a receipt (21003) that has a valid signature.
     case upstreamDisagrees = "upstream_disagrees"
+    /// Apple has a fault in its data about the receipt (21100 to 21199), and says that a retry is of no use.
+    case upstreamRecordBroken = "upstream_record_broken"
     /// Apple's answer differs from the receipt that Apple signed for it.
     case upstreamContradiction = "upstream_contradiction"
     /// Apple rejects the app's shared secret: fix the operator's configuration.
@@ -97,9 +103,15 @@ extension DegradedReason {
             case .reset: .upstreamReset
             case .serverError: .upstreamServerError
             case .unusableAnswer: .upstreamUnusableAnswer
+            case .answerTooLarge: .upstreamAnswerTooLarge
             case .unavailable: .upstreamUnavailable
             case .requestRefused: .upstreamRequestRefused
             case .stopping: .stopping
             }
+    }
+
+    /// True if the reason lies in the evidence, so that the next request about it would fail alike.
+    package var isOfEvidence: Bool {
+        self == .upstreamDisagrees || self == .upstreamAnswerTooLarge || self == .upstreamRecordBroken
     }
 }

@@ -17,7 +17,7 @@ internal import Waiting
 package final class UpstreamVerification: Sendable {
     private let connection: UpstreamConnection
     private let cache: any UpstreamCache
-    private let states: (any CustomerStates)?
+    private let states: NotifiedStates?
     private let unknownIDs: UnknownIDLimit
     private let fetcher: UpstreamFetcher
     private let policy: CachePolicy
@@ -31,7 +31,7 @@ package final class UpstreamVerification: Sendable {
         self.policy = policy
         self.observer = observer
         cache = fleet.cache
-        states = fleet.states
+        states = NotifiedStates(fleet, observer: observer)
         unknownIDs = UnknownIDLimit(fleet.limiter)
         let client = UpstreamClient(connection, fleet: fleet, observer: observer, clock: clock)
         fetcher = UpstreamFetcher(client, fleet: fleet, policy: policy, observer: observer, clock: clock)
@@ -69,47 +69,7 @@ extension UpstreamVerification {
     /// Answers with Apple's data if it is needed and available.
     ///
     /// Mode `auto` needs it if Apple may know more than the evidence; in the other modes the client requires it.
-    func answer(to assessment: Assessment) throws -> Step<Answer, any Error> {
-        guard states != nil, assessment.request.options.mode == .auto, assessment.subject.evidence != nil else {
-            return upstreamAnswer(to: assessment)
-        }
-        let ids = assessment.lookupIDs
-        // Taken first: a notification that is applied meanwhile puts the answer out of date.
-        let version = cache.version(watching: ids)
-        let purge = cache.knownPurge(of: ids, in: assessment.subject.bundleID, since: assessment.signedAfter)
-        let chains = newStates(of: assessment, purge)
-        guard !chains.isEmpty else { return try upstreamAnswer(to: assessment).map { $0.joining(version) } }
-        return .wait {
-            var notified = await self.adding(chains, to: assessment)
-            // Whatever a named purge was about, the evidence alone is no answer.
-            if notified == nil, purge == .named { notified = assessment.lackingStates }
-            return try self.upstreamAnswer(to: notified ?? assessment).map { $0.joining(version) }
-        }
-    }
-
-    /// Returns the chains about which a notification may have reported something that the evidence lacks: it purges the
-    /// results about its purchases.
-    private func newStates(of assessment: Assessment, _ purge: KnownPurge) -> [PurchaseChain] {
-        switch purge {
-        case .none: []
-        case .unknown: assessment.mayHaveChanged ? [] : assessment.notifiableChains
-        case .named:
-            assessment.notifiableChains.filter { chain in
-                let id = chain.originalTransactionID
-                return cache.knownPurge(of: [id], in: chain.bundleID, since: assessment.signedAfter) != .none
-            }
-        }
-    }
-
-    /// Returns the assessment together with what notifications have reported about some of its chains; nil if that is
-    /// unknown.
-    private func adding(_ chains: [PurchaseChain], to assessment: Assessment) async -> Assessment? {
-        guard let states, !chains.isEmpty else { return assessment }
-        return await states.states(of: Array(chains.prefix(NotifiedEvidence.Limits.chains)))
-            .map { assessment.adding($0) }
-    }
-
-    private func upstreamAnswer(to assessment: Assessment) -> Step<Answer, any Error> {
+    func answer(to assessment: Assessment) -> Step<Answer, any Error> {
         guard assessment.request.options.mode != .auto || assessment.mayHaveChanged else {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
@@ -130,6 +90,12 @@ extension UpstreamVerification {
     /// Returns the labelled answer if a state that a notification reported is missing; nil if none is.
     private func withoutInterface(_ assessment: Assessment) -> Answer? {
         assessment.lacksStates ? degraded(assessment, [UpstreamGap(.sharedStoreUnreachable)]) : nil
+    }
+
+    /// Returns true if Apple's data is needed, and an interface can give it.
+    func isAsked(about assessment: Assessment) -> Bool {
+        guard assessment.request.options.mode != .auto || assessment.mayHaveChanged else { return false }
+        return (try? interfaces(for: assessment))?.isEmpty == false
     }
 
     func hasServerAPIKey(forApp bundleID: String?) -> Bool {
@@ -176,7 +142,7 @@ extension UpstreamVerification {
         // What Apple has reported by itself outweighs the evidence and older results.
         let assessment =
             assessment.request.options.mode == .apple
-            ? assessment : await adding(assessment.notifiableChains, to: assessment) ?? assessment
+            ? assessment : await states?.adding(assessment.notifiableChains, to: assessment) ?? assessment
         let answer = degraded(assessment, gaps)
         guard apis.contains(.verifyReceipt), answer.upstreamBody == nil, answer.verdict == .genuine,
             assessment.showsLatestReceipt
@@ -268,7 +234,7 @@ extension UpstreamVerification {
         var found = FoundResult(
             known, use == .stale ? .stale : .shared, .hit(freshUntil: known.freshUntil), lookup.version)
         // Purges by other nodes may be missing.
-        if lookup.isDetached { found.reasons = [.sharedStoreUnreachable] }
+        if lookup.isDetached { found.reasons.append(.sharedStoreUnreachable) }
         return .success(found)
     }
 

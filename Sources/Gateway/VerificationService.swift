@@ -18,22 +18,25 @@ package import Waiting
 package final class VerificationService: Sendable {
     private let verifier: LocalVerifier
     private let rules: AssessmentRules
+    private let states: NotifiedStates?
     private let apple: UpstreamVerification?
     private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
 
     /// - Parameters:
     ///   - items: the signed items verified lately.
     ///   - lateRenewal: the time for which the renewal of a subscription may be late.
+    ///   - states: what notifications have reported; nil if none are received.
+    ///   - apple: nil if no requests are sent to Apple.
     ///   - onVerification: receives the duration of each local verification, and the rule that the evidence breaks.
     package init(
         verifier: ReceiptVerifier, items: SignedItemCache = SignedItemCache(maximumBytes: 0),
         freshness: FreshnessPolicy = FreshnessPolicy(), lateRenewal: Duration = .seconds(3600),
-        apple: UpstreamVerification? = nil,
+        states: NotifiedStates? = nil, apple: UpstreamVerification? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
         self.verifier = LocalVerifier(verifier, items: items)
         rules = AssessmentRules(freshness: freshness, clockSkew: verifier.policy.clockSkew, lateRenewal: lateRenewal)
-        self.apple = apple
+        (self.states, self.apple) = (states, apple)
         self.onVerification = onVerification
     }
 
@@ -93,11 +96,20 @@ package final class VerificationService: Sendable {
     }
 
     private func answer(to assessment: Assessment) throws -> Step<Answer, any Error> {
+        let mode = assessment.request.options.mode, hasEvidence = assessment.subject.evidence != nil
         // Without evidence, mode `local` is answered from the cache of Apple's answers.
-        guard assessment.request.options.mode != .local || assessment.subject.evidence == nil, let apple else {
-            return .done(assessment.withoutUpstream(.upstreamNotConfigured))
+        guard mode != .local || !hasEvidence else { return .done(assessment.withoutUpstream(.upstreamNotConfigured)) }
+        let isAppleAsked = { [apple] in apple?.isAsked(about: assessment) ?? false }
+        guard let states, hasEvidence, mode == .auto || (mode == .appleFirst && !isAppleAsked()) else {
+            return answer(fromAppleAbout: assessment)
         }
-        return try apple.answer(to: assessment)
+        return try states.answer(to: assessment, isAppleAsked: isAppleAsked) { self.answer(fromAppleAbout: $0) }
+    }
+
+    private func answer(fromAppleAbout assessment: Assessment) -> Step<Answer, any Error> {
+        if let apple { return apple.answer(to: assessment) }
+        return .done(
+            states?.answerWithoutUpstream(to: assessment) ?? assessment.withoutUpstream(.upstreamNotConfigured))
     }
 
     private func verifyLocally(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {

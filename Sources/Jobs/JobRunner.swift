@@ -33,9 +33,10 @@ extension DegradedReason {
             .customerLimit, .stopping:
             false
         case .upstreamUnreachable, .upstreamTLS, .upstreamTimeout, .upstreamReset, .upstreamServerError,
-            .upstreamUnusableAnswer, .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed,
-            .upstreamDisagrees, .upstreamContradiction, .sharedSecretRejected, .serverAPIKeyRejected,
-            .transactionUnknown:
+            .upstreamUnusableAnswer, .upstreamItemUnreadable, .upstreamAnswerTooLarge, .upstreamUnavailable,
+            .upstreamRequestRefused,
+            .upstreamCallsMalformed, .upstreamDisagrees, .upstreamRecordBroken, .upstreamContradiction,
+            .sharedSecretRejected, .serverAPIKeyRejected, .transactionUnknown:
             true
         }
     }

@@ -35,7 +35,7 @@ package final class NotificationApplier: Sendable {
     private let cache: any UpstreamCache
     private let verifier: NotificationVerifier
     private let apps: @Sendable () -> Set<String>
-    private let refresh: @Sendable (Evidence) async -> Void
+    private let refresh: @Sendable (NotifiedRefresh) async -> Void
     private let observer: any NotificationObserver
     private let onEvents: @Sendable (AppPartition) -> Void
     private let onSurvey: @Sendable (_ bundleID: String, [QueueSurvey]) -> Void
@@ -44,7 +44,7 @@ package final class NotificationApplier: Sendable {
     private let stored = Mutex<Set<AppPartition>>([])
     private let wakeUps = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let refreshes = AsyncStream.makeStream(
-        of: Evidence.self, bufferingPolicy: .bufferingOldest(Limits.refreshes))
+        of: NotifiedRefresh.self, bufferingPolicy: .bufferingOldest(Limits.refreshes))
 
     /// - Parameters:
     ///   - apps: returns the apps whose partitions are surveyed.
@@ -54,7 +54,7 @@ package final class NotificationApplier: Sendable {
     package init(
         queue: any NotificationQueue, states: any CustomerStateStore, purging cache: any UpstreamCache,
         verifier: NotificationVerifier, apps: @escaping @Sendable () -> Set<String>,
-        refresh: @escaping @Sendable (Evidence) async -> Void, observer: any NotificationObserver,
+        refresh: @escaping @Sendable (NotifiedRefresh) async -> Void, observer: any NotificationObserver,
         onEvents: @escaping @Sendable (AppPartition) -> Void,
         onSurvey: @escaping @Sendable (_ bundleID: String, [QueueSurvey]) -> Void,
         clock: @escaping @Sendable () -> Timestamp
@@ -76,7 +76,7 @@ package final class NotificationApplier: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.applyStored() }
             group.addTask { await self.surveyRepeatedly() }
-            group.addTask { for await evidence in self.refreshes.stream { await self.refresh(evidence) } }
+            group.addTask { for await refresh in self.refreshes.stream { await self.refresh(refresh) } }
         }
     }
 
@@ -210,7 +210,7 @@ extension NotificationApplier {
         report(applied.compactMap(\.ownEvent), in: partition)
         for notification in applied {
             observer.observe(.applied(changed: notification.changed, after: notification.taken.age))
-            if let evidence = notification.signed.refresh { refreshes.continuation.yield(evidence) }
+            if let refresh = notification.signed.refresh { refreshes.continuation.yield(refresh) }
         }
     }
 

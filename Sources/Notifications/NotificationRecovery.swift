@@ -183,7 +183,8 @@ extension NotificationRecovery {
 extension HistoryReading.Fault {
     /// False if Apple rejected the request, or its token: the span is read again from the beginning.
     fileprivate var permitsContinuation: Bool {
-        self != .history(.upstreamRequestRefused) && self != .history(.upstreamUnusableAnswer)
+        ![.history(.upstreamRequestRefused), .history(.upstreamUnusableAnswer), .history(.upstreamAnswerTooLarge)]
+            .contains(self)
     }
 }
 

@@ -3,7 +3,7 @@
 
 internal import Entitlements
 internal import Events
-internal import Gateway
+package import Gateway
 internal import Receipts
 internal import SignedPayloads
 
@@ -20,7 +20,7 @@ struct SignedNotification: Sendable {
     /// The IDs of the purchases and customers whose cached results are out of date. Not all are signed in version 1.
     private(set) var outdated: [String] = []
     /// Evidence to look up at Apple, because the notification says more than is signed.
-    private(set) var refresh: Evidence?
+    private(set) var refresh: NotifiedRefresh?
 
     enum Limits {
         /// The chains of one receipt whose state is kept, the newest first.
@@ -35,6 +35,12 @@ struct SignedNotification: Sendable {
     }
 }
 
+/// Evidence that a notification of version 1 brought, whose state is to be looked up at Apple.
+package struct NotifiedRefresh: Sendable {
+    package let bundleID: String
+    package let evidence: Evidence
+}
+
 // MARK: - Version 2
 
 extension SignedNotification {
@@ -47,22 +53,36 @@ extension SignedNotification {
         cause = EventCause(notification, identity)
         appAppleID = notification.appAppleID
         outdated = [notification.appTransaction?.appTransactionID].compactMap(\.self)
-        guard let signed = notification.transaction else { return }
-        let transaction = Transaction(signed)
-        var items = [SignedStateItem.transaction(transaction)]
-        if let renewalInfo = notification.renewalInfo {
-            let status = notification.status.flatMap { ReportedStatus(code: $0, at: notification.signedDate) }
-            items.append(.renewal(Renewal(renewalInfo, status)))
-        }
+        outdated += [notification.transaction?.appTransactionID].compactMap(\.self)
+        let items = notification.stateItems
+        // Without a signed environment nothing says whose state it is.
+        guard notification.environment != nil, let name = notification.chainID else { return }
         // Evidence may still have the name of the chain from before Apple renamed it.
-        let previous = signed.previousOriginalTransactionID
-        let chains = [transaction.chainID] + [previous].compactMap(\.self).filter { $0 != transaction.chainID }
+        let chains = [name] + [notification.previousChainID].compactMap(\.self).filter { $0 != name }
         updates = chains.map { CustomerStateUpdate(chain($0), items, cause) }
-        outdated += chains + [signed.appTransactionID].compactMap(\.self)
+        outdated += chains
     }
 
     private func chain(_ id: String) -> PurchaseChain {
         PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+    }
+}
+
+extension VerifiedNotification {
+    /// The original transaction ID in the transaction, or in the plan alone; nil for a notification about no purchase.
+    fileprivate var chainID: String? {
+        transaction.map { Transaction($0).chainID } ?? renewalInfo?.originalTransactionID
+    }
+
+    fileprivate var previousChainID: String? {
+        transaction?.previousOriginalTransactionID ?? renewalInfo?.previousOriginalTransactionID
+    }
+
+    fileprivate var stateItems: [SignedStateItem] {
+        let plan = renewalInfo.map { renewalInfo in
+            Renewal(renewalInfo, status.flatMap { ReportedStatus(code: $0, at: signedDate) })
+        }
+        return [transaction.map { .transaction(Transaction($0)) }, plan.map { .renewal($0) }].compactMap(\.self)
     }
 }
 
@@ -91,7 +111,7 @@ extension SignedNotification {
                 update(of: id, transactions.filter { $0.chainID == id }, signedAt)
             }
         }
-        refresh = receipt?.evidence
+        refresh = (receipt?.evidence).map { NotifiedRefresh(bundleID: notification.bundleID, evidence: $0) }
     }
 
     private func update(of id: String, _ chain: [Transaction], _ signedAt: Timestamp) -> CustomerStateUpdate? {

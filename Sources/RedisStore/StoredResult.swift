@@ -57,19 +57,20 @@ extension StoredResult {
         case .answered(let answer): fields.write(answer)
         case .unknownTransaction(let reason): fields.write(reason.storedCode)
         case .alias(let alias): fields.write(alias)
-        case .accountNotFound, .unanswered: break
+        case .unanswered(let reason): fields.write(reason.storedCode)
+        case .accountNotFound: break
         }
         return fields.bytes
     }
 
     private enum Kind: UInt8 {
-        case answered = 1, accountNotFound, disagreement, unknownTransaction, alias
+        case answered = 1, accountNotFound, failure, unknownTransaction, alias
 
         init?(_ result: UpstreamResult) {
             switch result {
             case .answered: self = .answered
             case .accountNotFound: self = .accountNotFound
-            case .unanswered(.upstreamDisagrees): self = .disagreement
+            case .unanswered(let reason) where reason.isOfEvidence: self = .failure
             case .unknownTransaction: self = .unknownTransaction
             case .alias(let alias) where alias.isStorable: self = .alias
             case .alias, .unanswered: return nil
@@ -77,7 +78,7 @@ extension StoredResult {
         }
     }
 
-    private static let version: UInt8 = 9
+    private static let version: UInt8 = 10
     private static let noStatus = -1
 
     /// Parses decrypted bytes.
@@ -112,7 +113,7 @@ extension StoredResult {
             switch kind {
             case .answered: .answered(try fields.answer())
             case .accountNotFound: .accountNotFound
-            case .disagreement: .unanswered(.upstreamDisagrees)
+            case .failure: .unanswered(try fields.failure())
             case .unknownTransaction: .unknownTransaction(try fields.unknownTransaction())
             case .alias: .alias(try fields.alias())
             }

@@ -5,6 +5,7 @@ internal import AppStore
 internal import Events
 internal import Gateway
 internal import Notifications
+internal import RateLimits
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
@@ -31,9 +32,10 @@ extension NotificationHandling {
         let applier = NotificationApplier(
             queue: fleet.notifications, states: fleet.notifications, purging: fleet.ports.cache, verifier: verifier,
             apps: { access.now.servedApps ?? stored.bundleIDs },
-            refresh: { evidence in
+            refresh: { [limiter = fleet.ports.limiter] refresh in
                 // A purge has ended the old answer. Without a new one, the next verification fetches it.
-                let request = VerificationRequest(evidence: evidence, mode: .apple)
+                guard await limiter.admit([refresh.charge]).isAdmitted else { return }
+                let request = VerificationRequest(evidence: refresh.evidence, mode: .apple)
                 _ = try? await verification.answer(request, at: clock()).value()
             },
             observer: metrics.notifications, onEvents: onEvents,
@@ -48,6 +50,16 @@ extension NotificationHandling {
         }
         service = NotificationService(applier: applier, lookups: lookups)
         self.losses = losses
+    }
+}
+
+extension NotifiedRefresh {
+    /// The charge of a look-up. Old versions of an app have the secret of version 1, which must not use up the requests to
+    /// Apple.
+    fileprivate var charge: RateCharge {
+        let policy = RatePolicy(name: "notification_refresh", quota: 5, window: .seconds(1))
+        // No client has an empty name.
+        return RateCharge(RateBucket(client: "", policy: policy, subject: bundleID))
     }
 }
 

@@ -111,7 +111,8 @@ private struct Wiring {
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
             verifier: verifier, items: signedItems, lateRenewal: configuration.events.expiryDelay,
-            apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
+            states: NotifiedStates(fleet.ports, observer: metrics.upstream), apple: apple?.verification,
+            onVerification: dependencies.tracing.onVerification)
         let notifications = NotificationHandling(
             fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,
             onEvents: onEvents, clock: dependencies.clock)

@@ -101,6 +101,7 @@ package struct StoredFieldWriter: FieldVisitor {
         write(Optional(answer.bundleID))
         write(answer.revision)
         write(answer.unfinishedConsumables)
+        write(UInt8(answer.lacksItems ? 1 : 0))
         write(UInt32(answer.transactions.count))
         for var transaction in answer.transactions { transaction.visitStoredFields(with: &self) }
         write(UInt32(answer.renewals.count))
@@ -245,7 +246,8 @@ package struct StoredFieldReader: FieldVisitor {
         var bundleID = "", revision: String?
         try required("bundle_id", &bundleID)
         try text("revision", &revision)
-        let unfinished = try unfinishedConsumables()
+        let unfinished = try unfinishedConsumables(), lacksItems = try byte()
+        guard lacksItems <= 1 else { throw .unreadable }
         let transactions = try list(of: Transaction(productID: "", transactionID: "")) {
             (element, fields) throws(SharedCacheFault) in try element.visitStoredFields(with: &fields)
         }
@@ -257,7 +259,7 @@ package struct StoredFieldReader: FieldVisitor {
         var answer = UpstreamAnswer(
             environment: environment, bundleID: bundleID, transactions: transactions, renewals: renewals,
             latestReceipt: nil, body: Array(bytes[try take(bytes.count - position)]), revision: revision)
-        answer.unfinishedConsumables = unfinished
+        (answer.unfinishedConsumables, answer.lacksItems) = (unfinished, lacksItems == 1)
         return answer
     }
 
@@ -275,6 +277,14 @@ package struct StoredFieldReader: FieldVisitor {
     package mutating func unknownTransaction() throws(SharedCacheFault) -> UnknownTransaction {
         let code = try byte()
         guard let reason = UnknownTransaction.allCases.first(where: { $0.storedCode == code }) else {
+            throw .unreadable
+        }
+        return reason
+    }
+
+    package mutating func failure() throws(SharedCacheFault) -> DegradedReason {
+        let code = try byte()
+        guard code > 0, let reason = DegradedReason.allCases.first(where: { $0.storedCode == code }) else {
             throw .unreadable
         }
         return reason
@@ -302,6 +312,18 @@ extension UnknownTransaction {
         switch self {
         case .notFound: 1
         case .idInvalid: 2
+        }
+    }
+}
+
+extension DegradedReason {
+    /// The code of a reason that lies in the evidence; 0 for others.
+    package var storedCode: UInt8 {
+        switch self {
+        case .upstreamDisagrees: 1
+        case .upstreamAnswerTooLarge: 2
+        case .upstreamRecordBroken: 3
+        default: 0
         }
     }
 }

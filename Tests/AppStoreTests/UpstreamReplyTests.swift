@@ -10,6 +10,8 @@ import Testing
 
 /// The replies for Apple's statuses, in JSON and of HTTP.
 struct UpstreamReplyTests {
+    private static let now = Timestamp(millisecondsSince1970: 0)
+
     @Test(arguments: [
         ("0", UpstreamOutcome.answered, UpstreamOutcome.answered), ("21006", .answered, .answered),
         ("21000", .failed(.requestRefused), .failed(.requestRefused)),
@@ -23,7 +25,8 @@ struct UpstreamReplyTests {
         ("21010", .refused(.accountNotFound), .refused(.accountNotFound)),
         ("21011", .failed(.unusableAnswer), .failed(.unusableAnswer)),
         ("21099", .failed(.unusableAnswer), .failed(.unusableAnswer)),
-        ("21100", .refused(.brokenRecord), .refused(.brokenRecord)),
+        ("21100", .failed(.unavailable), .failed(.unavailable)),
+        (#"21100,"is-retryable":"0""#, .refused(.brokenRecord), .refused(.brokenRecord)),
         (#"21100,"is_retryable":false"#, .refused(.brokenRecord), .refused(.brokenRecord)),
         (#"21100,"is_retryable":true"#, .failed(.unavailable), .failed(.unavailable)),
         (#"21199,"is-retryable":"1""#, .failed(.unavailable), .failed(.unavailable)),
@@ -34,8 +37,8 @@ struct UpstreamReplyTests {
     func `each status has its reply`(status: String, production: UpstreamOutcome, sandbox: UpstreamOutcome) throws {
         let json = #"{"status":\#(status),"receipt":{"bundle_id":"a"}}"#
         let response = try VerifyReceiptResponse(parsing: Array(json.utf8))
-        #expect(UpstreamOutcome(UpstreamReply(response, from: .production)) == production)
-        #expect(UpstreamOutcome(UpstreamReply(response, from: .sandbox)) == sandbox)
+        #expect(UpstreamOutcome(UpstreamReply(response, from: .production, at: Self.now)) == production)
+        #expect(UpstreamOutcome(UpstreamReply(response, from: .sandbox, at: Self.now)) == sandbox)
     }
 
     @Test func `an answer in the style of iOS 6 has the endpoint's environment, and its receipt`() throws {
@@ -45,7 +48,7 @@ struct UpstreamReplyTests {
         let response = try VerifyReceiptResponse(parsing: Array(json.utf8))
         for (endpoint, environment) in [(UpstreamEnvironment.production, Environment.production), (.sandbox, .sandbox)]
         {
-            let answer = try #require(UpstreamAnswer(response, from: endpoint))
+            let answer = try #require(UpstreamAnswer(response, from: endpoint, at: Self.now))
             #expect(answer.environment == environment && answer.bundleID == "a")
             #expect(answer.transactions.map(\.transactionID) == ["1"])
             #expect(answer.latestReceipt == Array(#"{"a" = "b";}"#.utf8))

@@ -159,7 +159,7 @@ struct VerifyReceiptResponseTests {
         (#"{"status":0,"receipt":{}}"#, .missing("receipt.bundle_id")),
         (#"{"status":0,"receipt":{"bundle_id":["a"]}}"#, .unreadable("receipt.bundle_id")),
         (#"{"status":0,"receipt":{"bundle_id":"a","expiration_date":"x"}}"#, .unreadable("receipt.expiration_date")),
-        (#"{"status":0,"receipt":{"bundle_id":"a","in_app":[1]}}"#, .unreadable("receipt.in_app")),
+        (#"{"status":0,"receipt":{"bundle_id":"a","in_app":1}}"#, .unreadable("receipt.in_app")),
         (#"{"status":0,"receipt":{"bundle_id":"a","in_app":"x"}}"#, .unreadable("receipt.in_app")),
         (#"{"status":0,"receipt":{"bundle_id":"a"},"environment":"PROD"}"#, .unreadable("environment")),
         (#"{"status":0,"receipt":{"bundle_id":"a"},"environment":"Xcode"}"#, .unreadable("environment")),
@@ -173,18 +173,21 @@ struct VerifyReceiptResponseTests {
         "purchase_date_ms", "expires_date_ms", "expires_date", "cancellation_date_ms", "cancellation_date",
         "is_upgraded", "original_transaction_id", "product_id", "transaction_id",
     ])
-    func `a transaction with an unreadable decisive member is rejected`(_ name: String) {
+    func `a transaction with an unreadable decisive member is left out, and named`(_ name: String) throws {
         let values = [#"{"a":1}"#, "[]", name == "is_upgraded" ? "2" : "true", #""soon""#]
         for value in values where !(value == #""soon""# && name.hasSuffix("_id")) {
             var members = ["product_id": "\"p\"", "transaction_id": "\"1\""]
             members[name] = value
             let object = "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
-            #expect(throws: AppStoreFault.unreadable("latest_receipt_info.\(name)"), "\(value)") {
-                try Self.read(latest: object)
-            }
-            #expect(throws: AppStoreFault.unreadable("receipt.in_app.\(name)"), "\(value)") {
-                try Self.read(receipt: #"{"bundle_id":"a","in_app":[\#(object)]}"#)
-            }
+            let latest = try Self.read(latest: object)
+            #expect(latest.latestReceiptInfo.isEmpty, "\(value)")
+            #expect(latest.unreadable.map(\.fault) == ["unreadable latest_receipt_info.\(name)"])
+            #expect(latest.unreadable[0].isRevoked == name.hasPrefix("cancellation"))
+            #expect(latest.unreadable[0].transactionID == (name == "transaction_id" ? nil : "1"))
+            let receipt = try Self.read(
+                receipt: #"{"bundle_id":"a","in_app":[\#(object),{"product_id":"q","transaction_id":"2"}]}"#)
+            #expect(receipt.receipt?.inApp.map(\.transactionID) == ["2"])
+            #expect(receipt.unreadable.map(\.fault) == ["unreadable receipt.in_app.\(name)"])
         }
     }
 
@@ -192,19 +195,20 @@ struct VerifyReceiptResponseTests {
         "grace_period_expires_date_ms", "grace_period_expires_date", "is_in_billing_retry_period",
         "original_transaction_id",
     ])
-    func `a renewal with an unreadable decisive member is rejected`(_ name: String) {
-        #expect(throws: AppStoreFault.unreadable("pending_renewal_info.\(name)")) {
-            try Self.read(renewal: #"{"\#(name)":[1]}"#)
-        }
+    func `a renewal with an unreadable decisive member is left out`(_ name: String) throws {
+        let response = try Self.read(renewal: #"{"\#(name)":[1]}"#)
+        #expect(response.pendingRenewalInfo.isEmpty)
+        #expect(response.unreadable.map(\.fault) == ["unreadable pending_renewal_info.\(name)"])
     }
 
-    @Test func `a transaction without an ID is rejected`() {
-        #expect(throws: AppStoreFault.missing("latest_receipt_info.product_id")) {
-            try Self.read(latest: #"{"transaction_id":"1"}"#)
-        }
-        #expect(throws: AppStoreFault.missing("latest_receipt_info.transaction_id")) {
-            try Self.read(latest: #"{"product_id":"1","transaction_id":""}"#)
-        }
+    @Test(arguments: [
+        (#"{"transaction_id":"1"}"#, "missing latest_receipt_info.product_id"),
+        (#"{"product_id":"1","transaction_id":""}"#, "missing latest_receipt_info.transaction_id"),
+        ("1", "missing latest_receipt_info.product_id"), ("null", "missing latest_receipt_info.product_id"),
+    ])
+    func `a transaction without an ID is left out`(transaction: String, fault: String) throws {
+        let response = try Self.read(latest: transaction)
+        #expect(response.latestReceiptInfo.isEmpty && response.unreadable.map(\.fault) == [fault])
     }
 
     @Test func `an unreadable member that decides nothing counts as absent`() throws {
@@ -251,10 +255,10 @@ struct VerifyReceiptResponseTests {
         let size = json.utf8.count
         let limits = { JSONValue.Limits(bytes: $0) }
         _ = try VerifyReceiptResponse(parsing: Array(json.utf8), limits: limits(size))
-        #expect(throws: AppStoreFault.tooLarge(maximumBytes: size - 1)) {
+        #expect(throws: AppStoreFault.tooLarge) {
             try VerifyReceiptResponse(parsing: Array(json.utf8), limits: limits(size - 1))
         }
-        #expect(throws: AppStoreFault.tooLarge(maximumBytes: 16 << 20)) {
+        #expect(throws: AppStoreFault.tooLarge) {
             try VerifyReceiptResponse(parsing: [UInt8](repeating: 0x20, count: 16 << 20 + 1))
         }
     }

@@ -87,6 +87,35 @@ struct StateTransitionTests {
         #expect(chronicle.take(try SignedNotice(Samples.notice("REFUND", day: 5, other))) == [])
     }
 
+    @Test func `a second notification of one refund with another date makes no event`() throws {
+        var chronicle = Chronicle()
+        chronicle.take(try SignedNotice(Samples.subscribed))
+        for (day, types) in [(5, ["subscription.refunded"]), (9, [])] {
+            let refund = Samples.notice("REFUND", day: day, Samples.period(1) { $0.refund(onDay: day) })
+            #expect(chronicle.take(try SignedNotice(refund)).types == types)
+        }
+    }
+
+    @Test func `one purchase under two transaction IDs makes each event once`() throws {
+        var chronicle = Chronicle()
+        chronicle.take(try SignedNotice(Samples.subscribed))
+        func copy(_ edit: (inout TransactionContents) -> Void = { _ in }) -> TransactionContents {
+            Samples.period(1) {
+                $0.transactionID = ($0.transactionID ?? "") + "7"
+                edit(&$0)
+            }
+        }
+        let again = Samples.notice("SUBSCRIBED", "INITIAL_BUY", day: 1, copy())
+        #expect(chronicle.take(try SignedNotice(again)) == [])
+        let refund = Samples.notice("REFUND", day: 5, copy { $0.refund(onDay: 5) })
+        #expect(chronicle.take(try SignedNotice(refund)).types == ["subscription.refunded"])
+        let other = Samples.notice("REFUND", day: 5, Samples.period(1) { $0.refund(onDay: 5) })
+        #expect(chronicle.take(try SignedNotice(other)) == [])
+        let purchases = try [Samples.period(1), copy()].map { try Transaction.verified($0, onDay: 1) }
+        var verified = Chronicle()
+        #expect(verified.verify(purchases, at: Samples.day(1)).types == ["subscription.started"])
+    }
+
     @Test func `a second refund and its reversal are events of their own`() throws {
         var chronicle = Chronicle()
         chronicle.take(try SignedNotice(Samples.subscribed))

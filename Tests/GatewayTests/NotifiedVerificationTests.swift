@@ -50,7 +50,10 @@ struct NotifiedVerificationTests {
         var fields = SignedTransactionFields()
         fields.signedDate = SignedSamples.time(seconds)
         transaction.signedFields = .value(fields)
-        return CustomerState(transactions: [transaction])
+        var plan = Renewal(originalTransactionID: SignedSamples.original), planFields = SignedRenewalFields()
+        planFields.signedDate = SignedSamples.time(seconds)
+        plan.signedFields = .value(planFields)
+        return CustomerState(transactions: [transaction], renewals: [plan])
     }
 
     /// A fixture whose Apple does not answer.
@@ -62,6 +65,13 @@ struct NotifiedVerificationTests {
 
     private static func notify(_ fixture: CustomerFixture) async throws {
         try await fixture.invalidation.purge(transactionID: SignedSamples.original)
+    }
+
+    /// Purges so much that earlier purges are unknown.
+    private static func forgetPurges(_ fixture: CustomerFixture) async throws {
+        for number in 0...PurgeHistory.Limits.purges {
+            try await fixture.invalidation.purge(transactionID: "\(number)")
+        }
     }
 
     @Test func `a refund ends an answer made of evidence alone, also a repeated one`() async throws {
@@ -94,6 +104,22 @@ struct NotifiedVerificationTests {
         #expect(later.provenance.degradedReasons == [.upstreamTimeout] && later.subscriptions[0].state == .active)
     }
 
+    @Test func `a receipt in a notification, which names no plan, leaves the state to Apple`() async throws {
+        let states = KnownStates()
+        var lapsed = UpstreamAnswer.customer(SignedSamples.original)
+        lapsed.transactions.removeLast()
+        var plan = Renewal(originalTransactionID: SignedSamples.original)
+        plan.gracePeriodExpiresDate = SignedSamples.time(1000)
+        lapsed.renewals = [plan]
+        let fixture = Self.fixture(states, apple: [.answered(lapsed)])
+        var state = Self.state(signed: 245)
+        state.renewals = []
+        states.set(state)
+        try await Self.notify(fixture)
+        let answer = try await fixture.ask(Self.evidence, at: SignedSamples.time(250))
+        #expect(answer.subscriptions.map(\.state) == [.inGracePeriod] && answer.provenance.source == .serverAPI)
+    }
+
     @Test func `an accepted age counts from the signature of the notification`() async throws {
         let states = KnownStates(), fixture = Self.fixture(states)
         states.set(Self.state(signed: 100))
@@ -107,7 +133,9 @@ struct NotifiedVerificationTests {
 
     @Test func `an older notification changes nothing`() async throws {
         let states = KnownStates(), fixture = Self.fixture(states)
-        states.set(Self.state(signed: -10, revoked: -10))
+        var state = Self.state(signed: -10, revoked: -10)
+        state.renewals = []
+        states.set(state)
         try await Self.notify(fixture)
         let answer = try await fixture.ask(Self.evidence, at: SignedSamples.time(5))
         #expect(answer.provenance.source == .local && answer.subscriptions[0].state == .active)
@@ -196,13 +224,32 @@ struct NotifiedVerificationTests {
         #expect(labelled.provenance.degradedReasons == [.sharedStoreUnreachable])
     }
 
+    @Test(arguments: [(true, Mode.auto), (true, .appleFirst), (false, .auto), (false, .appleFirst)])
+    func `old evidence is answered with what notifications reported, where Apple cannot be asked`(
+        hasApple: Bool, mode: Mode
+    ) async throws {
+        let states = KnownStates(), unreachable = KnownStates(isReachable: false)
+        states.set(Self.state(signed: 50, revoked: 50))
+        let request = Self.evidence.with { $0.mode = mode }
+        let fixture = CustomerFixture([:], apps: [], states: states, hasApple: hasApple)
+        try await Self.forgetPurges(fixture)
+        let answer = try await fixture.ask(request, at: SignedSamples.time(200))
+        #expect(answer.subscriptions[0].state == .revoked && answer.provenance.source == .notification)
+        #expect(answer.verdict == .genuine && !answer.provenance.isDegraded)
+        let validity = try #require(AnswerValidity(answer, at: SignedSamples.time(200)))
+        try await Self.notify(fixture)
+        #expect(!validity.isValid(at: SignedSamples.time(201), maximumAge: nil))
+        let lacking = CustomerFixture([:], apps: [], states: unreachable, hasApple: hasApple)
+        try await Self.forgetPurges(lacking)
+        let labelled = try await lacking.ask(request, at: SignedSamples.time(200))
+        #expect(labelled.provenance.degradedReasons == [.sharedStoreUnreachable])
+    }
+
     @Test func `states are read although so many purges followed that none of the chain is kept`() async throws {
         let states = KnownStates(), fixture = Self.fixture(states)
         states.set(Self.state(signed: 6, revoked: 6))
         try await Self.notify(fixture)
-        for number in 0...PurgeHistory.Limits.purges {
-            try await fixture.invalidation.purge(transactionID: "\(number)")
-        }
+        try await Self.forgetPurges(fixture)
         let answer = try await fixture.ask(Self.evidence, at: SignedSamples.time(7))
         #expect(answer.subscriptions[0].state == .revoked && answer.provenance.source == .notification)
     }

@@ -14,11 +14,11 @@ struct SubscriptionTests {
         let originalTransactionID: String
         let state: SubscriptionState
         let transactionID: String
-        let isEligible: Bool
+        let isEligible: Bool?
 
         init(
             _ originalTransactionID: String, _ state: SubscriptionState, _ transactionID: String,
-            _ isEligible: Bool = true
+            _ isEligible: Bool? = nil
         ) {
             self.originalTransactionID = originalTransactionID
             self.state = state

@@ -24,16 +24,6 @@ struct HouseRulesTests {
         target.hasSuffix("Tests") || target.hasPrefix("ReceiptFuzz") || target == "RealServers"
     }
 
-    @Test func `no target has more than 5,000 lines`() throws {
-        let files = try Repository.swiftFiles(in: ["Sources"])
-        let targets = Dictionary(grouping: files) { $0.path.split(separator: "/").prefix(2).joined(separator: "/") }
-        #expect(targets.count > 10)
-        for (target, files) in targets {
-            let count = files.reduce(0) { $0 + $1.lines.count }
-            #expect(count <= 5000, "\(target) has \(count) lines")
-        }
-    }
-
     @Test func `the time-dependent rules import nothing, not even a clock or a lock`() throws {
         let files = try Repository.swiftFiles(in: ["Sources/Resilience"])
         #expect(!files.isEmpty)

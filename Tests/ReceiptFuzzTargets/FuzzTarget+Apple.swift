@@ -61,7 +61,7 @@
             try response.check()
             let again = try? VerifyReceiptResponse(parsing: response.json.bytes)
             try expect(again.map(ReadAnswer.init) == ReadAnswer(response), "a written answer is read otherwise")
-            guard let reply = UpstreamAnswer(response, from: .sandbox) else { return }
+            guard let reply = UpstreamAnswer(response, from: .sandbox, at: AppleAnswer.now) else { return }
             try expect(reply.body == bytes, "an answer with another body")
             let ids = reply.transactions.map(\.transactionID)
             try expect(Set(ids).count == ids.count, "a transaction appears twice")

@@ -12,6 +12,7 @@ internal import Synchronization
 /// The purchases of one customer, collected from the pages of a history and from the statuses.
 struct CustomerHistory: Sendable {
     private(set) var transactions: [Transaction] = []
+    private(set) var unreadable: [UnreadableItem] = []
     private var indices: [String: Int] = [:]
     /// The position up to which the history is known; nil before the first page.
     private(set) var revision: String?
@@ -29,6 +30,7 @@ struct CustomerHistory: Sendable {
     /// - Returns: false if another page waits, but the answer names no new position to continue from.
     mutating func add(_ page: ServerAPIAnswer) -> Bool {
         add(page.transactions)
+        unreadable += page.unreadable
         let isNew = page.revision != nil && page.revision != revision
         revision = page.revision ?? revision
         return isNew || !page.hasMore

@@ -71,11 +71,11 @@ struct ServerAPIAnswerVerifier: Sendable {
     ) throws(ServerAPIAnswerFault) {
         switch call.operation {
         case .transactionInfo:
-            let transaction = try transaction(json.required("signedTransactionInfo"))
+            let transaction = try required(transaction(json.required("signedTransactionInfo")))
             guard call.transactionID.map(transaction.isNamed) ?? true else { throw .contradiction(.otherTransaction) }
             answer.transactions = [transaction]
         case .transactionHistory, .transactionHistoryV1, .refundHistory:
-            answer.transactions = try transactions(json.items("signedTransactions"))
+            try readTransactions(json, into: &answer)
             (answer.revision, answer.hasMore) = (try json.text("revision"), try json.flag("hasMore") ?? false)
         case .subscriptionStatuses: try readStatuses(json, into: &answer)
         case .appTransactionInfo:
@@ -83,7 +83,7 @@ struct ServerAPIAnswerVerifier: Sendable {
         case .orderLookup:
             // Absent for an order ID that is not valid (status 1).
             guard json["signedTransactions"] != nil else { return }
-            answer.transactions = try transactions(json.items("signedTransactions"))
+            try readTransactions(json, into: &answer)
         case .notificationHistory: try readNotifications(json, into: &answer)
         case .testNotification: answer.testNotificationToken = try json.text("testNotificationToken")
         case .testNotificationStatus:
@@ -112,14 +112,24 @@ struct ServerAPIAnswerVerifier: Sendable {
     ) throws(ServerAPIAnswerFault) {
         for group in try json.items("data") {
             for item in try group.items("lastTransactions") {
-                guard answer.transactions.count < Limits.items else { throw .unusable(.unreadable("data")) }
-                let transaction = try transaction(item.required("signedTransactionInfo"))
-                answer.transactions.append(transaction)
-                guard let text = try item.text("signedRenewalInfo") else { continue }
-                let signed = try renewalInfo(text, of: transaction)
-                let reported = item["status"]?.number?.integer.flatMap { status($0, of: transaction, signed) }
-                answer.renewals.append(ReportedRenewal(renewalInfo: signed, status: reported))
+                guard answer.transactions.count + answer.unreadable.count < Limits.items else {
+                    throw .unusable(.unreadable("data"))
+                }
+                try readStatus(item, into: &answer)
             }
+        }
+        try completeApps(of: &answer)
+    }
+
+    private func readStatus(_ item: JSONValue, into answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
+        guard let transaction = try add(item["signedTransactionInfo"], to: &answer),
+            let text = item["signedRenewalInfo"], text != .null
+        else { return }
+        switch try renewalInfo(text, of: transaction) {
+        case .success(let signed):
+            let reported = item["status"]?.number?.integer.flatMap { status($0, of: transaction, signed) }
+            answer.renewals.append(ReportedRenewal(renewalInfo: signed, status: reported))
+        case .failure(let item): answer.unreadable.append(item)
         }
     }
 
@@ -138,47 +148,79 @@ struct ServerAPIAnswerVerifier: Sendable {
 // MARK: - JWS
 
 extension ServerAPIAnswerVerifier {
-    private func transactions(_ items: [JSONValue]) throws(ServerAPIAnswerFault) -> [VerifiedTransaction] {
-        var transactions: [VerifiedTransaction] = []
-        for item in items {
-            guard let text = item.string else { throw .unusable(.unreadable("signedTransactions")) }
-            transactions.append(try transaction(text))
-        }
-        return transactions
+    private typealias Item<Payload> = Result<Payload, UnreadableItem>
+
+    private func readTransactions(
+        _ json: JSONValue, into answer: inout ServerAPIAnswer
+    ) throws(ServerAPIAnswerFault) {
+        for item in try json.items("signedTransactions") { _ = try add(item, to: &answer) }
+        try completeApps(of: &answer)
     }
 
-    private func transaction(_ text: String) throws(ServerAPIAnswerFault) -> VerifiedTransaction {
-        let transaction = try verified { () throws(ReceiptError) in
-            try verifier.verifyTransaction(Array(text.utf8), at: now)
+    /// Adds a transaction to the answer, and returns it; nil for one that cannot be read.
+    private func add(
+        _ item: JSONValue?, to answer: inout ServerAPIAnswer
+    ) throws(ServerAPIAnswerFault) -> VerifiedTransaction? {
+        switch try item?.string.map({ text throws(ServerAPIAnswerFault) in try transaction(text) }) {
+        case .success(let transaction)?:
+            answer.transactions.append(transaction)
+            return transaction
+        case .failure(let item)?: answer.unreadable.append(item)
+        case nil: answer.unreadable.append(UnreadableItem(fault: "not_a_string"))
         }
-        try check(app: transaction.bundleID, transaction.environment)
+        return nil
+    }
+
+    /// Completes transactions that name no app, from others of their chains. Those left alone cannot be used.
+    private func completeApps(of answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
+        guard answer.transactions.contains(where: \.bundleID.isEmpty) else { return }
+        let named = Set(answer.transactions.filter { !$0.bundleID.isEmpty }.map(\.originalTransactionID))
+        for transaction in answer.transactions where !named.contains(transaction.originalTransactionID) {
+            answer.unreadable.append(
+                UnreadableItem(
+                    transactionID: transaction.transactionID,
+                    originalTransactionID: transaction.originalTransactionID, productID: transaction.productID,
+                    isRevoked: transaction.revocationDate != nil, fault: "claim_missing bundleId"))
+        }
+        answer.transactions = answer.transactions.filter { named.contains($0.originalTransactionID) }
+            .map { $0.ofApp(bundleID) }
+    }
+
+    private func transaction(_ text: String) throws(ServerAPIAnswerFault) -> Item<VerifiedTransaction> {
+        let transaction = try verified(text) { jws throws(ReceiptError) in
+            try verifier.verifyTransactionOfAnyApp(jws, at: now)
+        }
+        if case .success(let transaction) = transaction {
+            try check(app: transaction.bundleID.isEmpty ? nil : transaction.bundleID, transaction.environment)
+        }
         return transaction
     }
 
     private func renewalInfo(
-        _ text: String, of transaction: VerifiedTransaction
-    ) throws(ServerAPIAnswerFault) -> VerifiedRenewalInfo {
-        let renewalInfo = try verified { () throws(ReceiptError) in
-            try verifier.verifyRenewalInfo(Array(text.utf8), at: now)
+        _ item: JSONValue, of transaction: VerifiedTransaction
+    ) throws(ServerAPIAnswerFault) -> Item<VerifiedRenewalInfo> {
+        guard let text = item.string else { return .failure(UnreadableItem(fault: "not_a_string")) }
+        let renewalInfo = try verified(text) { jws throws(ReceiptError) in
+            try verifier.verifyRenewalInfo(jws, at: now)
         }
-        try check(app: nil, renewalInfo.environment)
-        guard renewalInfo.belongs(to: transaction) else { throw .contradiction(.otherTransaction) }
+        if case .success(let renewalInfo) = renewalInfo {
+            try check(app: nil, renewalInfo.environment)
+            guard renewalInfo.belongs(to: transaction) else { throw .contradiction(.otherTransaction) }
+        }
         return renewalInfo
     }
 
     private func appTransaction(_ text: String) throws(ServerAPIAnswerFault) -> VerifiedAppTransaction {
-        let appTransaction = try verified { () throws(ReceiptError) in
-            try verifier.verifyAppTransaction(Array(text.utf8), at: now)
-        }
+        let appTransaction = try required(
+            verified(text) { jws throws(ReceiptError) in try verifier.verifyAppTransaction(jws, at: now) })
         try check(app: appTransaction.bundleID, appTransaction.environment)
         try check(number: appTransaction.appAppleID)
         return appTransaction
     }
 
     private func checkNotification(_ text: String) throws(ServerAPIAnswerFault) {
-        let notification = try verified { () throws(ReceiptError) in
-            try verifier.verifyNotification(Array(text.utf8), at: now)
-        }
+        let notification = try required(
+            verified(text) { jws throws(ReceiptError) in try verifier.verifyNotification(jws, at: now) })
         try check(app: notification.bundleID, notification.environment)
         try check(number: notification.appAppleID)
         try check(app: notification.transaction?.bundleID, notification.transaction?.environment)
@@ -186,10 +228,28 @@ extension ServerAPIAnswerVerifier {
         try check(app: nil, notification.renewalInfo?.environment)
     }
 
+    /// Verifies a JWS. One that Apple signed and that cannot be read is a fault of this item alone.
     private func verified<Payload>(
-        _ verify: () throws(ReceiptError) -> Payload
-    ) throws(ServerAPIAnswerFault) -> Payload {
-        do throws(ReceiptError) { return try verify() } catch { throw .contradiction(.itemNotSigned) }
+        _ text: String, _ verify: (_ jws: [UInt8]) throws(ReceiptError) -> Payload
+    ) throws(ServerAPIAnswerFault) -> Item<Payload> {
+        let jws = Array(text.utf8)
+        do throws(ReceiptError) {
+            return .success(try verify(jws))
+        } catch {
+            guard let claims = verifier.unreadableClaims(jws, error, at: now) else {
+                throw .contradiction(.itemNotSigned)
+            }
+            try check(app: claims.bundleID, claims.environmentName.flatMap(Environment.init(rawValue:)))
+            return .failure(UnreadableItem(claims, error))
+        }
+    }
+
+    /// Returns the payload of an item without which the answer is of no use.
+    private func required<Payload>(_ item: Item<Payload>) throws(ServerAPIAnswerFault) -> Payload {
+        switch item {
+        case .success(let payload): payload
+        case .failure(let item): throw .unusable(.unreadable(item.fault))
+        }
     }
 
     /// Checks the signed app and environment. What a JWS of 2021 does not name goes with any.
@@ -209,6 +269,14 @@ extension VerifiedTransaction {
     /// Returns true if an ID names this transaction, the first one of its chain, or the customer's download of the app.
     func isNamed(_ id: String) -> Bool {
         [transactionID, originalTransactionID, previousOriginalTransactionID, appTransactionID].contains(id)
+    }
+}
+
+extension UnreadableItem {
+    fileprivate init(_ claims: UnreadableClaims, _ error: ReceiptError) {
+        self.init(
+            transactionID: claims.transactionID, originalTransactionID: claims.originalTransactionID,
+            productID: claims.productID, isRevoked: claims.isRevoked, fault: "\(error)")
     }
 }
 

@@ -51,7 +51,9 @@ private struct HostLookup: Sendable {
         /// True for an interruption after which the same call may succeed.
         var mayPass: Bool {
             guard case .ended(.unanswered(let reason)) = self else { return false }
-            return ![.upstreamRequestRefused, .upstreamUnusableAnswer, .upstreamContradiction].contains(reason)
+            return ![
+                .upstreamRequestRefused, .upstreamUnusableAnswer, .upstreamAnswerTooLarge, .upstreamContradiction,
+            ].contains(reason)
         }
     }
 
@@ -63,11 +65,7 @@ private struct HostLookup: Sendable {
 
     func answer() async throws(Interruption) -> UpstreamAnswer {
         var history = try await history()
-        if history.transactions.isEmpty {
-            try await checkAppTransaction()
-        } else if !history.names(request.transactionID) {
-            throw contradiction(.otherTransaction)
-        }
+        try await check(history)
         let statuses: ServerAPIAnswer?
         do throws(Interruption) {
             statuses = history.hasSubscription ? try await self.statuses() : nil
@@ -80,6 +78,8 @@ private struct HostLookup: Sendable {
             environment: Environment(environment), bundleID: request.bundleID, transactions: history.transactions,
             renewals: statuses?.renewals.map { Renewal($0.renewalInfo, $0.status) } ?? [], latestReceipt: nil, body: [],
             revision: history.revision)
+        answer.leaveOut(
+            client.report(history.unreadable + (statuses?.unreadable ?? []), in: environment), at: client.now)
         do throws(Interruption) {
             answer.unfinishedConsumables = try await unfinishedConsumables(in: history)
         } catch {
@@ -87,6 +87,16 @@ private struct HostLookup: Sendable {
             (answer.unfinishedConsumables, answer.isPartial) = (.unavailable, true)
         }
         return answer
+    }
+
+    /// Checks that the history is about the customer who was asked for.
+    private func check(_ history: CustomerHistory) async throws(Interruption) {
+        let id = request.transactionID
+        guard !history.names(id) else { return }
+        // The transaction may be among these. What is left says nothing about it.
+        if history.unreadable.contains(where: { $0.mayName(id) }) { throw .ended(.unanswered(.upstreamUnusableAnswer)) }
+        guard history.transactions.isEmpty else { throw contradiction(.otherTransaction) }
+        try await checkAppTransaction()
     }
 
     /// Returns the whole history, or what is new since the known pages together with those.

@@ -57,6 +57,7 @@ extension ServerAPIReply {
                 try verifier.answer(httpStatus: answer.status, body: answer.body, to: call))
         } catch {
             switch error {
+            case .unusable(.tooLarge): self = .failed(.answerTooLarge, mayHaveBeenSent: true)
             case .unusable: self = .failed(.unusableAnswer, mayHaveBeenSent: true)
             case .contradiction(let contradiction): self = .contradiction(contradiction)
             }
@@ -109,7 +110,7 @@ extension ServerAPIReply {
     func guardOutcome(after took: Duration) -> Outcome {
         switch self {
         case .answered, .refused, .refusedWithoutCode: .success(took: took)
-        case .unauthorized, .throttled, .failed(.stopping, _): .neutral
+        case .unauthorized, .throttled, .failed(.stopping, _), .failed(.answerTooLarge, _): .neutral
         case .unavailable: .throttled
         case .contradiction: .failure(.soft, took: took)
         case .failed(let failure, _): .failure(failure.isConnectionFailure ? .hard : .soft, took: took)
@@ -138,7 +139,7 @@ extension ServerAPIReply {
         case .throttled: .throttled
         case .unavailable, .failed(.serverError, _), .failed(.unavailable, _): .serverError
         case .contradiction: .tampered
-        case .failed(.unusableAnswer, _): .unusable
+        case .failed(.unusableAnswer, _), .failed(.answerTooLarge, _): .unusable
         case .failed: .failed
         }
     }

@@ -45,6 +45,8 @@ package struct ServerAPIAnswer: Sendable {
     package var body: [UInt8]
     package var transactions: [VerifiedTransaction] = []
     package var renewals: [ReportedRenewal] = []
+    /// The transactions and plans that cannot be read.
+    package var unreadable: [UnreadableItem] = []
     package var appTransaction: VerifiedAppTransaction?
     /// `revision`: the position in a history.
     package var revision: String?

@@ -48,7 +48,7 @@ extension JSONValue {
 }
 
 /// Parses the members that decide about entitlements, and throws if one is unreadable. An expiry date that is skipped
-/// would make a subscription endless; a cancellation date, uncancelled.
+/// would make a subscription endless; a cancellation date, uncancelled. In a list, the element is left out.
 struct EntitlementMembers {
     let json: JSONValue
     let path: String
@@ -75,16 +75,58 @@ struct EntitlementMembers {
         return nil
     }
 
-    /// Returns the objects of a list, or the single object of an iOS 6 style answer.
-    func objects(_ name: String) throws(AppStoreFault) -> [JSONValue] {
+    /// Returns the elements of a list, or the single object of an iOS 6 style answer.
+    func elements(_ name: String) throws(AppStoreFault) -> [JSONValue] {
         guard let value = json[name], !value.isAbsent else { return [] }
-        let objects = value.elements ?? [value]
-        guard objects.allSatisfy({ $0.type == .object }) else { throw .unreadable(path + name) }
-        return objects
+        guard value.elements != nil || value.type == .object else { throw .unreadable(path + name) }
+        return value.elements ?? [value]
     }
 
-    func transactions(_ name: String) throws(AppStoreFault) -> [Transaction] {
-        try objects(name).map { object throws(AppStoreFault) in try Transaction(object, path: path + name + ".") }
+    /// Returns what is read of the elements of a list.
+    /// - Parameter unreadable: receives the elements that cannot be read.
+    func readable<Value>(
+        _ elements: [JSONValue], _ unreadable: inout [UnreadableItem],
+        _ read: (JSONValue) throws(AppStoreFault) -> Value
+    ) -> [Value] {
+        var values: [Value] = []
+        for element in elements {
+            do throws(AppStoreFault) {
+                values.append(try read(element))
+            } catch {
+                unreadable.append(UnreadableItem(element, error))
+            }
+        }
+        return values
+    }
+
+    func transactions(_ name: String, _ unreadable: inout [UnreadableItem]) throws(AppStoreFault) -> [Transaction] {
+        readable(try elements(name), &unreadable) { object throws(AppStoreFault) in
+            try Transaction(object, path: path + name + ".")
+        }
+    }
+}
+
+extension UnreadableItem {
+    fileprivate init(_ element: JSONValue, _ fault: AppStoreFault) {
+        self.init(
+            transactionID: element["transaction_id"]?.scalarText,
+            originalTransactionID: element["original_transaction_id"]?.scalarText,
+            productID: element["product_id"]?.scalarText,
+            isRevoked: ["cancellation_date", "cancellation_date_ms"].contains {
+                element[$0].map { !$0.isAbsent } ?? false
+            },
+            fault: fault.memberDescription)
+    }
+}
+
+extension AppStoreFault {
+    /// The member that is missing or unreadable.
+    fileprivate var memberDescription: String {
+        switch self {
+        case .missing(let name): "missing " + name
+        case .unreadable(let name): "unreadable " + name
+        default: label
+        }
     }
 }
 
@@ -155,8 +197,9 @@ extension Renewal {
         renewalProductID = json["auto_renew_product_id"]?.scalarText
         willRenew = json["auto_renew_status"]?.scalarFlag
         expirationIntent = json["expiration_intent"]?.scalarInteger.flatMap(ExpirationIntent.init(code:))
-        let hasConsented = json["price_consent_status"]?.scalarFlag ?? json["price_increase_status"]?.scalarFlag
-        priceConsent = hasConsented.map { $0 ? .given : .pending }
+        let consent = json["price_consent_status"]?.scalarFlag, increase = json["price_increase_status"]?.scalarFlag
+        priceConsent =
+            consent.map { $0 ? .given : .pending } ?? increase.map { $0 ? .givenOrNotNeeded : .pending }
         promotionalOfferID = json["promotional_offer_id"]?.scalarText
         offerCodeName = json["offer_code_ref_name"]?.scalarText
     }

@@ -101,7 +101,8 @@ package enum AppStoreFault: Error, Hashable, Sendable {
     /// A web page: the usual body of outages and proxies.
     case html
     case truncated
-    case tooLarge(maximumBytes: Int)
+    /// More bytes or values than the gateway reads.
+    case tooLarge
     /// Not JSON by RFC 8259: the name of the broken rule, and its position in bytes from 0.
     case notJSON(rule: String, position: Int)
     case notAnObject
@@ -131,7 +132,7 @@ package enum AppStoreFault: Error, Hashable, Sendable {
         switch fault.rule {
         case .emptyBody: self = .empty
         case .truncated: self = .truncated
-        case .tooLarge(let maximumBytes): self = .tooLarge(maximumBytes: maximumBytes)
+        case .tooLarge, .tooManyValues: self = .tooLarge
         default:
             let first = body.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
             let isHTML = first.startIndex == fault.position && first.first == UInt8(ascii: "<")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Entitlements
-internal import Gateway
+package import Gateway
 package import JSON
 package import Receipts
 internal import Secrets
@@ -25,6 +25,8 @@ package struct VerifyReceiptResponse: Sendable {
     package let latestExpiredReceiptInfo: [Transaction]
     /// `pending_renewal_info`; in iOS 6 style answers, the members beside `status`.
     package let pendingRenewalInfo: [Renewal]
+    /// The elements of these lists that cannot be read.
+    package let unreadable: [UnreadableItem]
 
     /// - Throws: `AppStoreFault` for an unusable answer, or one that confirms a receipt with unreadable entitlements.
     package init(parsing body: [UInt8], limits: JSONValue.Limits = JSONValue.Limits()) throws(AppStoreFault) {
@@ -34,12 +36,16 @@ package struct VerifyReceiptResponse: Sendable {
         let entitling = status.confirmsReceipt ? json : .object([])
         let members = EntitlementMembers(json: entitling, path: "")
         environment = try members.value("environment", \.appStoreEnvironment)
-        receipt = try members.value("receipt", \.object).map { json throws(AppStoreFault) in try AppReceipt(json) }
+        var unreadable: [UnreadableItem] = []
+        receipt = try members.value("receipt", \.object).map { json throws(AppStoreFault) in
+            try AppReceipt(json, &unreadable)
+        }
         if status == .valid, receipt == nil { throw .missing("receipt") }
-        latestReceiptInfo = try members.transactions("latest_receipt_info")
-        latestExpiredReceiptInfo = try members.transactions("latest_expired_receipt_info")
+        latestReceiptInfo = try members.transactions("latest_receipt_info", &unreadable)
+        latestExpiredReceiptInfo = try members.transactions("latest_expired_receipt_info", &unreadable)
         let first = latestReceiptInfo.first ?? latestExpiredReceiptInfo.first ?? receipt?.inApp.first
-        pendingRenewalInfo = try Self.renewals(of: members, first?.originalTransactionID)
+        pendingRenewalInfo = try Self.renewals(of: members, first?.originalTransactionID, &unreadable)
+        self.unreadable = unreadable
     }
 
     /// `is_retryable`, or `is-retryable`: true if Apple recommends a retry.
@@ -79,7 +85,8 @@ package struct AppReceipt: Sendable {
     /// `expiration_date`: the end of an app bought in volume.
     package let expirationDate: Timestamp?
 
-    init(_ json: JSONValue) throws(AppStoreFault) {
+    /// - Parameter unreadable: receives the elements that cannot be read.
+    init(_ json: JSONValue, _ unreadable: inout [UnreadableItem]) throws(AppStoreFault) {
         let members = EntitlementMembers(json: json, path: "receipt.")
         let name = json["bundle_id"] == nil && json["bid"] != nil ? "bid" : "bundle_id"
         bundleID = try members.text(name)
@@ -87,7 +94,7 @@ package struct AppReceipt: Sendable {
         if json["transaction_id"] != nil, json["in_app"] == nil {
             inApp = [try Transaction(json, path: "receipt.")]
         } else {
-            inApp = try members.transactions("in_app")
+            inApp = try members.transactions("in_app", &unreadable)
         }
     }
 }
@@ -111,16 +118,15 @@ extension VerifyReceiptResponse {
     }
 
     private static func renewals(
-        of members: EntitlementMembers, _ subscription: String?
+        of members: EntitlementMembers, _ subscription: String?, _ unreadable: inout [UnreadableItem]
     ) throws(AppStoreFault) -> [Renewal] {
         let name = "pending_renewal_info"
         let isFlat = members.json[name] == nil && members.json["auto_renew_status"] != nil
-        let objects = if isFlat { [members.json] } else { try members.objects(name) }
+        let objects = if isFlat { [members.json] } else { try members.elements(name) }
         let path = isFlat ? "" : members.path + name + "."
-        let renewals = try objects.map { object throws(AppStoreFault) in
+        return members.readable(objects, &unreadable) { object throws(AppStoreFault) in
             try Renewal(object, path: path, of: subscription)
-        }
-        return renewals.compactMap(\.self)
+        }.compactMap(\.self)
     }
 }
 

@@ -13,6 +13,7 @@ package struct VerifyReceiptUpstream: Upstream {
     private let sandbox: VerifyReceiptEndpoint
     private let secrets: @Sendable (String?) -> Secret?
     private let recorder: LifecycleRecorder
+    private let observer: any UpstreamObserver
     private let log: VerifyReceiptLog
     private let follow: RequestTracer
 
@@ -23,12 +24,13 @@ package struct VerifyReceiptUpstream: Upstream {
     package init(
         production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
         secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, fleetState: any FleetState,
-        logger: Logger, follow: @escaping RequestTracer
+        observer: any UpstreamObserver, logger: Logger, follow: @escaping RequestTracer
     ) {
         self.production = production
         self.sandbox = sandbox
         self.secrets = secrets
         recorder = LifecycleRecorder(lifecycle: lifecycle, fleetState: fleetState)
+        self.observer = observer
         log = VerifyReceiptLog(logger: logger)
         self.follow = follow
     }
@@ -63,8 +65,10 @@ package struct VerifyReceiptUpstream: Upstream {
             let reply = try await server.send(request, deadline: deadline)
             recorder.record(reply.head, of: endpoint, isUsable: true)
             log.answered(reply, to: request, endpoint)
+            for item in reply.response.unreadable { observer.observe(.leftOut(endpoint, item)) }
             let response = UpstreamResponse(
-                UpstreamReply(reply.response, from: endpoint.environment), status: reply.response.status.code)
+                UpstreamReply(reply.response, from: endpoint.environment, at: reply.head.receivedAt),
+                status: reply.response.status.code)
             return (response, reply.head.httpStatus)
         } catch {
             if let head = error.head { recorder.record(head, of: endpoint, isUsable: false) }
@@ -75,7 +79,8 @@ package struct VerifyReceiptUpstream: Upstream {
 }
 
 extension UpstreamAnswer {
-    init?(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
+    /// - Parameter now: the time of Apple's answer.
+    init?(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment, at now: Timestamp) {
         guard let receipt = response.receipt else { return nil }
         let latestReceipt = response.latestReceipt.flatMap { try? Base64.decode(Array($0.utf8).span) }
         self.init(
@@ -83,6 +88,7 @@ extension UpstreamAnswer {
             bundleID: receipt.bundleID,
             transactions: response.transactions.merged(), renewals: response.pendingRenewalInfo,
             latestReceipt: latestReceipt, body: response.body)
+        leaveOut(response.unreadable, at: now)
     }
 }
 
@@ -105,10 +111,10 @@ extension [Transaction] {
 }
 
 extension UpstreamReply {
-    init(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
+    init(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment, at now: Timestamp) {
         switch response.status {
         case .valid, .subscriptionExpired:
-            self = UpstreamAnswer(response, from: environment).map(Self.answer) ?? .failure(.unusableAnswer)
+            self = UpstreamAnswer(response, from: environment, at: now).map(Self.answer) ?? .failure(.unusableAnswer)
         case .sandboxReceipt: self = environment == .sandbox ? .failure(.unusableAnswer) : .otherEnvironment
         case .productionReceipt: self = environment == .production ? .failure(.unusableAnswer) : .otherEnvironment
         case .malformedOrTemporary: self = .refusal(.malformed)
@@ -117,7 +123,7 @@ extension UpstreamReply {
         case .accountNotFound: self = .refusal(.accountNotFound)
         case .serverUnavailable, .dataAccess: self = .failure(.unavailable)
         case .internalDataAccess:
-            self = response.isRetryable == true ? .failure(.unavailable) : .refusal(.brokenRecord)
+            self = response.isRetryable == false ? .refusal(.brokenRecord) : .failure(.unavailable)
         case .notPOST, .discontinued: self = .failure(.requestRefused)
         case .unknown: self = .failure(.unusableAnswer)
         }
@@ -129,6 +135,7 @@ extension UpstreamReply {
         case .throttled(let head): self = .throttled(head.pauseAfterThrottling)
         case .serverError(let head): self = head.pauseWhileUnavailable.map(Self.throttled) ?? .failure(.serverError)
         case .unexpectedStatus: self = .failure(.requestRefused)
+        case .unusable(.tooLarge, _): self = .failure(.answerTooLarge)
         case .unusable: self = .failure(.unusableAnswer)
         }
     }
@@ -142,7 +149,7 @@ extension UpstreamFailure {
             case .tlsHandshake, .tlsVerification, .trustStore: .tls
             case .timeout: .timeout
             case .reset, .protocolViolation: .reset
-            case .tooLarge: .unusableAnswer
+            case .tooLarge: .answerTooLarge
             case .invalidURL, .insecureURL, .invalidHeader: .requestRefused
             case .cancelled, .shuttingDown: .stopping
             }

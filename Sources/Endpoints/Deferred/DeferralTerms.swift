@@ -65,11 +65,12 @@ extension DegradedReason {
     var persistence: Persistence {
         switch self {
         case .sharedSecretRejected, .serverAPIKeyRejected, .upstreamDisagrees: .untilRepaired
-        // The evidence has too many customers, and always will.
-        case .customerLimit: .permanent
+        // The evidence has too many customers, or Apple too much or too little about it, and always will.
+        case .customerLimit, .upstreamAnswerTooLarge, .upstreamRecordBroken: .permanent
         case .sharedStoreUnreachable, .circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated,
             .upstreamSlow, .upstreamUnreachable, .upstreamTLS, .upstreamTimeout, .upstreamReset, .upstreamServerError,
-            .upstreamUnusableAnswer, .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed,
+            .upstreamUnusableAnswer, .upstreamItemUnreadable, .upstreamUnavailable, .upstreamRequestRefused,
+            .upstreamCallsMalformed,
             .upstreamContradiction, .transactionUnknown, .stopping:
             .passing
         }

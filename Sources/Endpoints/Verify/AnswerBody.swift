@@ -18,12 +18,16 @@ internal import SignedPayloads
 /// when the answer is sent again.
 extension Answer {
     /// Returns the answer as it is sent now, and as it is sent again.
-    /// - Parameter latestReceipt: in base64; nil if it is not requested.
-    func replies(latestReceipt: String? = nil) -> (first: Reply, repeated: Reply) {
+    /// - Parameters:
+    ///   - latestReceipt: in base64; nil if it is not requested.
+    ///   - excludesOldTransactions: true if `transactions` has only the latest of each subscription.
+    func replies(
+        latestReceipt: String? = nil, excludesOldTransactions: Bool = false
+    ) -> (first: Reply, repeated: Reply) {
         let transactionBytes = (transactions.count + subscriptions.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
-        let repetition = json.contents(of: self)
+        let repetition = json.contents(of: self, listing: excludesOldTransactions ? latestTransactions : nil)
         json.member("latest_receipt", latestReceipt)
         json.endObject()
         func reply(_ provenance: Provenance) -> Reply {
@@ -51,8 +55,9 @@ extension JSONWriter {
         member("environment", answer.environment?.rawValue)
     }
 
-    /// - Returns: the transactions of a receipt, which are written once.
-    fileprivate mutating func contents(of answer: Answer) -> ReplyBody.Repetition? {
+    /// - Parameter listed: the elements of `transactions`; nil for all.
+    /// - Returns: the transactions of a receipt, if they are written once.
+    fileprivate mutating func contents(of answer: Answer, listing listed: [Transaction]?) -> ReplyBody.Repetition? {
         if !answer.rejectedItems.isEmpty { rejectedItems(answer.rejectedItems) }
         var transactions: Range<Int>?
         var repetition: ReplyBody.Repetition?
@@ -66,7 +71,9 @@ extension JSONWriter {
             self.appTransaction(appTransaction)
         }
         key("transactions")
-        if let transactions {
+        if let listed {
+            self.transactions(listed)
+        } else if let transactions {
             leaveOutValue()
             repetition = ReplyBody.Repetition(of: transactions, at: bytes.count)
         } else {
@@ -167,7 +174,10 @@ extension JSONWriter {
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
             if var renewal = subscription.renewal {
                 json.key("renewal")
-                json.object { $0.members(of: &renewal) }
+                json.object { json in
+                    json.member("product_id", renewal.productID)
+                    json.members(of: &renewal)
+                }
             }
         }
     }

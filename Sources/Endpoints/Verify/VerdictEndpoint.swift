@@ -70,7 +70,9 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
     ) -> (first: Reply, repeated: Reply) {
-        answer.replies(latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
+        answer.replies(
+            latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil,
+            excludesOldTransactions: options.excludesOldTransactions)
     }
 
     /// Only answers from `verifyReceipt` announce its end: receipts are verified after that day too.

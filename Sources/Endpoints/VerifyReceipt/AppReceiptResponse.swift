@@ -148,9 +148,10 @@ private struct VerifyReceiptForm: FieldVisitor {
             number("is_in_billing_retry_period", plan.isInBillingRetry ?? false)
         }
         date("grace_period_expires_date", plan.gracePeriodExpiresDate)
-        // In signed data a given consent and an increase that needs none are the same.
-        if plan.priceConsent == .pending { number("price_consent_status", false) }
-        number("price_increase_status", plan.priceConsent.map { $0 == .given })
+        if plan.priceConsent != .givenOrNotNeeded {
+            number("price_consent_status", plan.priceConsent.map { $0 == .given })
+        }
+        number("price_increase_status", plan.priceConsent.map { $0 != .pending })
         text("promotional_offer_id", plan.promotionalOfferID)
         text("offer_code_ref_name", plan.offerCodeName)
     }

@@ -60,6 +60,24 @@ struct ChainChange: Sendable {
         transition.announced.contains(scope.id(change, of: key))
     }
 
+    /// Returns the other copies of a purchase: Apple gives each device and each restoration a transaction ID of its own.
+    func copies(of transaction: Transaction) -> [Transaction] {
+        guard let id = transaction.webOrderLineItemID, id != "0" else { return [] }
+        return transactions.filter {
+            $0.webOrderLineItemID == id && $0.productID == transaction.productID
+                && $0.transactionID != transaction.transactionID
+        }
+    }
+
+    /// Returns true if a copy that comes earlier is as new as this transaction, so that it announces the purchase.
+    func announcesCopy(of transaction: Transaction) -> Bool {
+        guard before(transaction) == nil else { return false }
+        return copies(of: transaction).contains { copy in
+            before(copy) == nil && copy.startOrder < transaction.startOrder && copy.isRecent(copy.purchaseDate)
+                && copy.reason != .restore
+        }
+    }
+
     /// Returns the subscription period that began before this one.
     func predecessor(of transaction: Transaction) -> Transaction? {
         transactions.last { $0.isSubscription && $0.startOrder < transaction.startOrder }

@@ -25,6 +25,11 @@ struct TransactionChange: Sendable {
 
     private var transactionID: String { after.transactionID }
 
+    /// Returns true if the change was announced for this transaction, or for another copy of the purchase.
+    private func isAnnounced(_ change: EventContents.Change, _ key: [String] = []) -> Bool {
+        ([after] + chain.copies(of: after)).contains { chain.isAnnounced(change, of: [$0.transactionID] + key) }
+    }
+
     /// Creates the event for what one of the states shows.
     private func event(
         _ type: EventType, _ change: EventContents.Change, of key: [String] = [], shownBy shown: Transaction
@@ -44,6 +49,7 @@ extension TransactionChange {
         guard isNotified || (before == nil && after.isRecent(after.purchaseDate) && after.reason != .restore) else {
             return nil
         }
+        guard !isAnnounced(.period), !chain.announcesCopy(of: after) else { return nil }
         let previous = chain.predecessor(of: after)
         let type = after.isSubscription ? periodType(previous) : .purchaseCompleted
         var contents = event(type, .period, shownBy: isNotified ? notified ?? after : after)
@@ -73,22 +79,29 @@ extension TransactionChange {
     private enum Limits {
         /// The reversed refunds of one transaction.
         static let reversals = 8
-        /// The difference of two dates of one refund: Apple's notifications and its API do not always agree.
-        static let refundDates: Duration = .seconds(300)
+        /// The difference of two dates of one refund: Apple's copies of a transaction do not always agree.
+        static let refundDates: Duration = .seconds(7 * 86_400)
     }
 
     private var refund: EventContents? {
         let isNotified = named?.revokes == true
         let shown = isNotified ? notified ?? after : after
         guard chain.isRevoked(shown), let date = shown.cancellationDate else { return nil }
-        if isNotified {
-            if isAnnounced(date) { return nil }
-        } else if let before {
-            guard !chain.isRevoked(before) else { return nil }
-        } else if !after.isRecent(date) {
-            return nil
+        if !isNotified {
+            guard before.map({ !chain.isRevoked($0) }) ?? after.isRecent(date) else { return nil }
         }
-        return event(refundType(shown), .refund, of: [date.key], shownBy: shown)
+        return isAnnounced(refundOf: date) ? nil : event(refundType(shown), .refund, of: [date.key], shownBy: shown)
+    }
+
+    /// Returns true if the refund was announced with the date that a known copy of the purchase has. Without a reversal in
+    /// between, a date that differs by days is one of the same refund.
+    private func isAnnounced(refundOf date: Timestamp) -> Bool {
+        ([before].compactMap(\.self) + chain.copies(of: after)).contains { copy in
+            guard let known = copy.cancellationDate else { return false }
+            let difference = (known.millisecondsSince1970 - date.millisecondsSince1970).magnitude
+            return difference <= UInt64(Limits.refundDates.wholeMilliseconds)
+                && chain.isAnnounced(.refund, of: [copy.transactionID, known.key])
+        }
     }
 
     private func refundType(_ shown: Transaction) -> EventType {
@@ -96,20 +109,12 @@ extension TransactionChange {
         return shown.isSubscription ? .subscriptionRefunded : .purchaseRefunded
     }
 
-    /// Returns true if the refund was announced with the date that the known state has.
-    private func isAnnounced(_ date: Timestamp) -> Bool {
-        guard let known = before?.cancellationDate else { return false }
-        let difference = (known.millisecondsSince1970 - date.millisecondsSince1970).magnitude
-        return difference <= UInt64(Limits.refundDates.wholeMilliseconds)
-            && chain.isAnnounced(.refund, of: [transactionID, known.key])
-    }
-
     /// Apple gives a reversal no date, so those of one transaction are numbered.
     private var refundReversal: EventContents? {
         let isSeen = before.map(chain.isRevoked) == true && !chain.isRevoked(after)
         guard isSeen || named == .refundReversal else { return nil }
         let number = (1...Limits.reversals).first { number in
-            !isSeen || !chain.isAnnounced(.refundReversal, of: [transactionID, String(number)])
+            !isSeen || !isAnnounced(.refundReversal, [String(number)])
         }
         guard let number else { return nil }
         let type = after.isSubscription ? EventType.subscriptionRefundReversed : .purchaseRefundReversed

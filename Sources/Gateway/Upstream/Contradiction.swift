@@ -4,8 +4,8 @@
 internal import Entitlements
 internal import Receipts
 
-/// A contradiction between Apple's answer and data that Apple signed: the answer was changed on its way. The raw values
-/// are those of metrics.
+/// A contradiction between Apple's answer and data that Apple signed, for which the answer is rejected. The raw values are
+/// those of metrics.
 package enum Contradiction: String, CaseIterable, Hashable, Sendable {
     /// The answer is about another app than the evidence.
     case otherApp = "other_app"
@@ -21,6 +21,15 @@ package enum Contradiction: String, CaseIterable, Hashable, Sendable {
     case itemNotSigned = "item_not_signed"
     /// The answer does not contain the transaction that was asked for.
     case otherTransaction = "other_transaction"
+
+    /// True if another server may have answered: a signature fails, or the answer is about another app or environment.
+    /// Apple's own faults may cause the others.
+    package var showsInterception: Bool {
+        switch self {
+        case .otherApp, .otherEnvironment, .latestReceiptOfOtherApp, .itemNotSigned: true
+        case .latestReceiptOlder, .transactionDiffers, .periodNotSigned, .otherTransaction: false
+        }
+    }
 }
 
 extension UpstreamAnswer {
@@ -39,7 +48,7 @@ extension UpstreamAnswer {
         if answerReceipt.isOlder(than: sent) { return .latestReceiptOlder }
         let signed = answerReceipt.transactions
         if contradicts(signed, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
-        return hasPeriods(beyond: signed, and: sent.transactions) ? .periodNotSigned : nil
+        return hasPeriods(beyond: answerReceipt, and: sent.transactions) ? .periodNotSigned : nil
     }
 
     /// True if the answer has subscriptions but no receipt to prove them, such as an answer with status 21006.
@@ -58,11 +67,12 @@ extension UpstreamAnswer {
 
     /// The last period of each subscription decides the entitlement: Apple must have signed it, in the answer's receipt
     /// or, with the same end, in the evidence. A restored period has another ID in each transaction receipt.
-    private func hasPeriods(beyond signed: [Transaction], and sent: [Transaction]) -> Bool {
-        let signedIDs = Set(signed.map(\.transactionID))
+    private func hasPeriods(beyond receipt: VerifiedEvidence, and sent: [Transaction]) -> Bool {
+        let signed = receipt.transactions, signedIDs = Set(signed.map(\.transactionID))
         return Dictionary(grouping: self.transactions.filter(\.isSubscription), by: \.chainID)
             .values.map(\.latest).contains { last in
                 !signedIDs.contains(last.transactionID) && !(signed + sent).contains { last.isSamePeriod(as: $0) }
+                    && !receipt.mayLack(last)
             }
     }
 }
@@ -75,6 +85,12 @@ extension VerifiedEvidence {
     fileprivate func isOlder(than other: VerifiedEvidence) -> Bool {
         guard let newest = newestSigningTime, let otherNewest = other.newestSigningTime else { return false }
         return newest.advanced(by: Self.clockSkew) < otherNewest
+    }
+
+    /// Returns true for a period that had ended when the receipt was made in the sandbox, where Apple leaves old ones out.
+    fileprivate func mayLack(_ period: Transaction) -> Bool {
+        guard environment == .sandbox, let signed = signingTime, let end = period.expiresDate else { return false }
+        return end < signed
     }
 }
 

@@ -88,7 +88,9 @@ extension DegradedReason {
             .upstreamTLS, .sharedSecretRejected, .serverAPIKeyRejected, .sharedStoreUnreachable, .customerLimit:
             false
         case .upstreamPaused, .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer,
-            .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed, .upstreamDisagrees,
+            .upstreamItemUnreadable, .upstreamAnswerTooLarge, .upstreamUnavailable, .upstreamRequestRefused,
+            .upstreamCallsMalformed,
+            .upstreamDisagrees, .upstreamRecordBroken,
             .upstreamContradiction, .transactionUnknown:
             true
         }

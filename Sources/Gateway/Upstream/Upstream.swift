@@ -92,8 +92,10 @@ package enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
     case timeout
     case reset
     case serverError = "server_error"
-    /// An unusable body: HTML, empty, truncated, too large, or without a status.
+    /// An unusable body: HTML, empty, truncated, or without a status.
     case unusableAnswer = "unusable_answer"
+    /// A body that is larger than the gateway reads.
+    case answerTooLarge = "answer_too_large"
     /// 21005, 21009 and 21100 to 21199: Apple reports a temporary fault.
     case unavailable
     /// Apple did not accept the request itself; a retry is of no use.
@@ -131,6 +133,8 @@ extension UpstreamAnswer {
             if transaction.isSignedLater(than: transactions[index]) { transactions[index] = transaction }
         }
         renewals += other.renewals
+        isPartial = isPartial || other.isPartial
+        lacksItems = lacksItems || other.lacksItems
     }
 
     /// A customer without consumables has no unfinished ones.
@@ -159,6 +163,8 @@ package struct UpstreamAnswer: Sendable {
     package var unfinishedConsumables = UnfinishedConsumables.notRequested
     /// True if a part is missing that Apple may give soon.
     package var isPartial = false
+    /// True if an item was left out because it cannot be read.
+    package var lacksItems = false
 
     package init(
         environment: Environment, bundleID: String, transactions: [Transaction], renewals: [Renewal],

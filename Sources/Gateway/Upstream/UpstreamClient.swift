@@ -165,7 +165,7 @@ extension UpstreamClient {
         case .otherEnvironment: return .otherEnvironment
         case .refusal(.secretRejected): return .result(.unanswered(.sharedSecretRejected))
         case .refusal(.accountNotFound): return .result(.accountNotFound)
-        case .refusal(.brokenRecord): return .result(.unanswered(.upstreamUnavailable))
+        case .refusal(.brokenRecord): return .result(.unanswered(.upstreamRecordBroken))
         case .refusal(let refusal):
             observer.observe(.disagreed(endpoint, refusal))
             let reason: DegradedReason = refusal == .malformed ? .upstreamCallsMalformed : .upstreamDisagrees
@@ -188,7 +188,7 @@ extension UpstreamClient {
     private func outcome(of reply: UpstreamReply, _ attempt: Attempt, _ took: Duration) -> Outcome {
         switch (reply, attempt) {
         case (.throttled, _): .throttled
-        case (.failure(.stopping), _): .neutral
+        case (.failure(.stopping), _), (.failure(.answerTooLarge), _): .neutral
         case (.failure(let failure), _): .failure(failure.isConnectionFailure ? .hard : .soft, took: took)
         case (_, .retryable), (_, .result(.unanswered(.upstreamContradiction))): .failure(.soft, took: took)
         case (.answer, _), (.otherEnvironment, _), (.refusal, _): .success(took: took)
@@ -222,7 +222,7 @@ extension UpstreamFailure {
     package var isConnectionFailure: Bool {
         switch self {
         case .unreachable, .tls, .timeout, .reset: true
-        case .serverError, .unusableAnswer, .unavailable, .requestRefused, .stopping: false
+        case .serverError, .unusableAnswer, .answerTooLarge, .unavailable, .requestRefused, .stopping: false
         }
     }
 
@@ -230,7 +230,7 @@ extension UpstreamFailure {
     package var mayPass: Bool {
         switch self {
         case .unreachable, .timeout, .reset, .serverError, .unusableAnswer, .unavailable: true
-        case .tls, .requestRefused, .stopping: false
+        case .tls, .answerTooLarge, .requestRefused, .stopping: false
         }
     }
 }

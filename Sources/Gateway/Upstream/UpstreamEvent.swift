@@ -18,6 +18,8 @@ package enum UpstreamEvent: Sendable {
     case disagreed(UpstreamEndpoint, UpstreamRefusal)
     /// Apple's answer was rejected because it contradicts data that Apple signed.
     case contradicted(UpstreamEndpoint, Contradiction)
+    /// An item of Apple's answer was left out because it cannot be read.
+    case leftOut(UpstreamEndpoint, UnreadableItem)
     /// An answer with subscriptions came without a receipt that proves them.
     case unproven(UpstreamEndpoint)
     case joinedFlight

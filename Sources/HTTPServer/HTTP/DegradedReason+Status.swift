@@ -11,8 +11,9 @@ extension DegradedReason {
         case .upstreamPaused, .upstreamBudget: .tooManyRequests
         case .upstreamSlow, .upstreamTimeout: .gatewayTimeout
         case .upstreamUnreachable, .upstreamTLS, .upstreamReset, .upstreamUnusableAnswer, .upstreamRequestRefused,
-            .upstreamContradiction, .upstreamCallsMalformed, .upstreamDisagrees, .sharedSecretRejected,
-            .serverAPIKeyRejected, .customerLimit, .transactionUnknown:
+            .upstreamItemUnreadable, .upstreamAnswerTooLarge, .upstreamContradiction, .upstreamCallsMalformed,
+            .upstreamDisagrees,
+            .upstreamRecordBroken, .sharedSecretRejected, .serverAPIKeyRejected, .customerLimit, .transactionUnknown:
             .badGateway
         case .circuitOpen, .upstreamSaturated, .upstreamServerError, .upstreamUnavailable, .stopping,
             .sharedStoreUnreachable:

@@ -16,7 +16,7 @@ enum StatusCount: Hashable, Sendable {
     case fromNearCache, fromSharedCache, fromReceipts, fromApple
     /// Genuine verdicts about receipts.
     case receiptAnswered(Provenance.Source)
-    case degraded, secretRejected, serverAPIKeyRejected, contradicted, unreachableForCallers
+    case degraded, secretRejected, serverAPIKeyRejected, intercepted, contradicted, unreachableForCallers
     case answered(UpstreamEndpoint), failed(UpstreamEndpoint), unsent(UpstreamEndpoint)
     case overBudget, unknownTransactions
     case cacheHits, cacheStale, cacheMisses, coalescedRequests, leasesFound, cacheFaults, cacheForgeries
@@ -41,7 +41,7 @@ extension StatusCount: CaseIterable {
     static let allCases: [StatusCount] =
         [
             .genuine, .rejected, .undecided, .fromNearCache, .fromSharedCache, .fromReceipts, .fromApple, .degraded,
-            .secretRejected, .serverAPIKeyRejected, .contradicted, .unreachableForCallers, .overBudget,
+            .secretRejected, .serverAPIKeyRejected, .intercepted, .contradicted, .unreachableForCallers, .overBudget,
             .unknownTransactions, .cacheHits, .cacheStale, .cacheMisses, .coalescedRequests, .leasesFound,
             .cacheFaults, .cacheForgeries, .limitsAdmitted, .limitsAlone, .limitsInShadow, .refusedByRate,
             .refusedByConcurrency, .wrongCredentials, .answers, .serverErrors, .refusedAtEdge, .overloaded,
@@ -166,7 +166,10 @@ extension StatusCount {
         case .secretRejected: .init(MetricCatalogue.degraded, DegradedReason.sharedSecretRejected.labelValues)
         case .serverAPIKeyRejected:
             .init(MetricCatalogue.degraded, DegradedReason.serverAPIKeyRejected.labelValues)
-        case .contradicted: .init(MetricCatalogue.contradictions) { (_: Contradiction) in true }
+        case .intercepted:
+            .init(MetricCatalogue.contradictions) { (contradiction: Contradiction) in contradiction.showsInterception }
+        case .contradicted:
+            .init(MetricCatalogue.contradictions) { (contradiction: Contradiction) in !contradiction.showsInterception }
         case .unreachableForCallers:
             .init(MetricCatalogue.undecided, UndecidedReason.upstreamDidNotAnswer.labelValues)
         case .answered(let endpoint): .requests(to: endpoint) { !$0.isFailure }

@@ -43,6 +43,7 @@ struct StatusIssue: Hashable, Sendable {
         case circuitBreakerOpen = "ReceiptGatewayCircuitBreakerOpen"
         case appleErrorRateHigh = "ReceiptGatewayAppleErrorRateHigh"
         case appleThrottling = "ReceiptGatewayAppleThrottling"
+        case appleAnswersRejected = "ReceiptGatewayAppleAnswersRejected"
         case upstreamTLSInterception = "ReceiptGatewayUpstreamTLSInterception"
         case sharedSecretRejected = "ReceiptGatewaySharedSecretRejected"
         case serverAPIKeyRejected = "ReceiptGatewayServerAPIKeyRejected"
@@ -163,9 +164,13 @@ extension StatusSources {
     private func trustIssues(_ window: StatusWindow) -> [StatusIssue?] {
         [
             StatusIssue(
-                if: window.count(.contradicted) > 0, .critical,
-                "An answer in Apple's name contradicts what Apple signed and was rejected.",
+                if: window.count(.intercepted) > 0, .critical,
+                "An answer in Apple's name is not signed by Apple, or is about another app, and was rejected.",
                 "Find the server that answers in Apple's name.", .upstreamTLSInterception),
+            StatusIssue(
+                if: window.count(.contradicted) > 0, .warning,
+                "An answer of Apple contradicts what Apple signed and was rejected.",
+                "The answers rest on the receipts. The log names the contradiction.", .appleAnswersRejected),
             StatusIssue(
                 if: window.count(.cacheForgeries) > 0, .critical,
                 "Data in Redis was changed by a writer without the cache keys.",

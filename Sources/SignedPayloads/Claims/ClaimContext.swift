@@ -9,6 +9,8 @@ struct ClaimContext: Sendable {
     let policy: VerificationPolicy
     let limits: Limits
     let onIgnored: @Sendable (String) -> Void
+    /// False if a transaction may name no app.
+    var requiresApp = true
 
     @_lifetime(borrow jws)
     func claims(of jws: borrowing VerifiedJWS) throws(ReceiptError) -> ClaimReader {

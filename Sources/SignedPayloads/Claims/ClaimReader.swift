@@ -58,8 +58,29 @@ struct ClaimReader: ~Escapable {
         return nil
     }
 
+    /// Reads the claims inside each object whose name has no meaning here, up to the first that gives a value. An object that
+    /// cannot be read gives none.
+    mutating func firstUnknown<Value>(
+        _ read: (inout ClaimReader) throws(ReceiptError) -> Value?
+    ) throws(ReceiptError) -> Value? {
+        while let name = try object.nextName() {
+            let (isKnown, type) = (ClaimName(object.text.extracting(name)) != nil, try object.nextType())
+            let range = try object.skip()
+            guard !isKnown, type == .object, let value = try? inside(range, read) else { continue }
+            return value
+        }
+        return nil
+    }
+
     /// Skips the value of a claim that this payload does not use.
     mutating func skip() throws(ReceiptError) { try object.skip() }
+
+    /// Skips the value, and returns false for `null`.
+    mutating func skipPresent() throws(ReceiptError) -> Bool {
+        let isPresent = try object.nextType() != .null
+        try object.skip()
+        return isPresent
+    }
 
     mutating func text() throws(ReceiptError) -> String? {
         guard try isPresent(as: .string) else { return nil }
@@ -116,7 +137,12 @@ struct ClaimReader: ~Escapable {
         _ read: (inout ClaimReader) throws(ReceiptError) -> Value
     ) throws(ReceiptError) -> Value? {
         guard try isPresent(as: .object) else { return nil }
-        let range = try object.skip()
+        return try inside(try object.skip(), read)
+    }
+
+    private func inside<Value>(
+        _ range: Range<Int>, _ read: (inout ClaimReader) throws(ReceiptError) -> Value
+    ) throws(ReceiptError) -> Value {
         var inner = try ClaimReader(
             object.text.extracting(range), acceptsFractions: acceptsFractions, limits: limits, onIgnored: onIgnored,
             notObject: .claimMalformed)

@@ -63,6 +63,18 @@ extension ReceiptVerifier {
         }
     }
 
+    /// Verifies a transaction in an answer or a notification of Apple's. Its `bundleID` is empty if it names no app: another
+    /// item must name it.
+    package func verifyTransactionOfAnyApp(
+        _ jws: [UInt8], at now: Timestamp
+    ) throws(ReceiptError) -> VerifiedTransaction {
+        try verify(jws, .transaction, at: now) { verified, context throws(ReceiptError) in
+            var context = context
+            context.requiresApp = false
+            return try VerifiedTransaction(verified, context)
+        }
+    }
+
     /// Verifies a signed renewal info.
     public func verifyRenewalInfo(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedRenewalInfo {
         try verify(jws, .renewalInfo, at: now) { verified, context throws(ReceiptError) in
@@ -97,7 +109,7 @@ extension ReceiptVerifier {
         }
     }
 
-    private func context(at now: Timestamp) -> ClaimContext {
+    func context(at now: Timestamp) -> ClaimContext {
         ClaimContext(now: now, policy: policy, limits: limits, onIgnored: onIgnoredClaim)
     }
 }

@@ -43,6 +43,8 @@ public struct VerifiedNotification: Sendable {
         var subject = Subject()
         var claims = try context.claims(of: jws)
         while let claim = try claims.next() { try read(claim, of: &claims, &subject) }
+        // A container that Apple added since.
+        if subject.bundleID == nil { subject = try Subject(inUnknownObjectOf: jws, context) ?? subject }
         guard !notificationType.isEmpty else { throw ReceiptError(missing: .notificationType) }
         guard !notificationUUID.isEmpty else { throw ReceiptError(missing: .notificationUUID) }
         guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }
@@ -72,7 +74,13 @@ public struct VerifiedNotification: Sendable {
         of subject: Subject, by verifier: ReceiptVerifier, at now: Timestamp
     ) throws(ReceiptError) {
         (signedTransaction, signedRenewalInfo) = (subject.transaction, subject.renewalInfo)
-        if let text = subject.transaction { transaction = try verifier.verifyTransaction(Array(text.utf8), at: now) }
+        if let text = subject.transaction {
+            let transaction = try verifier.verifyTransactionOfAnyApp(Array(text.utf8), at: now)
+            guard let bundleID = transaction.bundleID.isEmpty ? subject.bundleID : transaction.bundleID else {
+                throw ReceiptError(missing: .bundleID)
+            }
+            self.transaction = transaction.ofApp(bundleID)
+        }
         if let text = subject.renewalInfo { renewalInfo = try verifier.verifyRenewalInfo(Array(text.utf8), at: now) }
         if let text = subject.appTransaction {
             appTransaction = try verifier.verifyAppTransaction(Array(text.utf8), at: now)
@@ -120,6 +128,17 @@ public struct VerifiedNotification: Sendable {
                 default: try claims.skip()
                 }
             }
+        }
+
+        /// Finds the app in a container of a name that is unknown here; nil if none names one.
+        init?(inUnknownObjectOf jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
+            var claims = try context.claims(of: jws)
+            let found = try claims.firstUnknown { claims throws(ReceiptError) in
+                let subject = try Subject(&claims)
+                return subject.bundleID == nil ? nil : subject
+            }
+            guard let found else { return nil }
+            self = found
         }
 
         /// Tokens of external purchases name their environment by a prefix.

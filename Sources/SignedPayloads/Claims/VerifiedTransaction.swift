@@ -93,11 +93,19 @@ public struct VerifiedTransaction: Sendable {
         }
         guard !transactionID.isEmpty else { throw ReceiptError(missing: .transactionID) }
         guard !originalTransactionID.isEmpty else { throw ReceiptError(missing: .originalTransactionID) }
-        guard !bundleID.isEmpty else { throw ReceiptError(missing: .bundleID) }
+        guard !bundleID.isEmpty || !context.requiresApp else { throw ReceiptError(missing: .bundleID) }
         guard !productID.isEmpty else { throw ReceiptError(missing: .productID) }
         guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }
         environment = try context.environment(environmentName, of: jws)
         try context.check(jws, signedAt: signedDate)
+    }
+
+    /// Returns the transaction, of this app if it names none.
+    package func ofApp(_ bundleID: String) -> VerifiedTransaction {
+        guard self.bundleID.isEmpty else { return self }
+        var transaction = self
+        transaction.bundleID = bundleID
+        return transaction
     }
 
     private mutating func read(_ claim: ClaimName, from claims: inout ClaimReader) throws(ReceiptError) {

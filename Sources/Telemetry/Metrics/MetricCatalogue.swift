@@ -93,6 +93,9 @@ package enum MetricCatalogue {
         "receipt_gateway_upstream_contradictions_total", .counter,
         "Responses in Apple's name that were rejected because they contradict what Apple signed.",
         by: Contradiction.self)
+    static let unreadableItems = MetricFamily(
+        "receipt_gateway_upstream_unreadable_items_total", .counter,
+        "Items of Apple's answers that were left out because they cannot be read.", by: UpstreamEndpoint.self)
     static let unprovenAnswers = MetricFamily(
         "receipt_gateway_upstream_unproven_answers_total", .counter,
         "Answers about subscriptions without a verifiable latest_receipt.", by: UpstreamEndpoint.self)
@@ -113,7 +116,7 @@ package enum MetricCatalogue {
     private static let upstream = [
         upstreamRequests, upstreamDuration, upstreamRejected, upstreamRetries, upstreamInFlight, upstreamWaiting,
         upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
-        unprovenAnswers, coalescedRequests, cacheLookups, earlyRefreshes, cachePurges, flightLeases,
+        unreadableItems, unprovenAnswers, coalescedRequests, cacheLookups, earlyRefreshes, cachePurges, flightLeases,
     ]
 
     // MARK: - The App Store Server API

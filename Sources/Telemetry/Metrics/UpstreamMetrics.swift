@@ -40,9 +40,17 @@ package struct UpstreamMetrics: UpstreamObserver {
         case .disagreed(let endpoint, _): count(MetricCatalogue.disagreements, endpoint)
         case .contradicted(let endpoint, let contradiction):
             count(MetricCatalogue.contradictions, contradiction)
-            logger.error(
-                "An answer in Apple's name contradicts what Apple signed and was rejected",
+            logger.log(
+                level: contradiction.showsInterception ? .error : .warning,
+                contradiction.showsInterception
+                    ? "An answer in Apple's name is not Apple's, or about another app, and was rejected"
+                    : "An answer of Apple contradicts what Apple signed and was rejected",
                 metadata: endpoint.metadata(["contradiction": "\(contradiction.rawValue)"]))
+        case .leftOut(let endpoint, let item):
+            count(MetricCatalogue.unreadableItems, endpoint)
+            logger.warning(
+                "An item of Apple's answer cannot be read and was left out",
+                metadata: endpoint.metadata(["fault": "\(item.fault)"]))
         case .unproven(let endpoint): count(MetricCatalogue.unprovenAnswers, endpoint)
         case .joinedFlight: registry.counter(MetricCatalogue.coalescedRequests).increment()
         case .lookedUp(let result): lookups[CacheLookupLabel(cache: result)]?.increment()

@@ -69,7 +69,8 @@ struct SignedEntitlementTests {
     }
 
     @Test(
-        arguments: [(nil, nil), (0, .pending), (1, .given), (2, nil), (-1, nil)] as [(Int64?, Renewal.PriceConsent?)])
+        arguments: [(nil, nil), (0, .pending), (1, .givenOrNotNeeded), (2, nil), (-1, nil)]
+            as [(Int64?, Renewal.PriceConsent?)])
     func `the consent to a higher price is read`(status: Int64?, consent: Renewal.PriceConsent?) async throws {
         let plan = Samples.renewalInfo { $0.priceIncreaseStatus = status }
         let found = try await Self.subscriptions(VerificationRequest([Samples.transaction()], renewalInfos: [plan]))
@@ -152,7 +153,7 @@ struct SignedEntitlementTests {
             Self.period("10", of: "1", start: -150), Self.period("20", of: "2", before: "1", start: -50),
         ]).with { $0.excludesOldTransactions = true }
         let answer = try await VerificationService(verifier: Samples.verifier).verify(request, at: Samples.time(0))
-        #expect(answer.transactions.map(\.transactionID) == ["20"])
+        #expect(answer.latestTransactions.map(\.transactionID) == ["20"])
     }
 
     @Test func `a chain renamed twice is one subscription`() async throws {

@@ -146,11 +146,13 @@ struct TransactionReceiptVerificationTests {
         #expect(keys[0] != keys[1] && keys[0].environment == .sandbox && keys[0].bundleID == Samples.app)
     }
 
-    @Test func `old transactions are left out on request`() async throws {
+    @Test func `Apple is asked to leave out old transactions, and the answer keeps those of the receipt`() async throws
+    {
         let fixture = Fixture(sandbox(.renewed))
         #expect(try await fixture.ask(at: 150).transactions.map(\.transactionID) == ["2", "1"])
         let latest = try await fixture.ask(at: 150) { $0.excludesOldTransactions = true }
-        #expect(latest.transactions.map(\.transactionID) == ["2"] && latest.subscriptions.map(\.state) == [.active])
+        #expect(
+            latest.transactions.map(\.transactionID) == ["2", "1"] && latest.subscriptions.map(\.state) == [.active])
         #expect(fixture.upstream.questions.last?.options.excludesOldTransactions == true)
     }
 

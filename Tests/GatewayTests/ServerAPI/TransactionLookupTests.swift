@@ -25,7 +25,7 @@ struct CustomerFixture {
         _ script: [String: [UpstreamResult]], apps: Set<String> = [SignedSamples.app], gate: Gate? = nil,
         verifyReceipt: ScriptedUpstream = ScriptedUpstream([:], hasSecret: false),
         verifier: ReceiptVerifier = SignedSamples.verifier, lifecycle: UpstreamLifecycle = UpstreamLifecycle(),
-        receiptUpstream: ReceiptUpstream = .both, states: (any CustomerStates)? = nil
+        receiptUpstream: ReceiptUpstream = .both, states: (any CustomerStates)? = nil, hasApple: Bool = true
     ) {
         clock = TestClock(SignedSamples.signed)
         customers = ScriptedCustomers(script, apps: apps, gate: gate)
@@ -40,7 +40,8 @@ struct CustomerFixture {
                 lifecycle: lifecycle, timeouts: timeouts, verifier: verifier),
             fleet: ports, policy: CachePolicy { 0 }, observer: events, clock: { [clock] in clock.time })
         invalidation = CacheInvalidation(of: ports.cache, observer: events)
-        forgetful = VerificationService(verifier: verifier, apple: verification)
+        forgetful = VerificationService(
+            verifier: verifier, states: NotifiedStates(ports, observer: events), apple: hasApple ? verification : nil)
         service = RememberingService(forgetful)
     }
 
@@ -103,7 +104,7 @@ struct TransactionLookupTests {
         let fixture = CustomerFixture(["1": [.answered(.customer())]])
         _ = try await fixture.ask("1", at: 300)
         let latest = try await fixture.ask("1", at: 301) { $0.options.excludesOldTransactions = true }
-        #expect(latest.provenance.cache == .shared && latest.transactions.map(\.transactionID) == ["13"])
+        #expect(latest.provenance.cache == .shared && latest.latestTransactions.map(\.transactionID) == ["13"])
     }
 
     // MARK: - Permissions

@@ -126,6 +126,7 @@ extension UpstreamEvent {
         case .breakerChanged(let endpoint, let transition): "breaker \(endpoint.environment) \(transition)"
         case .disagreed(let endpoint, let refusal): "disagreed \(endpoint.environment) \(refusal)"
         case .contradicted(let endpoint, let contradiction): "contradicted \(endpoint.environment) \(contradiction)"
+        case .leftOut(let endpoint, let item): "left out \(endpoint.environment) \(item.fault)"
         case .unproven(let endpoint): "unproven \(endpoint.environment)"
         case .joinedFlight: "joined"
         case .lookedUp(let result): "looked up \(result)"

@@ -94,6 +94,34 @@ struct VerdictEndpointTests {
         #expect(json == expected.jsonObject)
     }
 
+    @Test(arguments: [false, true])
+    func `old periods are left out of the transactions, and not of the receipt`(isExcluding: Bool) throws {
+        var contents = Forged.forge.contents
+        let start = contents.creationDate
+        contents.purchases = ["1", "2"].enumerated().map { index, id in
+            let number = Int64(index)
+            var period = PurchaseContents(
+                productID: "monthly", transactionID: id, purchaseDate: start.advanced(bySeconds: 300 * (number - 1)))
+            (period.originalTransactionID, period.expiresDate) = ("1", start.advanced(bySeconds: 300 * number))
+            return period
+        }
+        let text = Data(Forged.pki.sign(contents)).base64EncodedString()
+        let body = ByteBuffer(string: #"{"receipt":"\#(text)","exclude_old_transactions":\#(isExcluding)}"#)
+        guard case .request(let request) = try VerdictEndpoint().read(body),
+            case .done(let answer) = try VerificationService(verifier: Forged.verifier)
+                .answer(request, at: start.timestamp.advanced(by: .seconds(10)))
+        else { throw CancellationError() }
+        let replies = VerdictEndpoint().replies(to: request.options, with: answer, at: start.timestamp)
+        for reply in [replies.first, replies.repeated] {
+            let json = try #require(String(decoding: reply.body.bytes, as: UTF8.self).jsonObject)
+            func ids(_ list: Any?) -> [String] {
+                (list as? [NSDictionary] ?? []).compactMap { $0["transaction_id"] as? String }.sorted()
+            }
+            #expect(ids((json["receipt"] as? NSDictionary)?["in_app"]) == ["1", "2"])
+            #expect(ids(json["transactions"]) == (isExcluding ? ["2"] : ["1", "2"]))
+        }
+    }
+
     private static let renewalInfo = {
         var contents = RenewalInfoContents()
         contents.autoRenewProductID = "com.example.forge.yearly"
@@ -118,7 +146,8 @@ struct VerdictEndpointTests {
         """
 
     private static let renewal = """
-        "will_renew":true,"auto_renew_product_id":"com.example.forge.yearly","price_consent":"pending",
+        "product_id":"com.example.forge.monthly","will_renew":true,
+        "auto_renew_product_id":"com.example.forge.yearly","price_consent":"pending",
         "signed_date":"2025-10-09T08:53:20.123Z","signed_date_ms":1760000000123,
         "renewal_date":"2025-10-09T08:57:20.123Z","renewal_date_ms":1760000240123,"renewal_price":4990,
         "currency":"EUR","offer_type":"4","offer_identifier":"best",
@@ -147,7 +176,7 @@ struct VerdictEndpointTests {
         try Self.expect(transaction, has: expected)
         let subscription = try #require((json["subscriptions"] as? [NSDictionary])?.first)
         let plan = """
-            {"expiration_intent":"billing_error","is_in_billing_retry_period":true,"price_consent":"given",
+            {"expiration_intent":"billing_error","is_in_billing_retry_period":true,"price_consent":"given_or_not_needed",
              "grace_period_expires_date_ms":1760000540123,"offer_type":"4","offer_identifier":"winback.half",
              "offer_discount_type":"PAY_UP_FRONT","offer_period":"P3M",
              "eligible_win_back_offer_ids":["winback.half","winback.free"],

@@ -18,8 +18,9 @@ struct NotificationGatewayTests {
     private static let path = "POST /apple/notifications"
     private static let json = ["Content-Type: application/json"]
 
-    @Test func `a refund changes the answer about the purchase, also a cached one`() async throws {
-        try await Self.with({ $0.apple.isEnabled = true }) { gateway in
+    @Test(arguments: [true, false])
+    func `a refund changes the answer about the purchase, also a cached one`(isAppleEnabled: Bool) async throws {
+        try await Self.with({ $0.apple.isEnabled = isAppleEnabled }) { gateway in
             let body = try SignedSamples.body([
                 "signed_transactions": [SignedSamples.text(TransactionContents())]
             ])

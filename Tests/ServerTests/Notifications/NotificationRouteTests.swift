@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Events
+import Gateway
 import HTTPTypes
 import NIOCore
 import PrometheusExport
 import RateLimits
 import ReceiptForge
+import Receipts
+import SignedPayloads
 import Testing
 
 @testable import Endpoints
@@ -62,6 +65,61 @@ struct NotificationRouteTests {
         #expect(try await site.post(inProduction).status == .ok)
     }
 
+    @Test func `a notification of production without the number of the app has the signed app`() async throws {
+        let site = try NotificationSite()
+        let body = Signed.v2(about: nil) {
+            $0.data?.environment = "Production"
+            $0.data?.appAppleID = nil
+        }
+        #expect(try await site.post(body).status == .ok && site.stored.count == 1)
+    }
+
+    /// Returns a notification of a kind that Apple may add.
+    private static func unknown(_ members: String) -> String {
+        let payload = """
+            {"notificationType":"NEWS","notificationUUID":"0f2b7a52-8c14-4b8e-8a5e-1c9d3e7f6a03","version":"3.0",
+             "signedDate":\(TransactionContents.signedByDefault.millisecondsSince1970),\(members)}
+            """
+        return #"{"signedPayload":"\#(String(decoding: SignedSamples.pki.jws(Array(payload.utf8)), as: UTF8.self))"}"#
+    }
+
+    @Test(arguments: [
+        (#""news":{"bundleId":"com.example.forge","environment":"Sandbox","more":[{}]}"#, true),
+        (
+            #""a":1,"b":{"bundleId":7},"c":{"x":{}},"news":{"bundleId":"com.example.forge","environment":"Sandbox"}"#,
+            true
+        ),
+        (#""data":{"environment":"Sandbox"},"news":{"bundleId":"com.example.forge","environment":"Sandbox"}"#, true),
+        (#""news":{"environment":"Sandbox"}"#, false), (#""news":{"inside":{"bundleId":"com.example.forge"}}"#, false),
+        (#""news":[{"bundleId":"com.example.forge","environment":"Sandbox"}]"#, false),
+        (#""news":{"bundleId":"com.example.forge","environment":"Xcode"}"#, false),
+    ])
+    func `a notification of an unknown kind is stored if an object in it names the app`(
+        members: String, isStored: Bool
+    ) async throws {
+        let site = try NotificationSite()
+        let reply = try await site.post(Self.unknown(members))
+        #expect((reply.status == .ok) == isStored && site.stored.count == (isStored ? 1 : 0), "\(reply.text)")
+    }
+
+    @Test func `the state in an unknown container counts, if its environment is signed`() throws {
+        let transaction = SignedSamples.text(TransactionContents()), plan = SignedSamples.text(RenewalInfoContents())
+        func updates(_ members: String) throws -> [CustomerStateUpdate] {
+            let object = #""bundleId":"com.example.forge",\#(members)"#
+            let body = try NotificationBody(Array(Self.unknown("\"news\":{\(object)}").utf8))
+            guard case .v2(let jws) = body else { return [] }
+            return try SignedNotification(SignedSamples.verifier.verifyNotification(jws, at: NotificationSite.now))
+                .updates
+        }
+        let sandbox = #""environment":"Sandbox""#
+        let about = #""signedTransactionInfo":"\#(transaction)""#, planned = #""signedRenewalInfo":"\#(plan)""#
+        #expect(try updates("\(sandbox),\(about),\(planned)").map(\.items.count) == [2])
+        // A plan alone is news, too.
+        #expect(try updates("\(sandbox),\(planned)").map(\.items.count) == [1])
+        #expect(try updates("\(sandbox),\(planned)").map(\.chain.originalTransactionID) == ["2000000900000001"])
+        #expect(try updates(sandbox).isEmpty)
+    }
+
     // MARK: - Rejected
 
     struct Rejection: Sendable, CustomTestStringConvertible {
@@ -90,12 +148,6 @@ struct NotificationRouteTests {
             body: Signed.v2(about: nil) {
                 $0.data?.environment = "Production"
                 $0.data?.appAppleID = 7
-            }, fault: "app_apple_id_mismatch"),
-        Rejection(
-            testDescription: "no number of the app",
-            body: Signed.v2(about: nil) {
-                $0.data?.environment = "Production"
-                $0.data?.appAppleID = nil
             }, fault: "app_apple_id_mismatch"),
         Rejection(
             testDescription: "more than 256 KiB",

@@ -80,7 +80,7 @@ enum StoreSamples {
 
     static func answer(padding: Int = 0) throws -> UpstreamAnswer {
         let response = try VerifyReceiptResponse(parsing: body(padding: padding))
-        guard case .answer(let answer) = UpstreamReply(response, from: .sandbox) else {
+        guard case .answer(let answer) = UpstreamReply(response, from: .sandbox, at: time(0)) else {
             throw SharedCacheFault.unreadable
         }
         return answer

@@ -101,14 +101,28 @@ struct StoredResultTests {
             return
         }
         #expect(gone.retention == .seconds(3660))
-        let disagreement = CachedResult(
-            .unanswered(.upstreamDisagrees), fetchedAt: StoreSamples.created, freshUntil: StoreSamples.time(300))
-        let stored = try StoredResult(Self.bytes(disagreement), policy: Self.policy)
-        guard case .unanswered(.upstreamDisagrees) = stored.known.result else {
+    }
+
+    @Test(
+        arguments: [
+            (DegradedReason.upstreamDisagrees, 300), (.upstreamAnswerTooLarge, 60), (.upstreamRecordBroken, 60),
+        ] as [(DegradedReason, Int64)])
+    func `a failure that lies in the evidence survives storage`(reason: DegradedReason, seconds: Int64) throws {
+        let known = CachedResult(
+            .unanswered(reason), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(seconds))
+        let stored = try StoredResult(Self.bytes(known), policy: Self.policy)
+        guard case .unanswered(reason) = stored.known.result else {
             Issue.record("\(stored.known.result)")
             return
         }
-        #expect(stored.retention == .seconds(300))
+        #expect(stored.retention == .seconds(seconds))
+    }
+
+    @Test func `an answer that lacks items is known as one`() throws {
+        var answer = StoreSamples.fullAnswer
+        answer.leaveOut([UnreadableItem(fault: "f")], at: StoreSamples.time(0))
+        let known = CachedResult(.answered(answer), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(30))
+        #expect(try StoredResult(Self.bytes(known), policy: Self.policy).known.answer?.lacksItems == true)
     }
 
     @Test(arguments: UnknownTransaction.allCases)
@@ -181,7 +195,7 @@ struct StoredResultTests {
                     TransactionAlias(originalTransactionID: "1", environment: .production, bundleID: "a.b")),
                 30 * 86_400
             ),
-            (.unanswered(.upstreamDisagrees), 300),
+            (.unanswered(.upstreamDisagrees), 300), (.unanswered(.upstreamAnswerTooLarge), 60),
         ] as [(UpstreamResult, Int64)])
     func `each kind of result has its own longest freshness and retention`(
         result: UpstreamResult, seconds: Int64
@@ -204,7 +218,7 @@ struct StoredResultTests {
     }
 
     @Test func `a failure of one node is not stored for others`() {
-        for reason in DegradedReason.allCases where reason != .upstreamDisagrees {
+        for reason in DegradedReason.allCases where !reason.isOfEvidence {
             let known = CachedResult(
                 .unanswered(reason), fetchedAt: StoreSamples.created, freshUntil: StoreSamples.time(100))
             #expect(StoredResult(known: known, retention: .seconds(100)).bytes == nil)
@@ -223,7 +237,7 @@ struct StoredResultTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 8, .unreadable), (0, 10, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
+            (0, 9, .unreadable), (0, 11, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
             (1, 4, .unreadable), (1, 5, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),
@@ -238,8 +252,8 @@ struct StoredResultTests {
 
     @Test func `an announced length beyond the end is rejected`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
-        // The number of transactions follows the environment, the bundle ID, the missing revision and consumables.
-        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4 + 1
+        // The number of transactions follows the environment, the bundle ID, the missing revision, consumables and a flag.
+        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4 + 1 + 1
         #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
         for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
             var changed = bytes

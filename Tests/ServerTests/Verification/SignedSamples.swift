@@ -12,12 +12,14 @@ enum SignedSamples {
     /// Ten seconds after the items were signed.
     static let now = TransactionContents.signedByDefault.advanced(by: .seconds(10))
 
-    static let service: VerificationService = {
+    static let service = VerificationService(verifier: verifier)
+
+    static let verifier: ReceiptVerifier = {
         var store = TrustStore.apple
         guard (try? store.add(pem: pki.root.pem, environments: [.production, .sandbox])) != nil else {
             preconditionFailure("the forge's root is no trust anchor")
         }
-        return VerificationService(verifier: ReceiptVerifier(trustStore: store))
+        return ReceiptVerifier(trustStore: store)
     }()
 
     /// Returns the JWS as text.

@@ -402,6 +402,11 @@ SCENES = [
                 apple({"endpoint": "sandbox", "share": 0.2, "fault": {"tampered": "other_bundle_id"}}),
             ),
             Fault(
+                "responses claim another expiry date than Apple signed",
+                ["AppleAnswersRejected"],
+                apple({"endpoint": "sandbox", "share": 0.2, "fault": {"tampered": "expires_2099"}}),
+            ),
+            Fault(
                 "clients send receipts of another authority",
                 ["ReceiptCertificatesRejected"],
                 nothing,

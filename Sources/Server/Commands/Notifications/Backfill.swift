@@ -158,7 +158,8 @@ extension HistoryReading.Fault {
         switch self {
         case .history(let reason):
             ![
-                .serverAPIKeyRejected, .upstreamRequestRefused, .upstreamUnusableAnswer, .upstreamContradiction,
+                .serverAPIKeyRejected, .upstreamRequestRefused, .upstreamUnusableAnswer, .upstreamAnswerTooLarge,
+                .upstreamContradiction,
                 .upstreamTLS, .stopping,
             ].contains(reason)
         case .store(.unreachable), .store(.full), .store(.backlog), .store(.replicas): true

@@ -1,0 +1,63 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+package import Receipts
+
+/// A transaction or plan in an answer of Apple that cannot be read. It is left out; the rest of the answer counts.
+package struct UnreadableItem: Error, Hashable, Sendable {
+    /// The IDs in it, as far as they can be read.
+    package var transactionID, originalTransactionID, productID: String?
+    /// True if it has a revocation: older copies of the transaction grant nothing any more.
+    package var isRevoked: Bool
+    /// The rule or the member that is broken, for the log.
+    package var fault: String
+
+    package init(
+        transactionID: String? = nil, originalTransactionID: String? = nil, productID: String? = nil,
+        isRevoked: Bool = false, fault: String
+    ) {
+        (self.transactionID, self.originalTransactionID) = (transactionID, originalTransactionID)
+        (self.productID, self.isRevoked, self.fault) = (productID, isRevoked, fault)
+    }
+
+    /// Returns true if it has this ID, or may have it.
+    package func mayName(_ id: String) -> Bool {
+        transactionID == nil || originalTransactionID == nil || transactionID == id || originalTransactionID == id
+    }
+}
+
+extension UpstreamAnswer {
+    /// Marks the answer as one that lacks items. It continues no history: the next one is read from its beginning.
+    /// - Parameter now: the time of Apple's answer.
+    package mutating func leaveOut(_ items: [UnreadableItem], at now: Timestamp) {
+        guard !items.isEmpty else { return }
+        (lacksItems, revision) = (true, nil)
+        var indices = Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first
+        }
+        for item in items {
+            guard item.isRevoked, let id = item.transactionID else { continue }
+            let index = indices[id] ?? transactions.endIndex
+            if index == transactions.endIndex {
+                transactions.append(Transaction(unreadable: item, id))
+                indices[id] = index
+            }
+            transactions[index].revoke(at: now)
+        }
+    }
+}
+
+extension Transaction {
+    fileprivate init(unreadable item: UnreadableItem, _ id: String) {
+        self.init(productID: item.productID ?? "", transactionID: id)
+        originalTransactionID = item.originalTransactionID
+    }
+
+    /// Revokes it at the latest at this time, by a signature of this time: an older copy does not outweigh it.
+    fileprivate mutating func revoke(at now: Timestamp) {
+        cancellationDate = cancellationDate ?? now
+        var fields = signedFields?.value ?? SignedTransactionFields()
+        fields.signedDate = now
+        signedFields = .value(fields)
+    }
+}
