@@ -177,9 +177,14 @@ extension Transaction {
     }
 }
 
-/// The names of chains that Apple renamed: Apple may replace an original transaction ID, and then names the previous
-/// one (`previousOriginalTransactionId`).
+/// The names of chains that have several: Apple may replace an original transaction ID, and then names the previous one
+/// (`previousOriginalTransactionId`); and copies of one period may have chains of their own.
 package struct ChainNames {
+    private enum Limits {
+        /// The names of one chain that are followed. Apple renames chains rarely.
+        static let names = 64
+    }
+
     private var renamed: [String: String] = [:]
 
     package init(_ transactions: [Transaction], _ renewals: [Renewal] = []) {
@@ -191,13 +196,34 @@ package struct ChainNames {
             guard let previous = transactions[index].signedFields?.value.previousOriginalTransactionID else { continue }
             renamed[previous] = transactions[index].chainID
         }
+        joinCopies(in: transactions)
+    }
+
+    /// Gives the chains of a period's copies one name, that of the copy that was signed last.
+    private mutating func joinCopies(in transactions: [Transaction]) {
+        guard let first = transactions.first, transactions.contains(where: { $0.chainID != first.chainID }) else {
+            return
+        }
+        var newest: [PurchasedPeriod: Int] = [:]
+        for index in transactions.indices {
+            guard let period = PurchasedPeriod(of: transactions[index]) else { continue }
+            guard let known = newest[period] else {
+                newest[period] = index
+                continue
+            }
+            let isNewer = transactions[index].isNewerCopy(than: transactions[known])
+            let (older, newer) = isNewer ? (known, index) : (index, known)
+            let (previous, name) = (current(transactions[older].chainID), current(transactions[newer].chainID))
+            if previous != name { renamed[previous] = name }
+            newest[period] = newer
+        }
     }
 
     /// Returns the chain's present name: Apple may have renamed it more than once.
     package func current(_ id: String) -> String {
         var id = id
         // Bounded, as two chains may name each other.
-        for _ in renamed {
+        for _ in 0..<min(renamed.count, Limits.names) {
             guard let next = renamed[id] else { break }
             id = next
         }
@@ -226,4 +252,11 @@ package func nextBoundary(after now: Timestamp, in transactions: [Transaction], 
     }
     for renewal in renewals { consider(renewal.gracePeriodExpiresDate) }
     return next
+}
+
+extension Transaction {
+    /// Returns true for the copy that was signed later; of two of the same time, for the one with the greater chain ID.
+    fileprivate func isNewerCopy(than other: Transaction) -> Bool {
+        (signedDate ?? .earliest, chainID) > (other.signedDate ?? .earliest, other.chainID)
+    }
 }

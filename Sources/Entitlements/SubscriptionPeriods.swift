@@ -124,31 +124,19 @@ private struct ProductChanges {
 }
 
 /// The periods of which a copy was revoked.
-///
-/// Restored purchases have transaction IDs of their own; `webOrderLineItemId` is the same for all copies of a period.
 private struct RevokedCopies {
-    private struct Period: Hashable {
-        let item: String
-        let productID: String
-
-        init?(of transaction: Transaction) {
-            guard let item = transaction.webOrderLineItemID, item != "0" else { return nil }
-            (self.item, productID) = (item, transaction.productID)
-        }
-    }
-
     private struct Revocation {
         let date: Timestamp
         let knownAt: Timestamp
     }
 
     /// The revocation of each period that was known last.
-    private var revocations: [Period: Revocation] = [:]
+    private var revocations: [PurchasedPeriod: Revocation] = [:]
 
     init(_ transactions: [Transaction], _ chain: [Int], knownAt: Timestamp?) {
         for index in chain {
             guard let date = transactions[index].cancellationDate, !transactions[index].isUpgraded,
-                let period = Period(of: transactions[index])
+                let period = PurchasedPeriod(of: transactions[index])
             else { continue }
             let new = Revocation(date: date, knownAt: transactions[index].signedDate ?? knownAt ?? .latest)
             if revocations[period].map({ $0.knownAt <= new.knownAt }) ?? true { revocations[period] = new }
@@ -157,7 +145,8 @@ private struct RevokedCopies {
 
     /// Returns the date at which another copy of a period was revoked; nil if none was, or if this one was known later.
     func revocation(of transaction: Transaction, knownAt: Timestamp?) -> Timestamp? {
-        guard !revocations.isEmpty, let period = Period(of: transaction), let revoked = revocations[period] else {
+        guard !revocations.isEmpty, let period = PurchasedPeriod(of: transaction), let revoked = revocations[period]
+        else {
             return nil
         }
         return knownAt.map { revoked.knownAt < $0 } ?? false ? nil : revoked.date

@@ -99,8 +99,9 @@ extension Assessment {
         guard let signed = newestSigningTime, known.calledAt < min(signed, now) else { return false }
         guard let answer = known.answer else { return !transactions.isEmpty }
         // The chains of another customer have another result.
-        let named = Set(known.transactionIDs)
-        return NewestSigned(answer).differs(from: transactions.filter { named.contains($0.chainID) })
+        let ids = Set(known.transactionIDs)
+        let chains = Set(transactions.map(\.chainID)).filter { ids.contains($0) || isNamed($0, in: answer) }
+        return NewestSigned(answer).differs(from: transactions.filter { chains.contains($0.chainID) })
     }
 
     /// The time after which the evidence was signed, by the clocks of Apple and of this node.
@@ -157,6 +158,18 @@ extension Assessment {
         case .signed: transactions.chainsByAge
         case .lookup(_, let transactionID): [transactionID]
         }
+    }
+
+    /// The facts that tie a history to the evidence about this chain; nil without evidence.
+    func ties(to chain: String) -> PurchaseTies? {
+        subject.evidence == nil ? nil : PurchaseTies(transactions.filter { $0.chainID == chain })
+    }
+
+    /// Returns true if an answer has transactions of this chain, under any name.
+    func isNamed(_ chain: String, in answer: UpstreamAnswer) -> Bool {
+        let names = ChainNames(answer.transactions + transactions, answer.renewals + renewals)
+        let name = names.current(chain)
+        return answer.transactions.contains { names.current($0.chainID) == name }
     }
 
     /// The IDs in the evidence that a purge of a key's results may name: for the Server API those of the customer.
@@ -313,7 +326,8 @@ extension Assessment {
     /// - Parameter refused: the chains of accounts that do not exist.
     func completing(_ known: CachedResult, without refused: Set<String>) -> CachedResult {
         guard var answer = known.answer else { return known }
-        let named = refused.union(known.transactionIDs), chains = Set(lookupIDs.filter { !named.contains($0) })
+        let named = refused.union(known.transactionIDs),
+            chains = Set(lookupIDs.filter { !named.contains($0) && !isNamed($0, in: answer) })
         let missing = transactions.filter { chains.contains($0.chainID) }
         guard !missing.isEmpty else { return known }
         if case .known(let ids) = answer.unfinishedConsumables {

@@ -99,12 +99,14 @@ struct CustomerResults: Sendable {
     }
 
     mutating func add(_ found: FoundResult, for id: String) {
-        guard found.result.answer != nil else {
+        guard let answer = found.result.answer else {
             refusal = refusal ?? found
             refused.insert(id)
             return
         }
         named.formUnion(found.result.transactionIDs)
+        // Copies of its purchases may have other IDs.
+        if assessment.isNamed(id, in: answer) { named.insert(id) }
         if joined == nil { joined = found } else { joined?.join(found) }
     }
 

@@ -27,10 +27,11 @@ struct NewestSigned: Sendable {
         isOneCustomer: Bool = false
     ) {
         var added: Set<String> = []
+        lazy var customer = KnownCustomer(transactions, and: sent)
         for sent in sent {
             guard let date = sent.signedDate ?? signedAt else { continue }
             guard let index = transactions.index(of: sent) else {
-                guard indexed < date, isOneCustomer || transactions.isOfSameCustomer(as: sent) else { continue }
+                guard indexed < date, isOneCustomer || customer.has(sent) else { continue }
                 transactions.append(sent)
                 added.insert(sent.chainID)
                 continue
@@ -54,14 +55,26 @@ extension [Transaction] {
     fileprivate func index(of transaction: Transaction) -> Int? {
         firstIndex { $0.transactionID == transaction.transactionID }
     }
+}
 
-    /// Returns true if a transaction belongs to one of the chains, or to the same download of the app.
-    fileprivate func isOfSameCustomer(as other: Transaction) -> Bool {
-        let download = other.signedFields?.value.appTransactionID
-        return contains { known in
-            known.chainID == other.chainID
-                || (download != nil && known.signedFields?.value.appTransactionID == download)
-        }
+/// The chains and downloads by which the customer of an answer is known.
+private struct KnownCustomer {
+    private let names: ChainNames
+    private let chains: Set<String>
+    private let downloads: Set<String>
+
+    /// - Parameter others: those from which other names of the chains are known.
+    init(_ transactions: [Transaction], and others: [Transaction]) {
+        let names = ChainNames(transactions + others)
+        self.names = names
+        chains = Set(transactions.map { names.current($0.chainID) })
+        downloads = Set(transactions.compactMap { $0.signedFields?.value.appTransactionID })
+    }
+
+    /// Returns true if a transaction belongs to one of the chains, under any name, or to the same download of the app.
+    func has(_ transaction: Transaction) -> Bool {
+        chains.contains(names.current(transaction.chainID))
+            || transaction.signedFields?.value.appTransactionID.map(downloads.contains) ?? false
     }
 }
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if DEBUG || RECEIPT_FUZZING
+    internal import ReceiptForge
+    internal import Receipts
+
     extension FuzzSeeds {
         /// Calls through the proxy, and replies to them.
         static var serverAPI: [(String, [UInt8])] {
@@ -9,6 +12,36 @@
             let replies = (answers + changedAnswers + otherReplies).map(FuzzTarget.serverAPIReply.input)
             return calls.enumerated().map { ("server-api-call-\($0)", $1) }
                 + replies.enumerated().map { ("server-api-reply-\($0)", $1) }
+                + histories.enumerated().map { ("history-\($0)", FuzzTarget.history.input($1)) }
+                + notifications.enumerated().map { ("notification-\($0)", FuzzTarget.notification.input($1)) }
+        }
+
+        /// A subscription with a renewal, a refund and an item that cannot be read.
+        private static var histories: [[UInt8]] {
+            var renewed = TransactionContents(), refunded = TransactionContents()
+            renewed.transactionID = "2000000900000003"
+            renewed.expiresDate = TransactionContents.signedByDefault.advanced(by: .seconds(3600))
+            refunded.revocationDate = TransactionContents.signedByDefault
+            let payloads = [TransactionContents(), renewed, refunded].map(\.payload)
+            let odd = String(decoding: renewed.payload, as: UTF8.self).replacing(
+                #""expiresDate":"#, with: #""expiresDate":-"#)
+            let broken = odd.replacing(#""purchaseDate":"#, with: #""purchaseDate":[],"x":"#)
+            return [payloads[0], Array(payloads.joined(separator: [0x0A])), payloads[1] + [0x0A] + Array(broken.utf8)]
+        }
+
+        /// A renewal, a plan alone, and a container of an unknown name.
+        private static var notifications: [[UInt8]] {
+            func payload(_ members: String) -> [UInt8] {
+                let date = TransactionContents.signedByDefault.millisecondsSince1970
+                return Array(
+                    #"{"notificationType":"DID_RENEW","notificationUUID":"u","signedDate":\#(date),\#(members)}"#.utf8)
+            }
+            let app = #""bundleId":"com.example.forge","environment":"Sandbox""#
+            return [
+                payload(#""data":{\#(app),"status":1,"signedTransactionInfo":"$0","signedRenewalInfo":"$1"}"#),
+                payload(#""data":{\#(app),"status":3,"signedRenewalInfo":"$1"}"#),
+                payload(#""news":{\#(app),"signedTransactionInfo":"$0"}"#), payload(#""appData":{\#(app)}"#),
+            ]
         }
 
         private static let app = "com.example.f/sandbox/inApps/"

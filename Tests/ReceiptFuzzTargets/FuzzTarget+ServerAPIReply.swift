@@ -84,7 +84,7 @@
         }
 
         /// Replaces the marks in a body.
-        fileprivate static func body(_ marked: some Collection<UInt8>) -> [UInt8] {
+        static func body(_ marked: some Collection<UInt8>) -> [UInt8] {
             let parts = marked.split(separator: UInt8(ascii: "$"), maxSplits: 32, omittingEmptySubsequences: false)
             return parts.dropFirst().reduce(into: Array(parts[0])) { body, part in
                 let mark = part.first.map { Int($0) - 0x30 } ?? -1

@@ -57,6 +57,10 @@
         case serverAPIReply
         /// Replies of Redis to the stores, with what another writer stored.
         case stores
+        /// Histories of customers, with payloads as if they were signed.
+        case history
+        /// Notifications, with payloads as if they were signed, and the states and events that they make.
+        case notification
 
         /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
@@ -89,6 +93,8 @@
             case .serverAPICall: try checkServerAPICall(bytes)
             case .serverAPIReply: try checkServerAPIReply(bytes)
             case .stores: try checkStores(bytes)
+            case .history: try checkHistory(bytes)
+            case .notification: try checkNotification(bytes)
             }
         }
 

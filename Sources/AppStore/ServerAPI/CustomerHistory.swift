@@ -57,6 +57,9 @@ struct CustomerHistory: Sendable {
 
     var hasConsumables: Bool { transactions.contains(where: \.isConsumable) }
 
+    /// Returns true if one of the transactions is of the customer of the evidence.
+    func isTied(by ties: PurchaseTies?) -> Bool { ties.map { transactions.contains(where: $0.include) } ?? false }
+
     /// Returns true if an ID names one of the transactions, the first one of its chain, or the customer's download of
     /// the app.
     func names(_ id: String) -> Bool {

@@ -92,7 +92,7 @@ private struct HostLookup: Sendable {
     /// Checks that the history is about the customer who was asked for.
     private func check(_ history: CustomerHistory) async throws(Interruption) {
         let id = request.transactionID
-        guard !history.names(id) else { return }
+        guard !history.names(id), !history.isTied(by: request.ties) else { return }
         // The transaction may be among these. What is left says nothing about it.
         if history.unreadable.contains(where: { $0.mayName(id) }) { throw .ended(.unanswered(.upstreamUnusableAnswer)) }
         guard history.transactions.isEmpty else { throw contradiction(.otherTransaction) }

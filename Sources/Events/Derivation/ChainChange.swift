@@ -62,10 +62,9 @@ struct ChainChange: Sendable {
 
     /// Returns the other copies of a purchase: Apple gives each device and each restoration a transaction ID of its own.
     func copies(of transaction: Transaction) -> [Transaction] {
-        guard let id = transaction.webOrderLineItemID, id != "0" else { return [] }
+        guard let period = PurchasedPeriod(of: transaction) else { return [] }
         return transactions.filter {
-            $0.webOrderLineItemID == id && $0.productID == transaction.productID
-                && $0.transactionID != transaction.transactionID
+            $0.transactionID != transaction.transactionID && PurchasedPeriod(of: $0) == period
         }
     }
 

@@ -25,18 +25,21 @@ package struct CustomerRequest: Sendable {
     package var hasEvidence: Bool
     /// True if the answer needs the unfinished consumables.
     package var listsUnfinishedConsumables: Bool
+    /// Ties the history to the evidence; nil without evidence, so that the history must have the ID itself.
+    package var ties: PurchaseTies?
     /// An earlier answer of the same environment, whose revision the history continues from.
     package var known: UpstreamAnswer?
 
     package init(
         bundleID: String, transactionID: String, environment: UpstreamEnvironment?, hasEvidence: Bool,
-        listsUnfinishedConsumables: Bool = false, known: UpstreamAnswer? = nil
+        listsUnfinishedConsumables: Bool = false, ties: PurchaseTies? = nil, known: UpstreamAnswer? = nil
     ) {
         self.bundleID = bundleID
         self.transactionID = transactionID
         self.environment = environment
         self.hasEvidence = hasEvidence
         self.listsUnfinishedConsumables = listsUnfinishedConsumables
+        self.ties = ties
         self.known = known
     }
 }

@@ -184,6 +184,7 @@ extension CustomerRequest {
             // Once needed, they are kept up to date.
             listsUnfinishedConsumables: assessment.hasAppleForm
                 || known.map { $0.unfinishedConsumables != .notRequested } ?? false,
+            ties: assessment.ties(to: transactionID),
             known: known?.revision == nil ? nil : known)
     }
 }

@@ -340,6 +340,20 @@ struct ServerAPICustomerLookupTests {
         }
     }
 
+    @Test(arguments: [("2000000090000002", true), ("2000000090000003", false)])
+    func `an answer about a copy of the evidence's purchase is about its customer`(item: String, isTied: Bool)
+        async throws
+    {
+        var purchase = Transaction(productID: "com.example.forge.monthly", transactionID: "8")
+        (purchase.webOrderLineItemID, purchase.productType) = (item, .autoRenewableSubscription)
+        let ties = PurchaseTies([purchase])
+        try await ServerAPIBench.run(sandbox: Self.host(.sandbox)) { bench in
+            let found = await bench.lookUp("8", in: .sandbox, ties: ties)
+            #expect((found.answer != nil) == isTied)
+            #expect(bench.events.lines.contains("contradicted sandbox other_transaction") != isTied)
+        }
+    }
+
     @Test func `an empty history is genuine for an app transaction ID`() async throws {
         let script: LocalServer.Script = { request in
             request.head.uri.contains("appTransactions") ? .appTransactionInfo() : .page([])

@@ -73,11 +73,12 @@ struct ServerAPIBench: Sendable {
     /// Looks up a customer, with a deadline that no test reaches.
     func lookUp(
         _ id: String = ServerAPISamples.transactionID, in environment: UpstreamEnvironment? = nil,
-        hasEvidence: Bool = true, listsUnfinished: Bool = false, known: UpstreamAnswer? = nil
+        hasEvidence: Bool = true, listsUnfinished: Bool = false, ties: PurchaseTies? = nil,
+        known: UpstreamAnswer? = nil
     ) async -> UpstreamResult {
         let request = CustomerRequest(
             bundleID: ServerAPISamples.app, transactionID: id, environment: environment, hasEvidence: hasEvidence,
-            listsUnfinishedConsumables: listsUnfinished, known: known)
+            listsUnfinishedConsumables: listsUnfinished, ties: ties, known: known)
         return await customers.purchases(request, deadline: .now + .seconds(3600))
     }
 }

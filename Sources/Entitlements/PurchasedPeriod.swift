@@ -1,0 +1,17 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The identity of a purchased period, which all its copies share.
+///
+/// Restored and regranted purchases have transaction IDs of their own. `webOrderLineItemId` is the same for all copies of a
+/// period (an Apple engineer, forum thread 711952); purchases without a subscription have none.
+package struct PurchasedPeriod: Hashable, Sendable {
+    private let item: String
+    private let productID: String
+
+    /// Nil for a transaction without such an identity.
+    package init?(of transaction: Transaction) {
+        guard transaction.isSubscription, let item = transaction.webOrderLineItemID, item != "0" else { return nil }
+        (self.item, productID) = (item, transaction.productID)
+    }
+}
