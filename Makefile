@@ -9,8 +9,8 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 
-# The targets with random tests that start no servers.
-RANDOM_TESTS := ^(AppStore|Events|Gateway|Jobs|Receipts|Resilience|Webhooks)Tests\.
+# The targets with random tests, but for those of whole gateways.
+RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
 .PHONY: help run fleet build test seeds check lint format commands docs guides tsan helm live bench fuzz deps fleet-deps test-deps \
 	bench-deps clean

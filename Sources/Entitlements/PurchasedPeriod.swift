@@ -6,12 +6,12 @@
 /// Restored and regranted purchases have transaction IDs of their own. `webOrderLineItemId` is the same for all copies of a
 /// period (an Apple engineer, forum thread 711952); purchases without a subscription have none.
 package struct PurchasedPeriod: Hashable, Sendable {
-    private let item: String
+    private let webOrderLineItemID: String
     private let productID: String
 
     /// Nil for a transaction without such an identity.
     package init?(of transaction: Transaction) {
         guard transaction.isSubscription, let item = transaction.webOrderLineItemID, item != "0" else { return nil }
-        (self.item, productID) = (item, transaction.productID)
+        (webOrderLineItemID, productID) = (item, transaction.productID)
     }
 }

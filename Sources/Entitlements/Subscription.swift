@@ -80,7 +80,6 @@ extension Subscription {
     ) -> [Subscription] {
         let chains = ChainNames(transactions, renewals)
         let plans = Dictionary(grouping: renewals) { chains.current($0.originalTransactionID) }
-            .mapValues(\.withoutOlderSigned)
         // By index: a transaction holds a dozen strings, and is copied only where needed.
         let subscriptions = transactions.indices.filter { index in
             transactions[index].isSubscription
@@ -90,7 +89,7 @@ extension Subscription {
             subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
         var all = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
             .map { id, chain in
-                Subscription(id, transactions, chain, plans[id] ?? [], groupsWithOffer, at: now, rules)
+                Subscription(id, transactions, chain, (plans[id] ?? [], chains), groupsWithOffer, at: now, rules)
             }
         all.sort {
             ($0.transaction.expiryOrder, $0.originalTransactionID) > (
@@ -102,13 +101,16 @@ extension Subscription {
 
     /// - Parameters:
     ///   - chain: the indices of its transactions, at least one.
-    ///   - plans: Apple's plans for it.
+    ///   - plans: Apple's plans for it and for its copies, and the names of their chains.
     private init(
-        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int], _ plans: [Renewal],
+        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int],
+        _ plans: (all: [Renewal], names: ChainNames),
         _ groupsWithOffer: Set<String>, at now: Timestamp, _ rules: SubscriptionRules
     ) {
         let standing = SubscriptionTimeline(transactions, chain, rules: rules).standing(at: now)
-        let transaction = transactions[standing.index], renewal = plans.plan(forProduct: transaction.productID)
+        let transaction = transactions[standing.index]
+        let own = plans.all.filter { plans.names.isSameChain($0.originalTransactionID, transaction.chainID) }
+        let renewal = own.withoutOlderSigned.plan(forProduct: transaction.productID)
         let plan = renewal.map { SubscriptionTimeline.Plan($0, knownAt: rules.knownAt) }
         let state = standing.state(at: now, plan, lateRenewal: rules.lateRenewal)
         self.init(
@@ -150,8 +152,7 @@ extension SubscriptionChange {
             self = .upgrade
             return
         }
-        let isPlanned = renewal?.willRenew != false
-        if isPlanned, let next = renewal?.renewalProductID, next != transaction.productID {
+        if renewal?.willRenew != false, let next = renewal?.renewalProductID, next != transaction.productID {
             if chainContains({ $0.isUpgraded && $0.productID == next }) {
                 self = .downgrade
             } else if chainContains({ $0.isUpgraded && $0.productID == transaction.productID }) {
@@ -161,7 +162,7 @@ extension SubscriptionChange {
             }
         } else if chainContains({ $0.isUpgraded(to: transaction) }) {
             self = .upgrade
-        } else if renewal?.renewalProductID != nil || !isPlanned {
+        } else if renewal?.renewalProductID != nil {
             self = .none
         } else {
             return nil
@@ -186,6 +187,8 @@ package struct ChainNames {
     }
 
     private var renamed: [String: String] = [:]
+    /// The chains of copies, each with the chain that gives the name.
+    private var joined: [String: String] = [:]
 
     package init(_ transactions: [Transaction], _ renewals: [Renewal] = []) {
         for renewal in renewals {
@@ -199,32 +202,39 @@ package struct ChainNames {
         joinCopies(in: transactions)
     }
 
-    /// Gives the chains of a period's copies one name, that of the copy that was signed last.
+    /// Gives the chains of a period's copies one name: that of the chain that began first.
     private mutating func joinCopies(in transactions: [Transaction]) {
         guard let first = transactions.first, transactions.contains(where: { $0.chainID != first.chainID }) else {
             return
         }
-        var newest: [PurchasedPeriod: Int] = [:]
+        var firsts: [PurchasedPeriod: Int] = [:]
         for index in transactions.indices {
             guard let period = PurchasedPeriod(of: transactions[index]) else { continue }
-            guard let known = newest[period] else {
-                newest[period] = index
+            guard let known = firsts[period] else {
+                firsts[period] = index
                 continue
             }
-            let isNewer = transactions[index].isNewerCopy(than: transactions[known])
-            let (older, newer) = isNewer ? (known, index) : (index, known)
-            let (previous, name) = (current(transactions[older].chainID), current(transactions[newer].chainID))
-            if previous != name { renamed[previous] = name }
-            newest[period] = newer
+            let isFirst = transactions[index].beganEarlier(than: transactions[known])
+            let (first, other) = isFirst ? (index, known) : (known, index)
+            let (name, previous) = (current(transactions[first].chainID), current(transactions[other].chainID))
+            if previous != name { joined[previous] = name }
+            firsts[period] = first
         }
     }
 
+    /// Returns true if both are names of one chain that Apple renamed. Copies have plans of their own.
+    func isSameChain(_ one: String, _ other: String) -> Bool {
+        one == other || followed(one, false) == followed(other, false)
+    }
+
     /// Returns the chain's present name: Apple may have renamed it more than once.
-    package func current(_ id: String) -> String {
+    package func current(_ id: String) -> String { followed(id, true) }
+
+    private func followed(_ id: String, _ followsCopies: Bool) -> String {
         var id = id
         // Bounded, as two chains may name each other.
-        for _ in 0..<min(renamed.count, Limits.names) {
-            guard let next = renamed[id] else { break }
+        for _ in 0..<min(renamed.count + joined.count, Limits.names) {
+            guard let next = renamed[id] ?? (followsCopies ? joined[id] : nil) else { break }
             id = next
         }
         return id
@@ -255,8 +265,8 @@ package func nextBoundary(after now: Timestamp, in transactions: [Transaction], 
 }
 
 extension Transaction {
-    /// Returns true for the copy that was signed later; of two of the same time, for the one with the greater chain ID.
-    fileprivate func isNewerCopy(than other: Transaction) -> Bool {
-        (signedDate ?? .earliest, chainID) > (other.signedDate ?? .earliest, other.chainID)
+    /// Returns true for the copy of the chain that began first; of two, for the one with the smaller ID.
+    fileprivate func beganEarlier(than other: Transaction) -> Bool {
+        (originalPurchaseDate ?? .latest, chainID) < (other.originalPurchaseDate ?? .latest, other.chainID)
     }
 }

@@ -99,8 +99,7 @@ extension Assessment {
         guard let signed = newestSigningTime, known.calledAt < min(signed, now) else { return false }
         guard let answer = known.answer else { return !transactions.isEmpty }
         // The chains of another customer have another result.
-        let ids = Set(known.transactionIDs)
-        let chains = Set(transactions.map(\.chainID)).filter { ids.contains($0) || isNamed($0, in: answer) }
+        let chains = chains(Set(transactions.map(\.chainID)), in: answer, naming: Set(known.transactionIDs))
         return NewestSigned(answer).differs(from: transactions.filter { chains.contains($0.chainID) })
     }
 
@@ -165,11 +164,27 @@ extension Assessment {
         subject.evidence == nil ? nil : PurchaseTies(transactions.filter { $0.chainID == chain })
     }
 
-    /// Returns true if an answer has transactions of this chain, under any name.
-    func isNamed(_ chain: String, in answer: UpstreamAnswer) -> Bool {
+    /// Returns false for an answer that another request's evidence tied to this ID: without evidence it must have the ID.
+    /// An answer under another key was reached by the names that Apple gave.
+    func mayUse(_ known: CachedResult, under key: CacheKey) -> Bool {
+        guard case .lookup(_, let id) = subject, key.transactionID == id, let answer = known.answer else { return true }
+        return answer.transactions.isEmpty || known.transactionIDs.contains(id)
+    }
+
+    /// Returns those of these chains of which an answer has transactions, under any name.
+    /// - Parameter ids: the IDs in the answer.
+    func chains(_ chains: Set<String>, in answer: UpstreamAnswer, naming ids: Set<String>) -> Set<String> {
+        let others = chains.subtracting(ids)
+        guard !others.isEmpty else { return chains }
         let names = ChainNames(answer.transactions + transactions, answer.renewals + renewals)
-        let name = names.current(chain)
-        return answer.transactions.contains { names.current($0.chainID) == name }
+        let known = Set(answer.transactions.map { names.current($0.chainID) })
+        return chains.subtracting(others.filter { !known.contains(names.current($0)) })
+    }
+
+    /// Returns true for a chain of the evidence that an answer does not have, under any name.
+    func isMissing(_ chain: String, in known: CachedResult) -> Bool {
+        guard let answer = known.answer, transactions.contains(where: { $0.chainID == chain }) else { return false }
+        return chains([chain], in: answer, naming: Set(known.transactionIDs)).isEmpty
     }
 
     /// The IDs in the evidence that a purge of a key's results may name: for the Server API those of the customer.
@@ -327,7 +342,8 @@ extension Assessment {
     func completing(_ known: CachedResult, without refused: Set<String>) -> CachedResult {
         guard var answer = known.answer else { return known }
         let named = refused.union(known.transactionIDs),
-            chains = Set(lookupIDs.filter { !named.contains($0) && !isNamed($0, in: answer) })
+            open = Set(lookupIDs).subtracting(named)
+        let chains = open.subtracting(self.chains(open, in: answer, naming: named))
         let missing = transactions.filter { chains.contains($0.chainID) }
         guard !missing.isEmpty else { return known }
         if case .known(let ids) = answer.unfinishedConsumables {

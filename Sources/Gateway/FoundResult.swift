@@ -99,14 +99,20 @@ struct CustomerResults: Sendable {
     }
 
     mutating func add(_ found: FoundResult, for id: String) {
-        guard let answer = found.result.answer else {
+        guard found.result.answer != nil else {
             refusal = refusal ?? found
             refused.insert(id)
             return
         }
         named.formUnion(found.result.transactionIDs)
-        // Copies of its purchases may have other IDs.
-        if assessment.isNamed(id, in: answer) { named.insert(id) }
+        if assessment.isMissing(id, in: found.result) {
+            // The customer's history, tied by the download of the app, without this purchase.
+            gaps.append((UpstreamGap(.transactionUnknown), id, isFilled: false))
+            missing.append(id)
+        } else {
+            // Copies of its purchases may have other IDs.
+            named.insert(id)
+        }
         if joined == nil { joined = found } else { joined?.join(found) }
     }
 

@@ -28,10 +28,16 @@ struct NewestSigned: Sendable {
     ) {
         var added: Set<String> = []
         lazy var customer = KnownCustomer(transactions, and: sent)
+        // A receipt may have thousands.
+        var indices =
+            sent.count < 8
+            ? nil : Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first }
         for sent in sent {
             guard let date = sent.signedDate ?? signedAt else { continue }
-            guard let index = transactions.index(of: sent) else {
+            let found = indices.map { $0[sent.transactionID] } ?? transactions.index(of: sent)
+            guard let index = found else {
                 guard indexed < date, isOneCustomer || customer.has(sent) else { continue }
+                indices?[sent.transactionID] = transactions.count
                 transactions.append(sent)
                 added.insert(sent.chainID)
                 continue

@@ -211,7 +211,7 @@ extension UpstreamVerification {
     private func cached(
         _ lookup: CacheLookup, _ assessment: Assessment, _ key: CacheKey
     ) -> Result<FoundResult, UpstreamGap>? {
-        guard let known = lookup.result else { return nil }
+        guard let known = lookup.result, assessment.mayUse(known, under: key) else { return nil }
         let use = policy.use(of: known, for: assessment), failure = assessment.failure(in: known.result)
         switch use {
         case .expired: return nil

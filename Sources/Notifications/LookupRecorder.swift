@@ -57,7 +57,8 @@ private struct RecordedLookup: CustomerLookup {
 
     func purchases(_ request: CustomerRequest, deadline: ContinuousClock.Instant) async -> UpstreamResult {
         let result = await lookup.purchases(request, deadline: deadline)
-        if case .answered(let answer) = result { record(answer) }
+        // Where an item is missing, a state stands that Apple did not sign.
+        if case .answered(let answer) = result, !answer.lacksItems { record(answer) }
         return result
     }
 }

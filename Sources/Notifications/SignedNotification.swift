@@ -45,7 +45,7 @@ package struct NotifiedRefresh: Sendable {
 
 extension SignedNotification {
     init(_ notification: VerifiedNotification) throws(NotificationRejection) {
-        let environment = notification.environment ?? .production
+        let signed = notification.signedEnvironment, environment = signed ?? .production
         guard let bundleID = notification.bundleID, environment.isApples else { throw .withoutApp }
         self.bundleID = bundleID
         self.environment = environment
@@ -54,13 +54,14 @@ extension SignedNotification {
         appAppleID = notification.appAppleID
         outdated = [notification.appTransaction?.appTransactionID].compactMap(\.self)
         outdated += [notification.transaction?.appTransactionID].compactMap(\.self)
-        let items = notification.stateItems
-        // Without a signed environment nothing says whose state it is.
-        guard notification.environment != nil, let name = notification.chainID else { return }
+        guard let name = notification.chainID else { return }
         // Evidence may still have the name of the chain from before Apple renamed it.
         let chains = [name] + [notification.previousChainID].compactMap(\.self).filter { $0 != name }
-        updates = chains.map { CustomerStateUpdate(chain($0), items, cause) }
         outdated += chains
+        // Without a signed environment nothing says whose state it is.
+        guard signed != nil else { return }
+        let items = notification.stateItems
+        updates = chains.map { CustomerStateUpdate(chain($0), items, cause) }
     }
 
     private func chain(_ id: String) -> PurchaseChain {
@@ -69,6 +70,10 @@ extension SignedNotification {
 }
 
 extension VerifiedNotification {
+    fileprivate var signedEnvironment: Environment? {
+        environment ?? transaction?.environment ?? renewalInfo?.environment
+    }
+
     /// The original transaction ID in the transaction, or in the plan alone; nil for a notification about no purchase.
     fileprivate var chainID: String? {
         transaction.map { Transaction($0).chainID } ?? renewalInfo?.originalTransactionID

@@ -126,6 +126,25 @@ import Testing
 
     // MARK: - Apple's own
 
+    /// In base64 it begins as a JWS does.
+    @Test(.enabled(if: RealCorpus.folder(besideReceipts: "cases") != nil, "no real receipts"))
+    func `a real receipt on one line is no JWS`() async throws {
+        let folder = try #require(RealCorpus.folder(besideReceipts: "cases"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+            $0.hasSuffix("_compact.b64")
+        }
+        let gateway = try await RunningGateway()
+        #expect(!names.isEmpty)
+        for name in names {
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            let json = try await gateway.verify(text, ["mode": "local"]).json
+            let transactions = json["transactions"] as? [[String: Any]]
+            #expect(json["verdict"] as? String == "genuine" && transactions?.count == 1, "\(name)")
+            let answer = try await gateway.verifyReceipt(["receipt-data": text])
+            #expect(try answer.status == 200 && answer.json["status"] as? Int == 0, "\(name)")
+        }
+    }
+
     @Test(.enabled(if: RealCorpus.folder(besideReceipts: "transaction-receipts") != nil, "no real receipts"))
     func `real receipts with weak keys are rejected, unless the operator accepts them`() async throws {
         let receipts = try RealReceipts.transactionReceipts()

@@ -142,7 +142,7 @@ struct LifecycleTests {
         } _: { server in
             try await HTTPTransport.with { transport in
                 let request = TransportRequest(.get, url: server.url())
-                let task = Task { try await transport.send(request, deadline: .now + .seconds(2)) }
+                let task = Task { try await transport.send(request, deadline: .now + .seconds(6)) }
                 await server.saw(.request)
                 await transport.shutdown()
                 await #expect(throws: TransportError.timeout(.answering)) { try await task.value }

@@ -58,7 +58,7 @@ struct CustomerHistory: Sendable {
     var hasConsumables: Bool { transactions.contains(where: \.isConsumable) }
 
     /// Returns true if one of the transactions is of the customer of the evidence.
-    func isTied(by ties: PurchaseTies?) -> Bool { ties.map { transactions.contains(where: $0.include) } ?? false }
+    func isTied(by ties: PurchaseTies?) -> Bool { ties.map { transactions.contains(where: $0.connects) } ?? false }
 
     /// Returns true if an ID names one of the transactions, the first one of its chain, or the customer's download of
     /// the app.

@@ -122,12 +122,13 @@ struct ServerAPIAnswerVerifier: Sendable {
     }
 
     private func readStatus(_ item: JSONValue, into answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
-        guard let transaction = try add(item["signedTransactionInfo"], to: &answer),
-            let text = item["signedRenewalInfo"], text != .null
-        else { return }
+        let transaction = try add(item["signedTransactionInfo"], to: &answer)
+        guard let text = item["signedRenewalInfo"], text != .null else { return }
         switch try renewalInfo(text, of: transaction) {
         case .success(let signed):
-            let reported = item["status"]?.number?.integer.flatMap { status($0, of: transaction, signed) }
+            let reported = transaction.flatMap { transaction in
+                item["status"]?.number?.integer.flatMap { status($0, of: transaction, signed) }
+            }
             answer.renewals.append(ReportedRenewal(renewalInfo: signed, status: reported))
         case .failure(let item): answer.unreadable.append(item)
         }
@@ -197,7 +198,7 @@ extension ServerAPIAnswerVerifier {
     }
 
     private func renewalInfo(
-        _ item: JSONValue, of transaction: VerifiedTransaction
+        _ item: JSONValue, of transaction: VerifiedTransaction?
     ) throws(ServerAPIAnswerFault) -> Item<VerifiedRenewalInfo> {
         guard let text = item.string else { return .failure(UnreadableItem(fault: "not_a_string")) }
         let renewalInfo = try verified(text) { jws throws(ReceiptError) in
@@ -205,7 +206,7 @@ extension ServerAPIAnswerVerifier {
         }
         if case .success(let renewalInfo) = renewalInfo {
             try check(app: nil, renewalInfo.environment)
-            guard renewalInfo.belongs(to: transaction) else { throw .contradiction(.otherTransaction) }
+            guard transaction.map(renewalInfo.belongs) ?? true else { throw .contradiction(.otherTransaction) }
         }
         return renewalInfo
     }

@@ -64,12 +64,12 @@ extension DegradedReason {
 
     var persistence: Persistence {
         switch self {
-        case .sharedSecretRejected, .serverAPIKeyRejected, .upstreamDisagrees: .untilRepaired
+        case .sharedSecretRejected, .serverAPIKeyRejected, .upstreamDisagrees, .upstreamItemUnreadable: .untilRepaired
         // The evidence has too many customers, or Apple too much or too little about it, and always will.
         case .customerLimit, .upstreamAnswerTooLarge, .upstreamRecordBroken: .permanent
         case .sharedStoreUnreachable, .circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated,
             .upstreamSlow, .upstreamUnreachable, .upstreamTLS, .upstreamTimeout, .upstreamReset, .upstreamServerError,
-            .upstreamUnusableAnswer, .upstreamItemUnreadable, .upstreamUnavailable, .upstreamRequestRefused,
+            .upstreamUnusableAnswer, .upstreamUnavailable, .upstreamRequestRefused,
             .upstreamCallsMalformed,
             .upstreamContradiction, .transactionUnknown, .stopping:
             .passing

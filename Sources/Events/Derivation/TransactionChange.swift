@@ -114,9 +114,13 @@ extension TransactionChange {
         let isSeen = before.map(chain.isRevoked) == true && !chain.isRevoked(after)
         guard isSeen || named == .refundReversal else { return nil }
         let number = (1...Limits.reversals).first { number in
-            !isSeen || !isAnnounced(.refundReversal, [String(number)])
+            !isSeen || !chain.isAnnounced(.refundReversal, of: [transactionID, String(number)])
         }
         guard let number else { return nil }
+        let isOfCopy = chain.copies(of: after).contains {
+            chain.isAnnounced(.refundReversal, of: [$0.transactionID, String(number)])
+        }
+        guard !isOfCopy else { return nil }
         let type = after.isSubscription ? EventType.subscriptionRefundReversed : .purchaseRefundReversed
         return event(type, .refundReversal, of: [String(number)], shownBy: notified ?? after)
     }

@@ -7,18 +7,18 @@ package import Entitlements
 /// purchase have IDs of their own.
 package struct PurchaseTies: Hashable, Sendable {
     /// The customer's downloads of the app (`appTransactionId`).
-    private let downloads: Set<String>
+    private let appTransactionIDs: Set<String>
     private let periods: Set<PurchasedPeriod>
 
     /// - Parameter transactions: those that Apple signed in the evidence.
     package init(_ transactions: [Transaction]) {
-        downloads = Set(transactions.compactMap { $0.signedFields?.value.appTransactionID })
+        appTransactionIDs = Set(transactions.compactMap { $0.signedFields?.value.appTransactionID })
         periods = Set(transactions.compactMap(PurchasedPeriod.init(of:)))
     }
 
     /// Returns true for a transaction of the same customer.
-    package func include(_ transaction: Transaction) -> Bool {
-        transaction.signedFields?.value.appTransactionID.map(downloads.contains) ?? false
+    package func connects(to transaction: Transaction) -> Bool {
+        transaction.signedFields?.value.appTransactionID.map(appTransactionIDs.contains) ?? false
             || PurchasedPeriod(of: transaction).map(periods.contains) ?? false
     }
 }

@@ -56,10 +56,16 @@ extension UpstreamAnswer {
         answerReceipt == nil && transactions.contains(where: \.isSubscription)
     }
 
+    /// The transactions that Apple's answer shows as they are.
+    private var readable: [Transaction] {
+        let revoked = Set(unreadable.compactMap(\.transactionID))
+        return revoked.isEmpty ? transactions : transactions.filter { !revoked.contains($0.transactionID) }
+    }
+
     private func contradicts(
         _ transactions: [Transaction], _ agrees: (_ claim: Transaction, _ signed: Transaction) -> Bool
     ) -> Bool {
-        let claims = Dictionary(self.transactions.map { ($0.transactionID, $0) }) { first, _ in first }
+        let claims = Dictionary(readable.map { ($0.transactionID, $0) }) { first, _ in first }
         return transactions.contains { signed in
             claims[signed.transactionID].map { !agrees($0, signed) } ?? false
         }
@@ -69,7 +75,7 @@ extension UpstreamAnswer {
     /// or, with the same end, in the evidence. A restored period has another ID in each transaction receipt.
     private func hasPeriods(beyond receipt: VerifiedEvidence, and sent: [Transaction]) -> Bool {
         let signed = receipt.transactions, signedIDs = Set(signed.map(\.transactionID))
-        return Dictionary(grouping: self.transactions.filter(\.isSubscription), by: \.chainID)
+        return Dictionary(grouping: readable.filter(\.isSubscription), by: \.chainID)
             .values.map(\.latest).contains { last in
                 !signedIDs.contains(last.transactionID) && !(signed + sent).contains { last.isSamePeriod(as: $0) }
                     && !receipt.mayLack(last)

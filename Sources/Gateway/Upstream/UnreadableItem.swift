@@ -21,6 +21,12 @@ package struct UnreadableItem: Error, Hashable, Sendable {
         (self.productID, self.isRevoked, self.fault) = (productID, isRevoked, fault)
     }
 
+    /// Returns true if it is about this transaction, as far as it can be read.
+    func mayBe(_ transaction: Transaction) -> Bool {
+        transactionID ?? transaction.transactionID == transaction.transactionID
+            && originalTransactionID ?? transaction.chainID == transaction.chainID
+    }
+
     /// Returns true if it has this ID, or may have it.
     package func mayName(_ id: String) -> Bool {
         transactionID == nil || originalTransactionID == nil || transactionID == id || originalTransactionID == id
@@ -28,11 +34,12 @@ package struct UnreadableItem: Error, Hashable, Sendable {
 }
 
 extension UpstreamAnswer {
-    /// Marks the answer as one that lacks items. It continues no history: the next one is read from its beginning.
+    /// Marks the answer as one that lacks items, and adds the revocations among them. It continues no history: the next one
+    /// is read from its beginning.
     /// - Parameter now: the time of Apple's answer.
     package mutating func leaveOut(_ items: [UnreadableItem], at now: Timestamp) {
         guard !items.isEmpty else { return }
-        (lacksItems, revision) = (true, nil)
+        (lacksItems, revision, unreadable) = (true, nil, items)
         var indices = Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first
         }
         for item in items {
@@ -43,6 +50,25 @@ extension UpstreamAnswer {
                 indices[id] = index
             }
             transactions[index].revoke(at: now)
+        }
+    }
+}
+
+extension UpstreamAnswer {
+    /// Fills the gaps of unreadable items with what an earlier answer has in their place.
+    mutating func fillGaps(from earlier: UpstreamAnswer) {
+        let open = unreadable.filter { !$0.isRevoked }
+        guard !open.isEmpty else { return }
+        let known = Set(transactions.map(\.transactionID))
+        transactions += earlier.transactions.filter { transaction in
+            !known.contains(transaction.transactionID) && open.contains { $0.mayBe(transaction) }
+        }
+        let planned = Set(renewals.map(\.originalTransactionID))
+        renewals += earlier.renewals.filter { plan in
+            !planned.contains(plan.originalTransactionID)
+                && open.contains {
+                    $0.originalTransactionID ?? plan.originalTransactionID == plan.originalTransactionID
+                }
         }
     }
 }

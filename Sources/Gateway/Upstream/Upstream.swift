@@ -165,6 +165,8 @@ package struct UpstreamAnswer: Sendable {
     package var isPartial = false
     /// True if an item was left out because it cannot be read.
     package var lacksItems = false
+    /// The items that were left out of this answer; not stored.
+    var unreadable: [UnreadableItem] = []
 
     package init(
         environment: Environment, bundleID: String, transactions: [Transaction], renewals: [Renewal],

@@ -102,11 +102,15 @@ final class UpstreamFetcher: Sendable {
     ) async -> CachedResult {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
         let usable = before.flatMap { isCurrent($0, for: key, of: assessment) ? $0.answer : nil }
-        let (result, status) = await client.result(
+        var (result, status) = await client.result(
             about: UpstreamClient.Call(
                 request: assessment.upstreamRequest, api: key.api,
                 customer: CustomerRequest(key, for: assessment, knowing: usable),
                 reservation: assessment.request.reservation))
+        if case .answered(var answer) = result, let usable, answer.lacksItems {
+            answer.fillGaps(from: usable)
+            result = .answered(answer)
+        }
         let now = clock()
         func known(until end: Timestamp) -> CachedResult {
             CachedResult(

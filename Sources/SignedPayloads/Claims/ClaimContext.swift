@@ -12,11 +12,13 @@ struct ClaimContext: Sendable {
     /// False if a transaction may name no app.
     var requiresApp = true
 
+    /// - Parameter acceptsAnyNumber: true to read more claims than allowed, and names that appear twice.
     @_lifetime(borrow jws)
-    func claims(of jws: borrowing VerifiedJWS) throws(ReceiptError) -> ClaimReader {
+    func claims(of jws: borrowing VerifiedJWS, acceptsAnyNumber: Bool = false) throws(ReceiptError) -> ClaimReader {
         let signsForXcode = jws.chain.environments.contains { !$0.isApples }
         return try ClaimReader(
-            jws.payload.span, acceptsFractions: signsForXcode, limits: limits, onIgnored: onIgnored)
+            jws.payload.span, acceptsFractions: signsForXcode, limits: limits, acceptsAnyNumber: acceptsAnyNumber,
+            onIgnored: onIgnored)
     }
 
     /// Checks that the chain was valid when the payload was signed, and that this is past.

@@ -16,12 +16,12 @@ struct ClaimReader: ~Escapable {
     /// Begins with the first claim of a payload, or of an object inside one.
     @_lifetime(copy text)
     init(
-        _ text: Span<UInt8>, acceptsFractions: Bool, limits: Limits,
+        _ text: Span<UInt8>, acceptsFractions: Bool, limits: Limits, acceptsAnyNumber: Bool = false,
         onIgnored: @escaping @Sendable (String) -> Void, notObject: Rule = .payloadNotObject
     ) throws(ReceiptError) {
         let rules = ObjectReader.Rules(
             malformed: .claimMalformed, duplicate: .claimDuplicate, tooMany: .tooManyClaims,
-            maximumMembers: limits.maximumClaims)
+            maximumMembers: acceptsAnyNumber ? nil : limits.maximumClaims)
         object = try ObjectReader(text, rules: rules, notObject: notObject)
         self.acceptsFractions = acceptsFractions
         self.limits = limits

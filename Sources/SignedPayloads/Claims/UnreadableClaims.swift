@@ -15,13 +15,13 @@ package struct UnreadableClaims: Hashable, Sendable {
 
     fileprivate init(_ jws: VerifiedJWS, _ context: ClaimContext) {
         do throws(ReceiptError) {
-            var claims = try context.claims(of: jws)
+            var claims = try context.claims(of: jws, acceptsAnyNumber: true)
             while let claim = try claims.next() {
-                let value = claims
+                let start = claims
                 do throws(ReceiptError) {
                     try read(claim, from: &claims)
                 } catch {
-                    claims = value
+                    claims = start
                     try claims.skip()
                 }
             }
@@ -32,8 +32,8 @@ package struct UnreadableClaims: Hashable, Sendable {
 
     private mutating func read(_ claim: ClaimName, from claims: inout ClaimReader) throws(ReceiptError) {
         switch claim {
-        case .transactionID: transactionID = try claims.text()
-        case .originalTransactionID: originalTransactionID = try claims.text()
+        case .transactionID: transactionID = try claims.identifier()
+        case .originalTransactionID: originalTransactionID = try claims.identifier()
         case .productID: productID = try claims.text()
         case .bundleID: bundleID = try claims.text()
         case .environment: environmentName = try claims.text()

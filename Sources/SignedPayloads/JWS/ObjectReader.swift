@@ -12,7 +12,8 @@ struct ObjectReader: ~Escapable {
         let malformed: Rule
         let duplicate: Rule
         let tooMany: Rule
-        let maximumMembers: Int
+        /// Nil for any number, and for names that appear several times.
+        let maximumMembers: Int?
     }
 
     let text: Span<UInt8>
@@ -50,10 +51,11 @@ struct ObjectReader: ~Escapable {
         guard let key else { return nil }
         // Apple escapes no name, and with escapes one name has many spellings.
         guard !key.isEscaped else { throw ReceiptError(rules.malformed) }
+        guard let maximumMembers = rules.maximumMembers else { return key.range }
         for name in names where name.count == key.range.count && text.equals(name, key.range) {
             throw ReceiptError(rules.duplicate)
         }
-        guard names.count < rules.maximumMembers else { throw ReceiptError(rules.tooMany) }
+        guard names.count < maximumMembers else { throw ReceiptError(rules.tooMany) }
         names.append(key.range)
         return key.range
     }

@@ -35,8 +35,10 @@ import Testing
                 #expect(event as NSDictionary == other as NSDictionary)
             }
             for node in stage.fleet.nodes.indices {
-                let stream = try await stage.stream(at: node, for: .seconds(2))
-                for id in ids { #expect(stream.contains(#""id":"\#(id)""#), "\(stream)") }
+                try await eventually("node \(node) streams all events") {
+                    let stream = try await stage.stream(at: node, for: .seconds(2))
+                    return ids.allSatisfy { stream.contains(#""id":"\#($0)""#) }
+                }
             }
             try stage.expectLog(try await stage.log(), at: "shop")
         }

@@ -55,7 +55,7 @@ extension FleetTests {
         ) async throws {
             let redis = try await RealServer.redis()
             var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-            plan.settings = ["GATEWAY_REDIS_DEADLINE": "1s"]
+            plan.settings = ["GATEWAY_REDIS_DEADLINE": "5s"]
             plan.clients = [("limited", policies)]
             try await withFleet(plan) { fleet in
                 let receipt = Sample.receipt(0)

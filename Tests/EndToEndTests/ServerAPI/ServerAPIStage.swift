@@ -108,7 +108,7 @@ extension ServerAPIStage {
             "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxURL,
             "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             // A busy machine must not look like a fault.
-            "GATEWAY_REDIS_DEADLINE": "1s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
+            "GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
         ]
     }
 }

@@ -15,7 +15,7 @@ import Testing
         ("{http_status: 503}", "upstream_server_error"), ("{http_status: 410}", "upstream_request_refused"),
         ("{receipt_status: 21000}", "upstream_request_refused"), ("{receipt_status: 21005}", "upstream_unavailable"),
         ("{receipt_status: {status: 21104, is-retryable: 1}}", "upstream_unavailable"),
-        ("{receipt_status: {status: 21199, is_retryable: false}}", "upstream_unavailable"),
+        ("{receipt_status: {status: 21199, is_retryable: false}}", "upstream_record_broken"),
         ("{receipt_status: {status: 21003, with_receipt: true}}", "upstream_disagrees"),
         ("wrong_environment", "upstream_contradiction"), ("{compressed: gzip}", "upstream_unusable_answer"),
         ("{compressed: deflate}", "upstream_unusable_answer"),

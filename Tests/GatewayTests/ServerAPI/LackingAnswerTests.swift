@@ -75,4 +75,48 @@ struct LackingAnswerTests {
             #expect(answer.provenance.degradedReasons == [.upstreamItemUnreadable])
         }
     }
+
+    @Test func `an earlier answer takes the place of an item that cannot be read`() async throws {
+        let whole = UpstreamAnswer.customer(Self.original), lacking = Self.answer([0, 1], without: Self.item)
+        let fixture = CustomerFixture([Self.original: [.answered(whole), .answered(lacking)]])
+        let request = VerificationRequest([SignedSamples.transaction()])
+        #expect(try await fixture.ask(request, at: 250).provenance.isDegraded == false)
+        for seconds in [1500, 1600] as [Int64] {
+            let answer = try await fixture.ask(request, at: seconds)
+            #expect(answer.subscriptions.map(\.state) == [.active], "\(seconds)")
+            #expect(answer.provenance.degradedReasons == [.upstreamItemUnreadable])
+        }
+        #expect(fixture.customers.asked.count == 3)
+    }
+
+    @Test func `a gap is filled only by what the item may be`() {
+        func answer(_ ids: [String], without items: [UnreadableItem]) -> UpstreamAnswer {
+            var answer = UpstreamAnswer.customer(Self.original)
+            answer.transactions = ids.map { id in
+                var transaction = Transaction(productID: "p", transactionID: id)
+                transaction.originalTransactionID = "1"
+                return transaction
+            }
+            answer.leaveOut(items, at: SignedSamples.time(0))
+            return answer
+        }
+        let earlier = answer(["1", "2", "3"], without: [])
+        for (item, ids) in [
+            (UnreadableItem(transactionID: "2", originalTransactionID: "1", fault: "f"), ["1", "2"]),
+            (UnreadableItem(transactionID: "2", fault: "f"), ["1", "2"]),
+            (UnreadableItem(fault: "f"), ["1", "2", "3"]),
+            (UnreadableItem(originalTransactionID: "7", fault: "f"), ["1"]),
+        ] as [(UnreadableItem, [String])] {
+            var lacking = answer(["1"], without: [item])
+            lacking.fillGaps(from: earlier)
+            #expect(lacking.transactions.map(\.transactionID) == ids)
+        }
+        let refund = UnreadableItem(transactionID: "2", originalTransactionID: "1", isRevoked: true, fault: "f")
+        var lacking = answer(["1"], without: [refund])
+        lacking.fillGaps(from: earlier)
+        #expect(lacking.transactions.map { $0.cancellationDate != nil } == [false, true])
+        // What was added is not compared with what Apple signed.
+        let evidence = VerificationSubject.lookup(bundleID: SignedSamples.app, transactionID: "1")
+        #expect(lacking.contradiction(to: evidence, answerReceipt: nil) == nil)
+    }
 }

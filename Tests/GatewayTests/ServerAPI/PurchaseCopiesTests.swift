@@ -43,9 +43,9 @@ struct PurchaseCopiesTests {
     ])
     func `a history is tied by a period of the same product`(item: String?, product: String, isTied: Bool) {
         let ties = PurchaseTies([Self.copy(of: item == "0" ? "0" : Self.item, chain: "1")])
-        #expect(ties.include(Self.copy(of: item, product: product)) == isTied)
+        #expect(ties.connects(to: Self.copy(of: item, product: product)) == isTied)
         let once = Self.copy(of: item, product: product) { ($0.productType, $0.expiresDate) = (.nonConsumable, nil) }
-        #expect(!ties.include(once))
+        #expect(!ties.connects(to: once))
     }
 
     @Test func `a history is tied by a download of the app`() {
@@ -56,8 +56,9 @@ struct PurchaseCopiesTests {
                 transaction.signedFields = .value(fields)
             }
         }
-        #expect(PurchaseTies([copy("7")]).include(copy("7")))
-        #expect(!PurchaseTies([copy("7")]).include(copy("8")) && !PurchaseTies([copy(nil)]).include(copy(nil)))
+        #expect(PurchaseTies([copy("7")]).connects(to: copy("7")))
+        #expect(
+            !PurchaseTies([copy("7")]).connects(to: copy("8")) && !PurchaseTies([copy(nil)]).connects(to: copy(nil)))
     }
 
     @Test func `copies with chains of their own are one subscription, in any order`() {
@@ -66,12 +67,51 @@ struct PurchaseCopiesTests {
             for (seconds, id) in [(300, "58")] as [(Int64, String)] {
                 let seen = Subscription.all(
                     in: transactions, at: SignedSamples.time(seconds), rules: SubscriptionRules())
-                #expect(seen.map(\.originalTransactionID) == ["5"] && seen.map(\.state) == [.active])
+                #expect(seen.map(\.originalTransactionID) == ["1"] && seen.map(\.state) == [.active])
                 #expect(seen.map(\.transaction.transactionID) == [id])
             }
         }
         let others = [Self.copy(chain: "1"), Self.copy(of: "7", chain: "5")]
         #expect(Subscription.all(in: others, at: SignedSamples.time(1), rules: SubscriptionRules()).count == 2)
+    }
+
+    @Test func `the plan of one copy does not end the period of another`() {
+        func plan(_ chain: String, _ state: SubscriptionState, signed: Int64) -> Renewal {
+            var plan = Renewal(originalTransactionID: chain), fields = SignedRenewalFields()
+            fields.signedDate = SignedSamples.time(signed)
+            plan.productID = "com.example.forge.monthly"
+            (plan.signedFields, plan.status) = (.value(fields), ReportedStatus(state, at: SignedSamples.time(signed)))
+            return plan
+        }
+        let transactions = [Self.copy(chain: "1", signed: 10), Self.copy(chain: "5", signed: 20), Self.renewal()]
+        for plans in [
+            [plan("1", .expired, signed: 290), plan("5", .active, signed: 280)],
+            [plan("5", .active, signed: 290), plan("1", .expired, signed: 290)], [plan("1", .expired, signed: 290)],
+        ] {
+            let seen = Subscription.all(
+                in: transactions, renewals: plans, at: SignedSamples.time(300), rules: SubscriptionRules())
+            #expect(seen.map(\.state) == [.active])
+            #expect(seen.map { $0.renewal?.originalTransactionID ?? "5" } == ["5"])
+        }
+    }
+
+    @Test func `a history of the same download without the purchase is labelled`() async throws {
+        var answer = UpstreamAnswer.customer("5")
+        answer.transactions = [Self.copy(of: "8")]
+        let fixture = CustomerFixture([SignedSamples.original: [.answered(answer)]])
+        let request = VerificationRequest([SignedSamples.transaction()])
+        let found = try await fixture.ask(request, at: SignedSamples.time(1000))
+        #expect(found.subscriptions.count == 2 && found.provenance.degradedReasons == [.transactionUnknown])
+    }
+
+    @Test func `an answer that evidence tied to an ID is not given to a request with only that ID`() async throws {
+        var answer = UpstreamAnswer.customer("5")
+        answer.transactions = [Self.copy(), Self.renewal()]
+        let fixture = CustomerFixture([SignedSamples.original: [.answered(answer)]])
+        _ = try await fixture.ask(VerificationRequest([SignedSamples.transaction()]), at: SignedSamples.time(300))
+        _ = try await fixture.ask(SignedSamples.original, at: 301)
+        #expect(
+            fixture.customers.asked.count == 2 && fixture.customers.requests.map { $0.ties != nil } == [true, false])
     }
 
     @Test(arguments: [(20, true), (5, false)] as [(Int64, Bool)])
@@ -99,7 +139,7 @@ struct PurchaseCopiesTests {
         }
         #expect(fixture.customers.asked == [SignedSamples.original])
         let ties = try #require(fixture.customers.requests.first?.ties)
-        #expect(ties.include(Self.copy()) && !ties.include(Self.renewal()))
+        #expect(ties.connects(to: Self.copy()) && !ties.connects(to: Self.renewal()))
         // Evidence that is newer than the answer is missing in it.
         let newer = VerificationRequest([
             SignedSamples.transaction(),

@@ -73,9 +73,14 @@ struct UpstreamMetricsTests {
     }
 
     @Test(arguments: UpstreamAPI.allCases) func `log lines name the interface`(api: UpstreamAPI) throws {
-        metrics.observe(.contradicted(UpstreamEndpoint(api, .sandbox), .otherApp))
-        let line = try #require(lines.containing("contradicts").first)
-        #expect(line.contains(#""api":"\#(api.rawValue)""#) && line.contains(#""upstream":"sandbox""#))
+        for (contradiction, level) in [(Contradiction.otherApp, "error"), (.periodNotSigned, "warning")] {
+            metrics.observe(.contradicted(UpstreamEndpoint(api, .sandbox), contradiction))
+            let line = try #require(lines.containing(#""contradiction":"\#(contradiction.rawValue)""#).last)
+            #expect(line.contains(#""api":"\#(api.rawValue)""#) && line.contains(#""upstream":"sandbox""#))
+            #expect(line.contains(level), "\(line)")
+        }
+        metrics.observe(.leftOut(UpstreamEndpoint(api, .sandbox), UnreadableItem(fault: "odd")))
+        #expect(lines.containing("odd").count == 1)
     }
 
     // MARK: - Values read at a scrape

@@ -168,7 +168,11 @@ struct AppReceiptResponseTests {
                 plan { $0.priceConsent = .pending },
                 #""auto_renew_status":"1","price_consent_status":"0","price_increase_status":"0""#
             ),
-            (plan { $0.priceConsent = .given }, #""auto_renew_status":"1","price_increase_status":"1""#),
+            (plan { $0.priceConsent = .givenOrNotNeeded }, #""auto_renew_status":"1","price_increase_status":"1""#),
+            (
+                plan { $0.priceConsent = .given },
+                #""auto_renew_status":"1","price_consent_status":"1","price_increase_status":"1""#
+            ),
             (
                 plan { ($0.promotionalOfferID, $0.offerCodeName) = ("a", "b") },
                 #""auto_renew_status":"1","promotional_offer_id":"a","offer_code_ref_name":"b""#
