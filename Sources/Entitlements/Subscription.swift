@@ -202,7 +202,7 @@ package struct ChainNames {
         joinCopies(in: transactions)
     }
 
-    /// Gives the chains of a period's copies one name: that of the chain that began first.
+    /// Names the chains of a period's copies after the chain that began first.
     private mutating func joinCopies(in transactions: [Transaction]) {
         guard let first = transactions.first, transactions.contains(where: { $0.chainID != first.chainID }) else {
             return
@@ -214,7 +214,7 @@ package struct ChainNames {
                 firsts[period] = index
                 continue
             }
-            let isFirst = transactions[index].beganEarlier(than: transactions[known])
+            let isFirst = transactions[index].namesCopies(before: transactions[known])
             let (first, other) = isFirst ? (index, known) : (known, index)
             let (name, previous) = (current(transactions[first].chainID), current(transactions[other].chainID))
             if previous != name { joined[previous] = name }
@@ -266,7 +266,7 @@ package func nextBoundary(after now: Timestamp, in transactions: [Transaction], 
 
 extension Transaction {
     /// Returns true for the copy of the chain that began first; of two, for the one with the smaller ID.
-    fileprivate func beganEarlier(than other: Transaction) -> Bool {
+    fileprivate func namesCopies(before other: Transaction) -> Bool {
         (originalPurchaseDate ?? .latest, chainID) < (other.originalPurchaseDate ?? .latest, other.chainID)
     }
 }

@@ -129,7 +129,7 @@ extension Answer {
 
     package var appTransaction: VerifiedAppTransaction? { subject?.evidence?.appTransaction }
 
-    /// The transactions of which only the period that stands is left of each subscription.
+    /// The transactions without the periods of subscriptions that do not stand.
     package var latestTransactions: [Transaction] {
         let standing = Set(subscriptions.map(\.transaction.transactionID))
         return transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) }

@@ -171,14 +171,13 @@ extension Assessment {
         return answer.transactions.isEmpty || known.transactionIDs.contains(id)
     }
 
-    /// Returns those of these chains of which an answer has transactions, under any name.
+    /// Returns the chains, among these, that have transactions in an answer, under any name.
     /// - Parameter ids: the IDs in the answer.
     func chains(_ chains: Set<String>, in answer: UpstreamAnswer, naming ids: Set<String>) -> Set<String> {
         let others = chains.subtracting(ids)
         guard !others.isEmpty else { return chains }
-        let names = ChainNames(answer.transactions + transactions, answer.renewals + renewals)
-        let known = Set(answer.transactions.map { names.current($0.chainID) })
-        return chains.subtracting(others.filter { !known.contains(names.current($0)) })
+        let known = NamedChains(of: answer.transactions, and: transactions, answer.renewals + renewals)
+        return chains.subtracting(others.filter { !known.contains($0) })
     }
 
     /// Returns true for a chain of the evidence that an answer does not have, under any name.
@@ -341,8 +340,7 @@ extension Assessment {
     /// - Parameter refused: the chains of accounts that do not exist.
     func completing(_ known: CachedResult, without refused: Set<String>) -> CachedResult {
         guard var answer = known.answer else { return known }
-        let named = refused.union(known.transactionIDs),
-            open = Set(lookupIDs).subtracting(named)
+        let named = refused.union(known.transactionIDs), open = Set(lookupIDs).subtracting(named)
         let chains = open.subtracting(self.chains(open, in: answer, naming: named))
         let missing = transactions.filter { chains.contains($0.chainID) }
         guard !missing.isEmpty else { return known }

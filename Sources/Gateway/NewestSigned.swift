@@ -27,7 +27,9 @@ struct NewestSigned: Sendable {
         isOneCustomer: Bool = false
     ) {
         var added: Set<String> = []
-        lazy var customer = KnownCustomer(transactions, and: sent)
+        let answered = transactions
+        lazy var chains = NamedChains(of: answered, and: sent)
+        lazy var ties = PurchaseTies(answered)
         // A receipt may have thousands.
         var indices =
             sent.count < 8
@@ -36,7 +38,9 @@ struct NewestSigned: Sendable {
             guard let date = sent.signedDate ?? signedAt else { continue }
             let found = indices.map { $0[sent.transactionID] } ?? transactions.index(of: sent)
             guard let index = found else {
-                guard indexed < date, isOneCustomer || customer.has(sent) else { continue }
+                guard indexed < date, isOneCustomer || chains.contains(sent.chainID) || ties.connects(to: sent) else {
+                    continue
+                }
                 indices?[sent.transactionID] = transactions.count
                 transactions.append(sent)
                 added.insert(sent.chainID)
@@ -63,25 +67,22 @@ extension [Transaction] {
     }
 }
 
-/// The chains and downloads by which the customer of an answer is known.
-private struct KnownCustomer {
+/// The chains of an answer, under all names that the answer and the evidence show.
+struct NamedChains {
     private let names: ChainNames
-    private let chains: Set<String>
-    private let downloads: Set<String>
+    private let known: Set<String>
 
-    /// - Parameter others: those from which other names of the chains are known.
-    init(_ transactions: [Transaction], and others: [Transaction]) {
-        let names = ChainNames(transactions + others)
+    /// - Parameters:
+    ///   - answer: the transactions of the answer.
+    ///   - others: those of the evidence.
+    ///   - renewals: the plans of both.
+    init(of answer: [Transaction], and others: [Transaction], _ renewals: [Renewal] = []) {
+        let names = ChainNames(answer + others, renewals)
         self.names = names
-        chains = Set(transactions.map { names.current($0.chainID) })
-        downloads = Set(transactions.compactMap { $0.signedFields?.value.appTransactionID })
+        known = Set(answer.map { names.current($0.chainID) })
     }
 
-    /// Returns true if a transaction belongs to one of the chains, under any name, or to the same download of the app.
-    func has(_ transaction: Transaction) -> Bool {
-        chains.contains(names.current(transaction.chainID))
-            || transaction.signedFields?.value.appTransactionID.map(downloads.contains) ?? false
-    }
+    func contains(_ chain: String) -> Bool { known.contains(names.current(chain)) }
 }
 
 extension Transaction {

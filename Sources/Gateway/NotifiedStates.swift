@@ -22,19 +22,19 @@ package struct NotifiedStates: Sendable {
     /// - Parameter isAppleAsked: returns true if Apple's answer will show what notifications may have reported.
     func answer(
         to assessment: Assessment, isAppleAsked: () -> Bool,
-        _ answer: @escaping @Sendable (Assessment) throws -> Step<Answer, any Error>
+        then next: @escaping @Sendable (Assessment) throws -> Step<Answer, any Error>
     ) throws -> Step<Answer, any Error> {
         let ids = assessment.lookupIDs
         // Taken first: a notification that is applied meanwhile puts the answer out of date.
         let version = cache.version(watching: ids)
         let purge = cache.knownPurge(of: ids, in: assessment.subject.bundleID, since: assessment.signedAfter)
         let chains = newStates(of: assessment, purge, isAppleAsked)
-        guard !chains.isEmpty else { return try answer(assessment).map { $0.joining(version) } }
+        guard !chains.isEmpty else { return try next(assessment).map { $0.joining(version) } }
         return .wait {
             var notified = await self.adding(chains, to: assessment)
             // Whatever a named purge was about, the evidence alone is no answer; neither is old evidence.
             if notified == nil, purge == .named || assessment.mayHaveChanged { notified = assessment.lackingStates }
-            return try answer(notified ?? assessment).map { $0.joining(version) }
+            return try next(notified ?? assessment).map { $0.joining(version) }
         }
     }
 

@@ -52,8 +52,8 @@ extension SignedNotification {
         identity = NotificationIdentity(environment, uuid: notification.notificationUUID)
         cause = EventCause(notification, identity)
         appAppleID = notification.appAppleID
-        outdated = [notification.appTransaction?.appTransactionID].compactMap(\.self)
-        outdated += [notification.transaction?.appTransactionID].compactMap(\.self)
+        outdated = [notification.appTransaction?.appTransactionID, notification.transaction?.appTransactionID]
+            .compactMap(\.self)
         guard let name = notification.chainID else { return }
         // Evidence may still have the name of the chain from before Apple renamed it.
         let chains = [name] + [notification.previousChainID].compactMap(\.self).filter { $0 != name }
@@ -76,7 +76,7 @@ extension VerifiedNotification {
 
     /// The original transaction ID in the transaction, or in the plan alone; nil for a notification about no purchase.
     fileprivate var chainID: String? {
-        transaction.map { Transaction($0).chainID } ?? renewalInfo?.originalTransactionID
+        transaction?.originalTransactionID ?? renewalInfo?.originalTransactionID
     }
 
     fileprivate var previousChainID: String? {

@@ -57,7 +57,7 @@ extension StoredResult {
         case .answered(let answer): fields.write(answer)
         case .unknownTransaction(let reason): fields.write(reason.storedCode)
         case .alias(let alias): fields.write(alias)
-        case .unanswered(let reason): fields.write(reason.storedCode)
+        case .unanswered(let reason): fields.write(Optional(reason.rawValue))
         case .accountNotFound: break
         }
         return fields.bytes

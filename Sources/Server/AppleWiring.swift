@@ -44,7 +44,7 @@ extension AppleConnection {
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
             secrets: { access.now.rules.secrets.secret(forApp: $0) }, lifecycle: upstreams.lifecycle,
-            fleetState: fleet.ports.fleetState, observer: observer, logger: dependencies.logger, follow: follow)
+            fleetState: fleet.ports.fleetState, logger: dependencies.logger, follow: follow)
         serverAPI = ServerAPIClient(
             keys: { access.now.rules.serverAPIKeys }, hosts: ServerAPIHosts(configuration.serverAPI),
             budget: ServerAPIBudget(configuration.serverAPI), transport: transport, upstreams: upstreams,

@@ -283,10 +283,9 @@ package struct StoredFieldReader: FieldVisitor {
     }
 
     package mutating func failure() throws(SharedCacheFault) -> DegradedReason {
-        let code = try byte()
-        guard code > 0, let reason = DegradedReason.allCases.first(where: { $0.storedCode == code }) else {
-            throw .unreadable
-        }
+        var name = ""
+        try required("reason", &name)
+        guard let reason = DegradedReason(rawValue: name), reason.isOfEvidence else { throw .unreadable }
         return reason
     }
 
@@ -312,18 +311,6 @@ extension UnknownTransaction {
         switch self {
         case .notFound: 1
         case .idInvalid: 2
-        }
-    }
-}
-
-extension DegradedReason {
-    /// The code of a reason that lies in the evidence; 0 for others.
-    package var storedCode: UInt8 {
-        switch self {
-        case .upstreamDisagrees: 1
-        case .upstreamAnswerTooLarge: 2
-        case .upstreamRecordBroken: 3
-        default: 0
         }
     }
 }

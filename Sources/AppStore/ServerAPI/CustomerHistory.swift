@@ -63,13 +63,7 @@ struct CustomerHistory: Sendable {
     /// Returns true if an ID names one of the transactions, the first one of its chain, or the customer's download of
     /// the app.
     func names(_ id: String) -> Bool {
-        transactions.contains { transaction in
-            let signed = transaction.signedFields?.value
-            return [
-                transaction.transactionID, transaction.originalTransactionID, signed?.previousOriginalTransactionID,
-                signed?.appTransactionID,
-            ].contains(id)
-        }
+        transactions.contains { $0.ids.contains(id) }
     }
 }
 

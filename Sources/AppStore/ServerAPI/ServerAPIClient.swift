@@ -242,12 +242,6 @@ extension ServerAPIClient {
     /// The time of answers on this node's clock.
     var now: Timestamp { clock() }
 
-    /// Reports the items of an answer that are left out, and returns them.
-    func report(_ items: [UnreadableItem], in environment: UpstreamEnvironment) -> [UnreadableItem] {
-        for item in items { observer.observe(.leftOut(UpstreamEndpoint(.serverAPI, environment), item)) }
-        return items
-    }
-
     /// Reports an answer that is consistent by itself, and contradicts another one.
     func report(_ contradiction: Contradiction, in environment: UpstreamEnvironment) {
         observer.observe(.contradicted(UpstreamEndpoint(.serverAPI, environment), contradiction))

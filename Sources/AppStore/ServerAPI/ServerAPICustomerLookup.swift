@@ -78,8 +78,7 @@ private struct HostLookup: Sendable {
             environment: Environment(environment), bundleID: request.bundleID, transactions: history.transactions,
             renewals: statuses?.renewals.map { Renewal($0.renewalInfo, $0.status) } ?? [], latestReceipt: nil, body: [],
             revision: history.revision)
-        answer.leaveOut(
-            client.report(history.unreadable + (statuses?.unreadable ?? []), in: environment), at: client.now)
+        answer.leaveOut(history.unreadable + (statuses?.unreadable ?? []), at: client.now)
         do throws(Interruption) {
             answer.unfinishedConsumables = try await unfinishedConsumables(in: history)
         } catch {

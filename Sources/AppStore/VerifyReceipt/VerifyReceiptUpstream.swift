@@ -13,7 +13,6 @@ package struct VerifyReceiptUpstream: Upstream {
     private let sandbox: VerifyReceiptEndpoint
     private let secrets: @Sendable (String?) -> Secret?
     private let recorder: LifecycleRecorder
-    private let observer: any UpstreamObserver
     private let log: VerifyReceiptLog
     private let follow: RequestTracer
 
@@ -24,13 +23,12 @@ package struct VerifyReceiptUpstream: Upstream {
     package init(
         production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
         secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, fleetState: any FleetState,
-        observer: any UpstreamObserver, logger: Logger, follow: @escaping RequestTracer
+        logger: Logger, follow: @escaping RequestTracer
     ) {
         self.production = production
         self.sandbox = sandbox
         self.secrets = secrets
         recorder = LifecycleRecorder(lifecycle: lifecycle, fleetState: fleetState)
-        self.observer = observer
         log = VerifyReceiptLog(logger: logger)
         self.follow = follow
     }
@@ -65,7 +63,6 @@ package struct VerifyReceiptUpstream: Upstream {
             let reply = try await server.send(request, deadline: deadline)
             recorder.record(reply.head, of: endpoint, isUsable: true)
             log.answered(reply, to: request, endpoint)
-            for item in reply.response.unreadable { observer.observe(.leftOut(endpoint, item)) }
             let response = UpstreamResponse(
                 UpstreamReply(reply.response, from: endpoint.environment, at: reply.head.receivedAt),
                 status: reply.response.status.code)

@@ -89,9 +89,8 @@ extension DegradedReason {
             false
         case .upstreamPaused, .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer,
             .upstreamItemUnreadable, .upstreamAnswerTooLarge, .upstreamUnavailable, .upstreamRequestRefused,
-            .upstreamCallsMalformed,
-            .upstreamDisagrees, .upstreamRecordBroken,
-            .upstreamContradiction, .transactionUnknown:
+            .upstreamCallsMalformed, .upstreamDisagrees, .upstreamRecordBroken, .upstreamContradiction,
+            .transactionUnknown:
             true
         }
     }

@@ -71,7 +71,16 @@ final class UpstreamClient: Sendable {
         guard let customer = call.customer, let customers = connection.customers else {
             return await send(call, by: deadline)
         }
-        return (await customers.purchases(customer, deadline: deadline), nil)
+        let result = await customers.purchases(customer, deadline: deadline)
+        if case .answered(let answer) = result {
+            reportUnreadable(
+                in: answer, UpstreamEndpoint(.serverAPI, answer.environment == .sandbox ? .sandbox : .production))
+        }
+        return (result, nil)
+    }
+
+    private func reportUnreadable(in answer: UpstreamAnswer, _ endpoint: UpstreamEndpoint) {
+        for item in answer.unreadable { observer.observe(.leftOut(endpoint, item)) }
     }
 
     private func send(_ call: Call, by deadline: Instant) async -> (result: UpstreamResult, status: Int?) {
@@ -155,6 +164,7 @@ extension UpstreamClient {
     private func interpret(_ reply: UpstreamReply, to call: Call, _ endpoint: UpstreamEndpoint) -> Attempt {
         switch reply {
         case .answer(let answer):
+            reportUnreadable(in: answer, endpoint)
             let receipt = answerReceipt(of: answer)
             if let contradiction = answer.contradiction(to: call.request.subject, answerReceipt: receipt) {
                 observer.observe(.contradicted(endpoint, contradiction))
