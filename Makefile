@@ -31,6 +31,7 @@ build: deps ## Build everything for release
 	swift build -c release $(ARROWS)
 
 test: test-deps lint ## Build and run all tests, or those of FILTER=regex; the last line says how many passed
+	@swift package resolve || swift package resolve
 	swift build --build-tests $(ARROWS)
 	@.ci/test --skip-build $(if $(FILTER),--filter '$(FILTER)')
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import sys
 import threading
 import time
@@ -46,6 +47,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from checks import Checks, Recorded, public_methods
+
+# The longest wait for one event, in seconds (Tests/TestSupport/Patience.swift).
+PATIENCE = 500 * float(os.environ.get("TEST_PATIENCE", "1"))
 
 # What Apple knows beyond receipts: docs in loadtest/scenarios/all.yaml. JSON is YAML, too.
 SCENARIO = {
@@ -322,7 +326,7 @@ class Calls:
         def sent() -> Any:
             """The status of a new test notification, after its attempt."""
             token = client.request_test_notification().testNotificationToken
-            end = time.monotonic() + 30
+            end = time.monotonic() + PATIENCE
             while True:
                 try:
                     return client.get_test_notification_status(token)
@@ -630,7 +634,7 @@ def consumption_request_v1() -> ConsumptionRequestV1:
 
 
 def opened(url: str, method: str, body: str) -> Any:
-    return urllib.request.urlopen(urllib.request.Request(url, body.encode(), method=method), timeout=10)
+    return urllib.request.urlopen(urllib.request.Request(url, body.encode(), method=method), timeout=PATIENCE)
 
 
 def another_key() -> bytes:

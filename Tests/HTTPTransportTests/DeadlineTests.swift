@@ -66,7 +66,7 @@ import Testing
             try await SilentAddress.with(port: server.port) {
                 try await HTTPTransport.with {
                     // Half of the time is for the first address.
-                    $0.connectTimeout = .seconds(4)
+                    $0.connectTimeout = Patience.forLimit * 2
                     $0.addresses = ["localhost:\(server.port):\(SilentAddress.host),127.0.0.1"]
                 } _: { transport in
                     let status = try await transport.send(TransportRequest(.get, url: server.url())).status

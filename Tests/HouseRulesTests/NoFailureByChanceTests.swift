@@ -44,6 +44,19 @@ struct NoFailureByChanceTests {
         }
     }
 
+    /// A machine may stand still for longer than a limit of milliseconds.
+    @Test func `a short limit of the code under test is one that passes`() throws {
+        let limit = /(command|connect)Deadline\b.*(\.milliseconds\(|\.seconds\(\d\d?\))/
+        let setting = /"GATEWAY_(REDIS|APPLE)_\w*DEADLINE": "(\d+ms|[1-4]s)"/
+        for file in try Self.files() {
+            for (above, line) in zip(file.lines, file.lines.dropFirst()) {
+                let isSet = line.contains(limit) || line.contains(setting)
+                guard isSet, !line.contains("#expect(") else { continue }
+                #expect((above + line).contains("// It passes"), "\(file.path): use Patience.forLimit:\(line)")
+            }
+        }
+    }
+
     @Test func `a pause says what it is for`() throws {
         for file in try Self.files() {
             for (above, line) in zip(file.lines, file.lines.dropFirst()) where line.contains("Task.sleep(") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import TestSupport
 
 /// A real browser without a window: Chromium's headless shell.
 public enum Browser {
@@ -36,7 +37,8 @@ public enum Browser {
     private static func arguments(for file: URL, _ folder: URL) -> [String] {
         [
             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0",
-            "--user-data-dir=\(folder.path)/profile", "--timeout=30000", "--dump-dom", "file://\(file.path)",
+            "--user-data-dir=\(folder.path)/profile", "--timeout=\(Int(Patience.forEvent / .milliseconds(1)))",
+            "--dump-dom", "file://\(file.path)",
         ]
     }
 

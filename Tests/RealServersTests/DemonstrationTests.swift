@@ -13,13 +13,18 @@ import Testing
         case .flake: #expect(try Demonstration.isRepetition() == redis.isRunning)
         case .failure: #expect(redis.port == 6379)
         case .crash: Foundation.kill(getpid(), SIGKILL)
+        case .crashAgain:
+            if try Demonstration.isRepetition() { Foundation.kill(getpid(), SIGKILL) }
+            Issue.record("the first failure")
+        case .sanitizer: FileHandle.standardError.write(Data("WARNING: ThreadSanitizer: data race\n".utf8))
         case .hang: try await Task.sleep(for: .seconds(3600))  // Ended by `.ci/test`.
         }
     }
 }
 
 private enum Demonstration: String {
-    case flake, failure, crash, hang
+    case flake, failure, crash, sanitizer, hang
+    case crashAgain = "crash-again"
 
     static let requested = environment("TEST_DEMONSTRATION").flatMap(Self.init)
     static let isRequested = requested != nil

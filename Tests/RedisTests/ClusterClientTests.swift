@@ -111,7 +111,8 @@ import Testing
 
     @Test func `without one master its slots fail at once, the others work, and it returns by itself`() async throws {
         let cluster = try await RedisCluster()
-        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = .seconds(30) }) { test in
+        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = Patience.forEvent }) {
+            test in
             try await test.connected(masters: 3)
             cluster.masters[2].kill()
             try await test.until { await self.set("foo", test) != .success(.status("OK")) }
@@ -129,7 +130,7 @@ import Testing
 
     @Test func `commands for a frozen master fail, and others beside them do not`() async throws {
         let cluster = try await RedisCluster()
-        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = .seconds(1) }) { test in
+        try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
             try await test.connected(masters: 3)
             cluster.masters[2].freeze()
             defer { cluster.masters[2].thaw() }
@@ -146,14 +147,15 @@ import Testing
     @Test func `a redirection does not lengthen the deadline`() async throws {
         let cluster = try await RedisCluster()
         let url = "redis+cluster://\(cluster.hosts)"
-        try await TestClient.with(url, { $0.commandDeadline = .seconds(4) }) { test in
-            try await TestClient.with(url, { $0.commandDeadline = .seconds(5) }) { slower in
+        let limit = Patience.forLimit
+        try await TestClient.with(url, { $0.commandDeadline = limit }) { test in
+            try await TestClient.with(url, { $0.commandDeadline = limit / 5 * 7 }) { slower in
                 try await test.connected(masters: 3)
                 try await slower.connected(masters: 3)
                 try cluster.beginMove(slot: HashSlot(of: "foo").number, from: 2, to: 0)
                 cluster.masters[0].freeze()
                 defer { cluster.masters[0].thaw() }
-                try cluster.masters[2].ask("CLIENT", "PAUSE", "2000")
+                try cluster.masters[2].ask("CLIENT", "PAUSE", "\(Int(limit / 5 * 4 / .milliseconds(1)))")
                 let results = await withTaskGroup(of: (String, RedisError?).self) { group in
                     for (key, client) in [("foo", test.client), ("bar", slower.client)] {
                         group.addTask {
@@ -164,7 +166,7 @@ import Testing
                     return await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(test.log.events.contains(.redirected(.ask)))
-                // With a deadline that starts at the redirection, it would end after six seconds, and so last.
+                // With a deadline that starts at the redirection, it would end after 1.8 limits, and so last.
                 #expect(results.map(\.0) == ["foo", "bar"])
                 #expect(results.first?.1 == .timeout && results.last?.1 != nil)
             }

@@ -28,7 +28,7 @@ import Testing
         async throws
     {
         let redis = try await RedisSentinels()
-        try await Self.with(redis, { ($0.commandDeadline, $0.trackedPrefixes) = (.milliseconds(300), ["rc:"]) }) {
+        try await Self.with(redis, { ($0.commandDeadline, $0.trackedPrefixes) = (Patience.forLimit, ["rc:"]) }) {
             test in
             try await test.connected(masters: 1)
             let load = Load()
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `a frozen master is replaced, and not used again when it thaws`() async throws {
         let redis = try await RedisSentinels()
-        try await Self.with(redis, { $0.commandDeadline = .milliseconds(300) }) { test in
+        try await Self.with(redis, { $0.commandDeadline = Patience.forLimit }) { test in
             try await test.connected(masters: 1)
             redis.nodes[0].freeze()
             try await test.until { await self.set(test) == .success(.status("OK")) }
@@ -84,7 +84,7 @@ import Testing
         redis.sentinels[0].kill()
         redis.sentinels[1].freeze()
         defer { redis.sentinels[1].thaw() }
-        try await Self.with(redis, { $0.commandDeadline = .milliseconds(200) }) { test in
+        try await Self.with(redis, { $0.commandDeadline = Patience.forLimit }) { test in
             try await test.connected(masters: 1)
             #expect(await set(test) == .success(.status("OK")))
         }

@@ -14,6 +14,12 @@ public enum Patience {
 
     /// The longest wait for one event.
     public static let forEvent = Duration.seconds(500 * scale)
+
+    /// A time limit of the code under test that one step of a test may wait out, and that every other step keeps.
+    public static let forLimit = Duration.seconds(5 * scale)
+
+    /// `forLimit` as a setting of the gateway, and at most 30 seconds: settings have bounds.
+    public static let limitSetting = "\(Int(min(5 * scale, 30)))s"
 }
 
 extension TimeLimitTrait.Duration {

@@ -105,6 +105,7 @@ import Testing
         let redis = try await RealServer.redis()
         redis.freeze()
         let checkup = try await Checkup([
+            // It passes.
             "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_REDIS_CONNECT_DEADLINE": "250ms",
         ])
         redis.thaw()
@@ -149,7 +150,7 @@ import Testing
         fault: String, status: String, words: String
     ) async throws {
         try await withAppleURLs("faults: [{endpoint: production, fault: \(fault)}]") { apple in
-            let settings = apple.merging(["GATEWAY_APPLE_DEADLINE": "2s"]) { $1 }
+            let settings = apple.merging(["GATEWAY_APPLE_DEADLINE": Patience.limitSetting]) { $1 }
             let checkup = try await Checkup(settings)
             let production = try checkup["apple", "production"]
             #expect(production.status == status && production.seen.contains(words), "\(production)")

@@ -86,7 +86,7 @@ struct FleetLoad: Sendable {
         var plan = LoadPlan(target: target)
         let stage = RateStage(from: perSecond, to: perSecond, seconds: .infinity)
         plan.schedule = LoadSchedule(curve: RateCurve(stages: [stage]), pattern: .constant, first: perSecond)
-        (plan.connections, plan.timeout) = (connections, .seconds(30))
+        (plan.connections, plan.timeout) = (connections, Patience.forEvent)
         plan.limits.answer.openingBytes = 64 << 10
         plan.completion = log.record
         let fields = key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []

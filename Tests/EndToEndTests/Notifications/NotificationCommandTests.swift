@@ -38,10 +38,11 @@ import Testing
             #expect(unset.status == 1 && unset.output.contains("no URL for this environment"), "\(unset)")
             let gateway = "http://127.0.0.1:\(stage.gateways[0].dataPort)"
             try await stage.apple.sendNotifications(to: gateway + "/apple/notifications")
-            let arrived = try await Self.run(command + ["30"], on: stage)
+            let arrived = try await Self.run(command + ["600"], on: stage)
             #expect(arrived.status == 0 && arrived.output.contains("has arrived"), "\(arrived)")
             try await stage.apple.sendNotifications(to: gateway + "/another/path")
-            let missing = try await Self.run(command + ["3"], on: stage)
+            let limit = Int(Patience.forLimit / .seconds(1))
+            let missing = try await Self.run(command + ["\(limit)"], on: stage)
             #expect(missing.status == 1 && missing.output.contains("UNSUCCESSFUL_HTTP_RESPONSE_CODE"), "\(missing)")
         }
     }

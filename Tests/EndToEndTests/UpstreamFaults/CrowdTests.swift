@@ -69,11 +69,11 @@ import Testing
     @Test func `a request without a concurrency slot is labelled, and is no failure of Apple`() async throws {
         // A request waits for a slot for half of its deadline. The first twenty hold all slots for longer than that;
         // a request that gets a slot after them is answered at once, so no deadline is missed on a slow machine.
-        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "20s", "GATEWAY_APPLE_DEADLINE": "20s"]
+        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
         try await withStage("", settings) { stage in
             // Quick answers keep the share of slow ones below what opens the breaker.
             for asked in 300..<320 { #expect(try await stage.verify(Sample.receipt(asked)).isApples) }
-            try stage.play("faults: [{requests: 20, latency: 11}]")
+            try stage.play("faults: [{requests: 20, latency: 16}]")
             let verdicts = try await stage.verify(all: (0..<300).map { Sample.receipt($0) })
             #expect(verdicts.count == 300)
             for verdict in verdicts {

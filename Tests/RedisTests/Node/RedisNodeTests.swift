@@ -51,6 +51,7 @@ struct RedisNodeTests {
 
     @Test func `a frozen Redis costs one deadline, then nothing, and is reconnected`() async throws {
         let redis = try await RealServer.redis()
+        // It passes.
         try await TestNode.with(redis.address, { $0.commandDeadline = .milliseconds(50) }) { test in
             redis.freeze()
             #expect(await test.node.send([RedisCommand("INCR", key: "n")]) == [.failure(.timeout)])
@@ -89,6 +90,7 @@ struct RedisNodeTests {
         try await TestNode.with(
             redis.address,
             {
+                // It passes.
                 ($0.limits.maximumUnsentBytes, $0.commandDeadline) = (1 << 20, .milliseconds(500))
             }
         ) { test in

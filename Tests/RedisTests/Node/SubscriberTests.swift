@@ -56,7 +56,7 @@ struct SubscriberTests {
             redis.address,
             {
                 ($0.trackedPrefixes, $0.pingInterval) = (["rc:"], .milliseconds(100))
-                $0.connectDeadline = .milliseconds(250)
+                $0.connectDeadline = Patience.forLimit
             }
         ) { test in
             await test.log.wait(for: .flushed(.subscribed))

@@ -81,6 +81,7 @@ struct TransportTests {
         let clear = try await RealServer.redis()
         let tls = try secure.tls(showsCertificate: true)
         for (address, tls) in [(secure.address, nil), (clear.address, tls)] {
+            // It passes.
             try await TestNode.with(address, waits: false, { ($0.tls, $0.connectDeadline) = (tls, .milliseconds(200)) })
             {
                 test in

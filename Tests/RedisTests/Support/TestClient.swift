@@ -21,8 +21,9 @@ struct TestClient: Sendable {
         _ body: (TestClient) async throws -> Void
     ) async throws {
         var configuration = try RedisClientConfiguration(try RedisURL(url))
-        configuration.node.commandDeadline = .seconds(2)
-        configuration.node.connectDeadline = .seconds(2)
+        (configuration.node.commandDeadline, configuration.node.connectDeadline) = (
+            Patience.forLimit, Patience.forLimit
+        )
         configuration.node.reconnection.longest = .milliseconds(200)
         configure(&configuration.node)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)

@@ -4,6 +4,7 @@
 import NIOCore
 import NIOPosix
 import RealServers
+import TestSupport
 import Testing
 
 @testable import Redis
@@ -20,9 +21,7 @@ struct TestNode {
         _ body: (TestNode) async throws -> Void
     ) async throws {
         var configuration = RedisNodeConfiguration(address: address)
-        // Tests share two cores: tests that are not about deadlines must not fail by them.
-        configuration.commandDeadline = .seconds(5)
-        configuration.connectDeadline = .seconds(5)
+        (configuration.commandDeadline, configuration.connectDeadline) = (Patience.forLimit, Patience.forLimit)
         configuration.reconnection.afterRefusal = .milliseconds(100)
         configure(&configuration)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)

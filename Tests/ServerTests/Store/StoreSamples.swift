@@ -10,6 +10,7 @@ import ReceiptForge
 import Receipts
 import Redis
 import Synchronization
+import TestSupport
 
 @testable import AppStore
 @testable import Gateway
@@ -266,8 +267,7 @@ struct StoreRedis: Sendable {
     ) async throws {
         let server = try await RealServer.redis()
         var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
-        configuration.commandDeadline = .seconds(5)
-        configuration.connectDeadline = .seconds(5)
+        (configuration.commandDeadline, configuration.connectDeadline) = (Patience.forLimit, Patience.forLimit)
         configuration.trackedPrefixes = [SharedCacheNames.resultPrefix, RedisPurges.headKey]
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1), events = Events()
         let node = RedisNode(configuration, eventLoops: group, observer: events)
