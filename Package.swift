@@ -160,7 +160,7 @@ let package = Package(
             swiftSettings: served),
         .target(
             name: "StoreFormat",
-            dependencies: ["Cryptography", "Entitlements", "Gateway", "Receipts", "Redis", "Settings"],
+            dependencies: ["Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "Redis", "Settings"],
             swiftSettings: served),
         .target(
             name: "RedisCustomers",

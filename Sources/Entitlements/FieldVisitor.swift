@@ -18,16 +18,25 @@ package protocol FieldVisitor {
     mutating func flag(_ name: StaticString, _ value: inout Bool?) throws(Failure)
     mutating func date(_ name: StaticString, _ value: inout Timestamp?) throws(Failure)
     mutating func texts(_ name: StaticString, _ value: inout [String]?) throws(Failure)
-    /// Returns true if the fields that only signed transactions have are visited.
-    /// - Parameter arePresent: true if the value has them.
-    mutating func visitsSignedFields(_ arePresent: Bool) throws(Failure) -> Bool
+    /// Visits a JSON object without white space.
+    mutating func object(_ name: StaticString, _ value: inout [UInt8]?) throws(Failure)
+    /// Returns the fields to visit of those that only signed items have.
+    /// - Parameter extent: those that the value has.
+    mutating func visitedFields(_ extent: SignedExtent) throws(Failure) -> SignedExtent
     /// Called for a value that was not read although it is required, or that is none of the known ones.
     func invalid(_ name: StaticString) throws(Failure)
 }
 
+/// The fields of a transaction or plan that only signed ones have. The raw values are those of the stored form.
+package enum SignedExtent: UInt8, Sendable {
+    case none, usual
+    /// And `advanced_commerce_info`, which few apps use.
+    case withCommerce
+}
+
 extension FieldVisitor {
-    /// Returns true if the value has them.
-    package mutating func visitsSignedFields(_ arePresent: Bool) throws(Failure) -> Bool { arePresent }
+    /// Returns those that the value has.
+    package mutating func visitedFields(_ extent: SignedExtent) throws(Failure) -> SignedExtent { extent }
 
     package mutating func required(_ name: StaticString, _ value: inout String) throws(Failure) {
         var text: String? = value
@@ -74,14 +83,18 @@ extension Transaction {
         try visitor.text("promotional_offer_id", &promotionalOfferID)
         try visitor.text("offer_code_ref_name", &offerCodeName)
         try visitor.text("app_account_token", &appAccountToken)
-        guard try visitor.visitsSignedFields(signedFields != nil) else { return }
+        let extent = try visitor.visitedFields(signedFields?.value.extent ?? .none)
+        guard extent != .none else { return }
         var fields = signedFields?.value ?? SignedTransactionFields()
         try fields.visit(with: &visitor)
+        if extent == .withCommerce { try visitor.object("advanced_commerce_info", &fields.advancedCommerceInfo) }
         signedFields = .value(fields)
     }
 }
 
 extension SignedTransactionFields {
+    fileprivate var extent: SignedExtent { advancedCommerceInfo == nil ? .usual : .withCommerce }
+
     mutating func visit<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.date("signed_date", &signedDate)
         try visitor.text("storefront", &storefront)
@@ -115,9 +128,11 @@ extension Renewal {
         try visitor.word("price_consent", &priceConsent)
         try visitor.text("promotional_offer_id", &promotionalOfferID)
         try visitor.text("offer_code_ref_name", &offerCodeName)
-        guard try visitor.visitsSignedFields(signedFields != nil) else { return }
+        let extent = try visitor.visitedFields(signedFields?.value.extent ?? .none)
+        guard extent != .none else { return }
         var fields = signedFields?.value ?? SignedRenewalFields()
         try fields.visit(with: &visitor)
+        if extent == .withCommerce { try visitor.object("advanced_commerce_info", &fields.advancedCommerceInfo) }
         signedFields = .value(fields)
     }
 
@@ -131,6 +146,8 @@ extension Renewal {
 }
 
 extension SignedRenewalFields {
+    fileprivate var extent: SignedExtent { advancedCommerceInfo == nil ? .usual : .withCommerce }
+
     mutating func visit<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.date("signed_date", &signedDate)
         try visitor.date("renewal_date", &renewalDate)

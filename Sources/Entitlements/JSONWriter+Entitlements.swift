@@ -44,6 +44,8 @@ extension JSONWriter: FieldVisitor {
         }
     }
 
+    package mutating func object(_ name: StaticString, _ value: inout [UInt8]?) { member(name, object: value) }
+
     /// Does nothing: this visitor only writes.
     package func invalid(_ name: StaticString) {}
 }

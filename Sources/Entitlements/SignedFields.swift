@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 package import Receipts
 package import SignedPayloads
 
@@ -38,6 +39,8 @@ package struct SignedTransactionFields: Hashable, Sendable {
     package var commitmentTotalBillingPeriods: Int64?
     package var commitmentExpiresDate: Timestamp?
     package var commitmentPrice: Int64?
+    /// A JSON object without white space.
+    package var advancedCommerceInfo: [UInt8]?
 
     package init() {}
 }
@@ -63,6 +66,7 @@ extension SignedTransactionFields {
         commitmentTotalBillingPeriods = transaction.commitment?.totalBillingPeriods
         commitmentExpiresDate = transaction.commitment?.expiresDate
         commitmentPrice = transaction.commitment?.price
+        advancedCommerceInfo = transaction.advancedCommerceInfo.flatMap(JSONValue.compactObject)
     }
 }
 
@@ -89,6 +93,8 @@ package struct SignedRenewalFields: Hashable, Sendable {
     package var commitmentRenewalDate: Timestamp?
     package var commitmentRenewalPrice: Int64?
     package var commitmentRenewalBillingPlanType: String?
+    /// A JSON object without white space.
+    package var advancedCommerceInfo: [UInt8]?
 
     package init() {}
 }
@@ -114,6 +120,7 @@ extension SignedRenewalFields {
         commitmentRenewalDate = renewalInfo.commitment?.renewalDate
         commitmentRenewalPrice = renewalInfo.commitment?.renewalPrice
         commitmentRenewalBillingPlanType = renewalInfo.commitment?.billingPlanType
+        advancedCommerceInfo = renewalInfo.advancedCommerceInfo.flatMap(JSONValue.compactObject)
     }
 }
 

@@ -215,6 +215,8 @@ package struct VerificationOptions: Sendable {
     /// True if `in_app` lists only the latest transaction of each subscription.
     package var excludesOldTransactions = false
     package var wantsLatestReceipt = false
+    /// True if the answer also has what Apple signed and has no meaning here.
+    package var includesUnknown = false
     /// The number of signed items in the request, which its cost depends on.
     package var itemCount = 1
     /// True for a request without evidence, which only Apple can answer.

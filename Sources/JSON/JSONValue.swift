@@ -92,13 +92,19 @@ extension JSONWriter {
         self.value(value)
     }
 
-    private mutating func member(_ member: JSONValue.Member) {
+    package mutating func member(_ member: JSONValue.Member) {
         key(named: member.name)
         value(member.value)
     }
 }
 
 extension JSONValue {
+    /// Returns a JSON object without its white space; nil for anything else, and for more than 16 KiB.
+    package static func compactObject(_ text: [UInt8]) -> [UInt8]? {
+        let value = try? JSONValue(parsing: text, limits: Limits(bytes: 16 << 10))
+        return value?.type == .object ? value?.bytes : nil
+    }
+
     /// The tree as JSON in UTF-8, without white space.
     package var bytes: [UInt8] {
         var json = JSONWriter()

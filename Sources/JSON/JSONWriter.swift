@@ -106,6 +106,13 @@ public struct JSONWriter: Sendable {
         bool(value)
     }
 
+    /// Writes an object that another writer wrote. Writes nothing for nil.
+    package mutating func member(_ name: StaticString, object: [UInt8]?) {
+        guard let object else { return }
+        key(name)
+        value(object)
+    }
+
     /// Writes members that another writer wrote, at least one.
     package mutating func members(_ written: ArraySlice<UInt8>) {
         separate()

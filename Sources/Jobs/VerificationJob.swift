@@ -72,6 +72,7 @@ package struct JobOptions: Hashable, Sendable {
     package var maximumAge: Duration?
     package var excludesOldTransactions = false
     package var wantsLatestReceipt = false
+    package var includesUnknown = false
     package var account: Account?
 
     package init() {}
@@ -79,7 +80,7 @@ package struct JobOptions: Hashable, Sendable {
     package init(_ options: VerificationOptions) {
         (expectations, mode, maximumAge) = (options.expectations, options.mode, options.maximumAge)
         (excludesOldTransactions, wantsLatestReceipt) = (options.excludesOldTransactions, options.wantsLatestReceipt)
-        account = options.account
+        (includesUnknown, account) = (options.includesUnknown, options.account)
     }
 
     package var verificationOptions: VerificationOptions {
@@ -87,7 +88,7 @@ package struct JobOptions: Hashable, Sendable {
         (options.expectations, options.mode, options.maximumAge) = (expectations, mode, maximumAge)
         options.excludesOldTransactions = excludesOldTransactions
         options.wantsLatestReceipt = wantsLatestReceipt
-        options.account = account
+        (options.includesUnknown, options.account) = (includesUnknown, account)
         return options
     }
 }

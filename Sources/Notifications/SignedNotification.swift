@@ -4,6 +4,7 @@
 internal import Entitlements
 internal import Events
 package import Gateway
+internal import JSON
 internal import Receipts
 internal import SignedPayloads
 
@@ -158,6 +159,8 @@ extension EventCause {
         subtype = notification.subtype
         notificationIdentity = identity.parts
         transaction = notification.transaction.map { Transaction($0) }
+        summary = notification.summary.flatMap(JSONValue.compactObject)
+        externalPurchaseToken = notification.externalPurchaseToken.flatMap(JSONValue.compactObject)
         signedTransaction = notification.signedTransaction.map { Array($0.utf8) }
         signedRenewalInfo = notification.signedRenewalInfo.map { Array($0.utf8) }
     }

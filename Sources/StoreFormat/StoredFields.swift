@@ -3,6 +3,7 @@
 
 package import Entitlements
 package import Gateway
+internal import JSON
 package import Receipts
 
 // The parts of an answer, in the order in which `visitStoredFields` names them. Names are not stored.
@@ -11,7 +12,8 @@ package import Receipts
 //     number  1 byte 1, 8 bytes two's complement; 1 byte 0 for nil
 //     flag    1 byte: 0 for nil, 1 false, 2 true
 //     list    4 bytes count, then the elements; of texts 4 bytes count + 1, and 0 for nil
-//     signed  1 byte: 0 if the fields that only signed items have do not follow, 1 if they do
+//     signed  1 byte: 0 if the fields that only signed items have do not follow, 1 if they do, 2 if an object does, too
+//     object  4 bytes length, JSON
 //
 // All big-endian.
 
@@ -72,9 +74,11 @@ package struct StoredFieldWriter: FieldVisitor {
         for text in value ?? [] { write(text) }
     }
 
-    package mutating func visitsSignedFields(_ arePresent: Bool) -> Bool {
-        write(UInt8(arePresent ? 1 : 0))
-        return arePresent
+    package mutating func object(_ name: StaticString, _ value: inout [UInt8]?) { write(value ?? []) }
+
+    package mutating func visitedFields(_ extent: SignedExtent) -> SignedExtent {
+        write(extent.rawValue)
+        return extent
     }
 
     package func invalid(_ name: StaticString) {}
@@ -209,12 +213,14 @@ package struct StoredFieldReader: FieldVisitor {
         value = texts
     }
 
-    package mutating func visitsSignedFields(_ arePresent: Bool) throws(SharedCacheFault) -> Bool {
-        switch try byte() {
-        case 0: return false
-        case 1: return true
-        default: throw .unreadable
-        }
+    package mutating func object(_ name: StaticString, _ value: inout [UInt8]?) throws(SharedCacheFault) {
+        guard let object = JSONValue.compactObject(try data()) else { throw .unreadable }
+        value = object
+    }
+
+    package mutating func visitedFields(_ extent: SignedExtent) throws(SharedCacheFault) -> SignedExtent {
+        guard let extent = SignedExtent(rawValue: try byte()) else { throw .unreadable }
+        return extent
     }
 
     package func invalid(_ name: StaticString) throws(SharedCacheFault) { throw .unreadable }

@@ -64,7 +64,15 @@ struct EventSchemaTests {
         }
         var chronicle = Chronicle()
         chronicle.take(try SignedNotice(Samples.notice("SUBSCRIBED", "INITIAL_BUY", day: 0, rich, Samples.plan())))
-        return events + chronicle.events + [suspicion, try completion()]
+        return events + chronicle.events + [suspicion, try completion(), try appWide()]
+    }
+
+    /// Notifications about no purchase, in one.
+    private static func appWide() throws -> Event {
+        var cause = EventCause(.notification, signedDate: Samples.day(0))
+        (cause.notificationType, cause.notificationUUID) = ("TEST", "0f2b7a52-8c14-4b8e-8a5e-1c9d3e7f6a01")
+        (cause.summary, cause.externalPurchaseToken) = (Array("{}".utf8), Array(#"{"externalPurchaseId":"1"}"#.utf8))
+        return try #require(Event.notification(cause, bundleID: "com.example.shop", .sandbox, at: Samples.day(0)))
     }
 
     /// A purchase that many accounts use.
@@ -87,5 +95,6 @@ struct EventSchemaTests {
         period.appAccountToken = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
         (period.offerType, period.offerIdentifier) = (2, "spring")
         (period.offerDiscountType, period.offerPeriod) = ("PAY_AS_YOU_GO", "P1M")
+        period.advancedCommerceInfo = #"{"items":[{"SKU":"gold"}]}"#
     }
 }

@@ -207,12 +207,14 @@ struct StateTransitionTests {
     @Test func `a notification about no purchase is passed on, unless it is old`() throws {
         var cause = EventCause(.notification, signedDate: Samples.day(0))
         (cause.notificationType, cause.notificationUUID) = ("TEST", "0F2B7A52-8c14-4b8e-8a5e-1c9d3e7f6a01")
+        cause.summary = Array(#"{"succeededCount":5}"#.utf8)
         func event(_ day: Int) -> Event? {
             Event.notification(cause, bundleID: "com.example.forge", .sandbox, at: Samples.day(day))
         }
         let first = try #require(event(8))
         #expect(first.type == .unknown && first.originalTransactionID == nil)
         #expect(try first.data["cause"]?["notification_type"]?.string == "TEST")
+        #expect(try first.data["summary"]?["succeededCount"]?.number?.integer == 5)
         #expect(event(9) == nil)
         cause.notificationUUID = cause.notificationUUID?.lowercased()
         #expect(event(0)?.id == first.id)

@@ -29,7 +29,7 @@ struct StoredJobTests {
             bundleID: "com.example.shop", applicationVersion: "1.0", deviceIdentifier: [0, 255])
         (options.mode, options.maximumAge) = (.apple, .seconds(60))
         (options.excludesOldTransactions, options.wantsLatestReceipt) = (true, true)
-        options.account = Account("käufer 1")
+        (options.includesUnknown, options.account) = (true, Account("käufer 1"))
         return options
     }()
 
@@ -100,7 +100,8 @@ struct StoredJobTests {
         let edits: [(inout JobOptions) -> Void] = [
             { $0.expectations.bundleID = "a" }, { $0.expectations.applicationVersion = "a" },
             { $0.expectations.deviceIdentifier = [97] }, { $0.mode = .apple }, { $0.maximumAge = .seconds(1) },
-            { $0.excludesOldTransactions = true }, { $0.wantsLatestReceipt = true }, { $0.account = Account("a") },
+            { $0.excludesOldTransactions = true }, { $0.wantsLatestReceipt = true }, { $0.includesUnknown = true },
+            { $0.account = Account("a") },
         ]
         for edit in edits {
             var options = JobOptions()

@@ -173,6 +173,9 @@ private struct TransactionReader: FieldVisitor {
     /// Does nothing: Apple's answer has no such lists.
     func texts(_ name: StaticString, _ value: inout [String]?) throws(AppStoreFault) {}
 
+    /// Does nothing: Apple's answer has no such objects.
+    func object(_ name: StaticString, _ value: inout [UInt8]?) throws(AppStoreFault) {}
+
     func invalid(_ name: StaticString) throws(AppStoreFault) {
         let name = name.description
         if Self.deciding.contains(name) { throw .missing(members.path + name) }

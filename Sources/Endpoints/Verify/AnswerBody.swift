@@ -21,14 +21,16 @@ extension Answer {
     /// - Parameters:
     ///   - latestReceipt: in base64; nil if it is not requested.
     ///   - excludesOldTransactions: true if `transactions` has only the latest of each subscription.
+    ///   - includesUnknown: true to add what has no meaning here.
     func replies(
-        latestReceipt: String? = nil, excludesOldTransactions: Bool = false
+        latestReceipt: String? = nil, excludesOldTransactions: Bool = false, includesUnknown: Bool = false
     ) -> (first: Reply, repeated: Reply) {
         let transactionBytes = (transactions.count + subscriptions.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
         let repetition = json.contents(of: self, listing: excludesOldTransactions ? latestTransactions : nil)
         json.member("latest_receipt", latestReceipt)
+        if includesUnknown { json.unknown(in: subject?.evidence?.items ?? []) }
         json.endObject()
         func reply(_ provenance: Provenance) -> Reply {
             Reply(body: ReplyBody(start: start(provenance), json.bytes, repeating: repetition))

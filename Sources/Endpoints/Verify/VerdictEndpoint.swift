@@ -72,7 +72,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
     ) -> (first: Reply, repeated: Reply) {
         answer.replies(
             latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil,
-            excludesOldTransactions: options.excludesOldTransactions)
+            excludesOldTransactions: options.excludesOldTransactions, includesUnknown: options.includesUnknown)
     }
 
     /// Only answers from `verifyReceipt` announce its end: receipts are verified after that day too.

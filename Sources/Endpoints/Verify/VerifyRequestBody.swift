@@ -48,6 +48,7 @@ struct VerifyRequestBody: Sendable {
         case maximumAge = "max_age"
         case excludesOldTransactions = "exclude_old_transactions"
         case latestReceipt = "latest_receipt"
+        case include
         case appVersion = "app_version"
         case deviceIdentifier = "device_identifier"
         case account
@@ -185,6 +186,7 @@ extension VerifyRequestBody {
         case .maximumAge: options.maximumAge = try reader.age()
         case .excludesOldTransactions: options.excludesOldTransactions = try reader.boolean()
         case .latestReceipt: options.wantsLatestReceipt = try reader.boolean()
+        case .include: options.includesUnknown = try reader.includesUnknown()
         case .appVersion: options.expectations.applicationVersion = try reader.shortText()
         case .deviceIdentifier: deviceIdentifier = try reader.shortString()
         case .account: options.account = try reader.account()
@@ -224,6 +226,16 @@ extension JSONReader {
             throw JSONFault(.notAccepted("1 to \(Account.Limits.bytes) bytes long"), at: start)
         }
         return account
+    }
+
+    /// Reads a list that may have one name.
+    fileprivate mutating func includesUnknown() throws(JSONFault) -> Bool {
+        let start = position
+        let names = try strings(maximumCount: 1)
+        for name in names where try value(of: name, maximumBytes: VerifyRequestBody.Limits.textBytes) != "unknown" {
+            throw JSONFault(.notAccepted("[\"unknown\"] or []"), at: start)
+        }
+        return !names.isEmpty
     }
 
     fileprivate mutating func mode() throws(JSONFault) -> Mode {

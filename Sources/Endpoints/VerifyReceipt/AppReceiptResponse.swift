@@ -183,10 +183,11 @@ private struct VerifyReceiptForm: FieldVisitor {
     mutating func date(_ name: StaticString, _ value: inout Timestamp?) { date(name, value) }
 
     /// Returns false: Apple's answer has no such fields.
-    func visitsSignedFields(_ arePresent: Bool) -> Bool { false }
+    func visitedFields(_ extent: SignedExtent) -> SignedExtent { .none }
 
     /// Does nothing: Apple's answer has no such lists.
     func texts(_ name: StaticString, _ value: inout [String]?) {}
+    func object(_ name: StaticString, _ value: inout [UInt8]?) {}
 
     /// Does nothing: this visitor only writes.
     func invalid(_ name: StaticString) {}

@@ -27,6 +27,10 @@ package struct EventCause: Hashable, Sendable {
     /// The transaction that the notification is about, as the notification has it; nil if it is about none. In version 1,
     /// the newest one of the chain that it names.
     package var transaction: Transaction?
+    /// Apple's report of an extension for all subscribers (`summary`): a JSON object without white space.
+    package var summary: [UInt8]?
+    /// Apple's token of an external purchase (`externalPurchaseToken`): a JSON object without white space.
+    package var externalPurchaseToken: [UInt8]?
     /// The JWS of the transaction, as Apple sent it.
     package var signedTransaction: [UInt8]?
     /// The JWS of the renewal info, as Apple sent it.

@@ -63,7 +63,11 @@ extension Event {
     init(_ contents: EventContents, of scope: EventScope, _ cause: EventCause, keepsSignedData: Bool) {
         self.init(
             contents.type, id: scope.id(contents.change, of: contents.key), of: scope, at: contents.occurredAt, cause
-        ) { json in json.data(contents) }
+        ) { json in
+            json.data(contents)
+            json.member("summary", object: cause.summary)
+            json.member("external_purchase_token", object: cause.externalPurchaseToken)
+        }
         if keepsSignedData { signedData = cause.signedData }
     }
 
@@ -154,6 +158,7 @@ extension JSONWriter {
         member("offer_identifier", fields.offerIdentifier)
         member("offer_discount_type", fields.offerDiscountType)
         member("offer_period", fields.offerPeriod)
+        member("advanced_commerce_info", object: fields.advancedCommerceInfo)
     }
 
     private mutating func plan(_ renewal: Renewal) {

@@ -80,7 +80,8 @@ extension JobFieldWriter {
         text(options.mode.rawValue)
         optional(options.maximumAge) { $0.number($1.wholeMilliseconds) }
         flag(options.excludesOldTransactions)
-        flag(options.wantsLatestReceipt)
+        // Older versions know the first bit alone.
+        byte((options.wantsLatestReceipt ? 1 : 0) | (options.includesUnknown ? 2 : 0))
         optional(options.account) { $0.text($1.id) }
     }
 
@@ -119,7 +120,9 @@ extension JobFieldReader {
         options.mode = try name(of: Mode.self)
         options.maximumAge = try optional { fields throws(JobFormatFault) in .milliseconds(try fields.number()) }
         options.excludesOldTransactions = try flag()
-        options.wantsLatestReceipt = try flag()
+        let additions = try byte()
+        guard additions <= 3 else { throw .malformed }
+        (options.wantsLatestReceipt, options.includesUnknown) = (additions & 1 != 0, additions & 2 != 0)
         options.account = try optional { fields throws(JobFormatFault) in try fields.account() }
         return options
     }

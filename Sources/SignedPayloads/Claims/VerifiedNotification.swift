@@ -32,6 +32,10 @@ public struct VerifiedNotification: Sendable {
     public private(set) var renewalInfo: VerifiedRenewalInfo?
     /// The app transaction that the notification is about.
     public private(set) var appTransaction: VerifiedAppTransaction?
+    /// `summary` as Apple wrote it, in JSON: the outcome of an extension for all subscribers.
+    public private(set) var summary: [UInt8]?
+    /// `externalPurchaseToken` as Apple wrote it, in JSON.
+    public private(set) var externalPurchaseToken: [UInt8]?
     /// The JWS of `transaction`.
     package private(set) var signedTransaction: String?
     /// The JWS of `renewalInfo`.
@@ -64,10 +68,18 @@ public struct VerifiedNotification: Sendable {
         case .notificationUUID: notificationUUID = try claims.text() ?? ""
         case .signedDate: signedDate = try claims.date() ?? .earliest
         // One of them says what the notification is about.
-        case .data, .summary, .externalPurchaseToken, .appData:
-            subject = try claims.nested(Subject.init) ?? subject
+        case .data, .appData: subject = try claims.nested(Subject.init) ?? subject
+        case .summary: (summary, subject) = try Self.container(of: &claims) ?? (nil, subject)
+        case .externalPurchaseToken:
+            (externalPurchaseToken, subject) = try Self.container(of: &claims) ?? (nil, subject)
         default: try claims.skip()
         }
+    }
+
+    private static func container(of claims: inout ClaimReader) throws(ReceiptError) -> ([UInt8]?, Subject)? {
+        var text = claims
+        guard let subject = try claims.nested(Subject.init) else { return nil }
+        return (try text.raw(), subject)
     }
 
     private mutating func verifyItems(

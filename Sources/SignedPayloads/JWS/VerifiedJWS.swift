@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import JSON
 public import Receipts
 
 /// A JWS whose chain and signature were verified. Only a `ReceiptVerifier` creates one.
@@ -18,6 +19,18 @@ public struct VerifiedJWS: Sendable {
         self.payload = payload
         self.identity = identity
         self.chain = chain
+    }
+}
+
+extension VerifiedJWS {
+    /// Returns the claims of the payload without a meaning here, and those of these names. Reads the payload once more.
+    package func claims(unknownOr names: Set<String>) -> [JSONValue.Member] {
+        // Verification has read the same bytes.
+        let members = (try? JSONValue(parsing: payload))?.members ?? []
+        return members.filter { member in
+            guard let name = member.name.string else { return true }
+            return names.contains(name) || ClaimName(rawValue: name) == nil
+        }
     }
 }
 

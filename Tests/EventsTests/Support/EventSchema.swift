@@ -28,6 +28,14 @@ struct EventSchema {
     /// The members of all objects, as paths from the event.
     var members: Set<String> { Set(names(of: root, under: "")) }
 
+    /// The objects whose members are Apple's.
+    private var open: Set<String> { members.filter { isOpen($0.split(separator: ".").map(String.init)) } }
+
+    private func isOpen(_ path: [String]) -> Bool {
+        let schema = path.reduce(resolved(root)) { resolved(properties(of: $0)[$1] ?? [:]) }
+        return schema["type"] as? String == "object" && schema["properties"] == nil
+    }
+
     private func definition(_ name: String) -> [String: Any] {
         let definitions = root["$defs"] as? [String: Any]
         return (definitions?[name] as? [String: Any])?["properties"] as? [String: Any] ?? [:]
@@ -56,7 +64,9 @@ extension EventSchema {
     /// Returns the members that break the schema, or that it does not have.
     func problems(in json: [UInt8]) throws -> [String] {
         let event = try JSONValue(parsing: json)
-        let unknown = Set(Self.paths(in: event)).subtracting(members)
+        let open = open
+        func isOpen(_ path: String) -> Bool { open.contains { path.hasPrefix("\($0).") } }
+        let unknown = Set(Self.paths(in: event)).subtracting(members).filter { !isOpen($0) }
         return problems(in: event, root, "event") + unknown.sorted().map { "\($0) is not in the schema" }
     }
 

@@ -171,7 +171,8 @@ struct VerdictEndpointTests {
              "previous_original_transaction_id":"2000000800000001","billing_plan_type":"MONTHLY",
              "commitment_billing_period_number":1,"commitment_total_billing_periods":12,
              "commitment_expires_date":"2026-10-09T00:00:00Z","commitment_expires_date_ms":1791504000000,
-             "commitment_price":59880}
+             "commitment_price":59880,
+             "advanced_commerce_info":{"items":[{"SKU":"gold","price":4990}],"period":"P1M","taxCode":"C003"}}
             """
         try Self.expect(transaction, has: expected)
         let subscription = try #require((json["subscriptions"] as? [NSDictionary])?.first)
@@ -183,7 +184,8 @@ struct VerdictEndpointTests {
              "app_account_token":"7e3fb20b-4cdb-47cc-936d-99d65f608138","renewal_billing_plan_type":"MONTHLY",
              "commitment_auto_renew_product_id":"com.example.forge.yearly","commitment_auto_renew_status":"1",
              "commitment_renewal_date_ms":1791504000000,"commitment_renewal_price":59880,
-             "commitment_renewal_billing_plan_type":"MONTHLY"}
+             "commitment_renewal_billing_plan_type":"MONTHLY",
+             "advanced_commerce_info":{"items":[{"SKU":"gold","renewalPrice":4990}],"period":"P1M"}}
             """
         try Self.expect(try #require(subscription["renewal"] as? NSDictionary), has: plan)
     }
@@ -201,6 +203,53 @@ struct VerdictEndpointTests {
             transaction, has: #"{"offer_type":"99","offer_discount_type":"PAY_LATER","billing_plan_type":"DAILY"}"#)
         #expect(transaction["product_type"] == nil && transaction["in_app_ownership_type"] == nil)
         #expect(transaction["transaction_reason"] as? String == "renewal")
+    }
+
+    @Test func `what is unknown is passed on when it is requested`() throws {
+        var transaction = TransactionContents().adding(#""futureClaim":{"a":[1.50,null]},"futureDate":1760000000123"#)
+        transaction.type = "Bundle"
+        var plan = RenewalInfoContents()
+        plan.expirationIntent = 9
+        let members: [String: Any] = [
+            "signed_transactions": [Samples.text(transaction)], "signed_renewal_infos": [Samples.text(plan)],
+        ]
+        #expect(try Self.answer(members)["unknown"] == nil)
+        let expected = """
+            {"items":[
+              {"kind":"transaction","transaction_id":"2000000900000002",
+               "claims":{"type":"Bundle","futureClaim":{"a":[1.50,null]},"futureDate":1760000000123}},
+              {"kind":"renewal_info","original_transaction_id":"2000000900000001","claims":{"expirationIntent":9}}]}
+            """
+        let answer = try Self.answer(members.merging(["include": ["unknown"]]) { $1 })
+        #expect(answer["unknown"] as? NSDictionary == expected.jsonObject)
+    }
+
+    @Test(arguments: [1, 2000])
+    func `unknown attributes of a receipt are passed on, as many as 64 KiB hold`(_ purchases: Int) throws {
+        var contents = Forged.forge.contents
+        let first = try #require(contents.purchases.first)
+        contents.purchases = (0..<purchases).map { number in
+            var purchase = first
+            purchase.transactionID = "\(number)"
+            return purchase
+        }
+        let text = Data(Forged.pki.sign(contents)).base64EncodedString()
+        let body = ByteBuffer(string: #"{"receipt":"\#(text)","include":["unknown"]}"#),
+            now = contents.creationDate.timestamp
+        guard case .request(let request) = try VerdictEndpoint().read(body),
+            case .done(let answer) = try VerificationService(verifier: Forged.verifier)
+                .answer(request, at: now.advanced(by: .seconds(10)))
+        else { throw CancellationError() }
+        let reply = VerdictEndpoint().replies(to: request.options, with: answer, at: now).first
+        let json = try #require(String(decoding: reply.body.bytes, as: UTF8.self).jsonObject)
+        let unknown = try #require(json["unknown"] as? NSDictionary)
+        let item = try #require((unknown["items"] as? [NSDictionary])?.first)
+        let attributes = try #require(item["attributes"] as? [NSDictionary])
+        #expect(item["kind"] as? String == "app_receipt" && attributes.contains { $0["type"] as? Int == 6 })
+        #expect(attributes.allSatisfy { Data(base64Encoded: $0["value"] as? String ?? "?") != nil })
+        let size = try JSONSerialization.data(withJSONObject: unknown).count
+        #expect(unknown["is_cut"] as? Bool == (purchases == 1 ? nil : true) && size < 70_000, "\(size) bytes")
+        #expect(purchases == 1 || size > 60_000)
     }
 
     @Test(arguments: [false, true])

@@ -16,13 +16,13 @@ struct VerifyRequestBodyTests {
         let json = """
             {"receipt": "AQID", "bundle_id": "com.example.app", "mode": "local", "max_age": 60,
              "exclude_old_transactions": true, "latest_receipt": true, "app_version": "1.2",
-             "device_identifier": "qrvM"}
+             "device_identifier": "qrvM", "include": ["unknown"]}
             """
         let body = try VerifyRequestBody(json)
         #expect(body.options.expectations.bundleID == "com.example.app")
         #expect(body.options.mode == .local)
         #expect(body.options.maximumAge == .seconds(60))
-        #expect(body.options.excludesOldTransactions && body.options.wantsLatestReceipt)
+        #expect(body.options.excludesOldTransactions && body.options.wantsLatestReceipt && body.options.includesUnknown)
         #expect(body.options.expectations.applicationVersion == "1.2")
         #expect(body.receipt == .decoded([1, 2, 3]))
         #expect(try body.deviceIdentifier?.text(in: json) == "qrvM")
@@ -35,6 +35,13 @@ struct VerifyRequestBodyTests {
         #expect(body.options.mode == .auto)
         #expect(body.options.maximumAge == nil)
         #expect(!body.options.excludesOldTransactions && !body.options.wantsLatestReceipt)
+        #expect(!body.options.includesUnknown)
+        #expect(try !VerifyRequestBody(#"{"receipt":"","include":[]}"#).options.includesUnknown)
+    }
+
+    @Test(arguments: [#""unknown""#, #"["known"]"#, #"["unknown","unknown"]"#, "[1]", "null", "[["])
+    func `nothing else can be included`(list: String) {
+        #expect(throws: JSONFault.self) { _ = try VerifyRequestBody(#"{"receipt":"","include":\#(list)}"#) }
     }
 
     @Test(arguments: [1, 2, 3, 4, 11, 12, 13, 8191])

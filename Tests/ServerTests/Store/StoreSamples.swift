@@ -140,6 +140,7 @@ enum StoreSamples {
         (fields.transactionReason, fields.billingPlanType) = ("PURCHASE", "MONTHLY")
         (fields.commitmentBillingPeriodNumber, fields.commitmentTotalBillingPeriods) = (1, 12)
         (fields.commitmentExpiresDate, fields.commitmentPrice) = (time(2), 59_880)
+        fields.advancedCommerceInfo = Array(#"{"items":[{"SKU":"gold"}]}"#.utf8)
         return fields
     }
 
@@ -157,6 +158,7 @@ enum StoreSamples {
         (fields.commitmentAutoRenewProductID, fields.commitmentAutoRenewStatus) = ("yearly", 1)
         (fields.commitmentRenewalDate, fields.commitmentRenewalPrice) = (time(3), 59_880)
         fields.commitmentRenewalBillingPlanType = "BILLED_UPFRONT"
+        fields.advancedCommerceInfo = Array("{}".utf8)
         return fields
     }
 

@@ -1,0 +1,116 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Entitlements
+internal import Gateway
+internal import JSON
+internal import Receipts
+internal import SignedPayloads
+
+/// `unknown` of an answer: what Apple signed in the evidence, and this version gives no meaning to.
+extension JSONWriter {
+    private enum Limits {
+        /// The bytes after which no further claim or attribute begins.
+        static let bytes = 64 << 10
+    }
+
+    mutating func unknown(in items: [SignedItem]) {
+        let end = bytes.count + Limits.bytes
+        key("unknown")
+        object { json in
+            json.key("items")
+            json.array { json in
+                for item in items where json.bytes.count < end { json.unknown(in: item, before: end) }
+            }
+            json.member("is_cut", json.bytes.count < end ? nil : true)
+        }
+    }
+
+    private mutating func unknown(in item: SignedItem, before end: Int) {
+        switch item {
+        case .appReceipt(let receipt): unknown(in: receipt, before: end)
+        case .transactionReceipt: break
+        case .transaction(let transaction):
+            let id = transaction.transactionID
+            claims(transaction.jws, "transaction", id: ("transaction_id", id), transaction.unreadNames, before: end)
+        case .renewalInfo(let plan):
+            let id = plan.originalTransactionID
+            claims(plan.jws, "renewal_info", id: ("original_transaction_id", id), plan.unreadNames, before: end)
+        case .appTransaction(let app):
+            claims(app.jws, "app_transaction", id: ("app_transaction_id", app.appTransactionID), [], before: end)
+        }
+    }
+
+    private mutating func claims(
+        _ jws: VerifiedJWS, _ kind: String, id: (name: StaticString, value: String?), _ names: Set<String>,
+        before end: Int
+    ) {
+        let claims = jws.claims(unknownOr: names)
+        guard !claims.isEmpty else { return }
+        object { json in
+            json.member("kind", kind)
+            json.member(id.name, id.value)
+            json.key("claims")
+            json.object { json in
+                for claim in claims where json.bytes.count < end { json.member(claim) }
+            }
+        }
+    }
+
+    private mutating func unknown(in receipt: VerifiedReceipt, before end: Int) {
+        object { json in
+            json.member("kind", "app_receipt")
+            json.attributes(receipt.otherAttributes, before: end)
+            json.key("in_app")
+            json.array { json in
+                for purchase in receipt.purchases where json.bytes.count < end {
+                    let attributes = purchase.otherAttributes
+                    guard !attributes.isEmpty else { continue }
+                    json.object { json in
+                        json.member("transaction_id", purchase.transactionID)
+                        json.attributes(attributes, before: end)
+                    }
+                }
+            }
+        }
+    }
+
+    private mutating func attributes(_ attributes: [ReceiptAttribute], before end: Int) {
+        key("attributes")
+        array { json in
+            for attribute in attributes where json.bytes.count < end {
+                json.object { json in
+                    json.member("type", attribute.type)
+                    json.member("version", attribute.version)
+                    json.member("value") { Base64.append(encoding: attribute.value, to: &$0) }
+                }
+            }
+        }
+    }
+}
+
+extension VerifiedTransaction {
+    /// The claims whose value has no name in answers.
+    fileprivate var unreadNames: Set<String> {
+        let read = Transaction(self)
+        return [
+            type != nil && read.productType == nil ? "type" : nil,
+            inAppOwnershipType != nil && read.ownership == nil ? "inAppOwnershipType" : nil,
+        ].asNames
+    }
+}
+
+extension VerifiedRenewalInfo {
+    /// The claims whose value has no name in answers.
+    fileprivate var unreadNames: Set<String> {
+        let read = Renewal(self)
+        return [
+            expirationIntent != nil && read.expirationIntent == nil ? "expirationIntent" : nil,
+            priceIncreaseStatus != nil && read.priceConsent == nil ? "priceIncreaseStatus" : nil,
+        ].asNames
+    }
+}
+
+extension [String?] {
+    fileprivate var asNames: Set<String> { Set(compactMap(\.self)) }
+}

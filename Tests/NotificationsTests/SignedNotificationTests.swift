@@ -1,0 +1,46 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Events
+import ReceiptForge
+import Receipts
+import Testing
+
+@testable import Notifications
+
+/// The effects of notifications that the forge signed.
+struct SignedNotificationTests {
+    private static func signed(_ members: String) throws -> SignedNotification {
+        let apps = NotificationApps(
+            isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
+        var contents = NotificationContents()
+        (contents.data, contents.additionalMembers) = (nil, members)
+        let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: apps)
+            .verify(signedPayload: RecoverySamples.pki.jws(contents), at: RecoverySamples.now)
+        return signed
+    }
+
+    @Test func `what Apple reports of an extension is passed on as it is`() throws {
+        let summary =
+            #"{"bundleId":"com.example.forge","environment":"Sandbox","requestIdentifier":"r","failedCount":"?"}"#
+        let signed = try Self.signed(#""summary": \#(summary.replacing(",", with: " , "))"#)
+        #expect(signed.bundleID == "com.example.forge" && signed.environment == .sandbox)
+        #expect(signed.cause.summary == Array(summary.utf8) && signed.cause.externalPurchaseToken == nil)
+    }
+
+    @Test func `a token of an external purchase is passed on as it is`() throws {
+        let token = #"{"externalPurchaseId":"SANDBOX_1","bundleId":"com.example.forge","tokenCreationDate":1}"#
+        let signed = try Self.signed(#""externalPurchaseToken":\#(token)"#)
+        #expect(signed.environment == .sandbox && signed.updates.isEmpty)
+        #expect(signed.cause.externalPurchaseToken == Array(token.utf8) && signed.cause.summary == nil)
+    }
+
+    @Test(arguments: ["summary", "externalPurchaseToken"])
+    func `one of more than 16 KiB is left out`(name: String) throws {
+        let id = name == "summary" ? "" : #""externalPurchaseId":"SANDBOX_1","#
+        let long = String(repeating: "x", count: 16 << 10)
+        let signed = try Self.signed(
+            #""\#(name)":{\#(id)"bundleId":"com.example.forge","environment":"Sandbox","x":"\#(long)"}"#)
+        #expect(signed.cause.summary == nil && signed.cause.externalPurchaseToken == nil)
+    }
+}
