@@ -47,6 +47,8 @@ package struct Subscription: Sendable {
     package let isEligibleForIntroOffer: Bool?
     /// The change of product that was made or is planned; nil if no plan is known.
     package let change: SubscriptionChange?
+    /// The whole days of paid service in the subscription's group, as far as its transactions are known.
+    package let paidServiceDays: Int64
 
     /// True if a paid period grants the access, and no allowance.
     package var isPaid: Bool {
@@ -87,10 +89,21 @@ extension Subscription {
         }
         let groupsWithOffer = Set(
             subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
-        var all = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
-            .map { id, chain in
-                Subscription(id, transactions, chain, (plans[id] ?? [], chains), groupsWithOffer, at: now, rules)
-            }
+        let timelines = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
+            .mapValues { (chain: $0, timeline: SubscriptionTimeline(transactions, $0, rules: rules)) }
+        // Receipts name no groups, and a chain stays in one.
+        func group(_ id: String, _ chain: [Int]) -> String {
+            chain.lazy.compactMap { transactions[$0].subscriptionGroupID }.first ?? id
+        }
+        var services: [String: PaidService] = [:]
+        for (id, known) in timelines {
+            services[group(id, known.chain), default: PaidService()].add(known.timeline, transactions)
+        }
+        var all = timelines.map { id, known in
+            Subscription(
+                id, transactions, known, (plans[id] ?? [], chains), groupsWithOffer, at: now, rules,
+                paidServiceDays: services[group(id, known.chain)]?.days(at: now) ?? 0)
+        }
         all.sort {
             ($0.transaction.expiryOrder, $0.originalTransactionID) > (
                 $1.transaction.expiryOrder, $1.originalTransactionID
@@ -100,14 +113,14 @@ extension Subscription {
     }
 
     /// - Parameters:
-    ///   - chain: the indices of its transactions, at least one.
+    ///   - known: the indices of its transactions, at least one, and the timeline made of them.
     ///   - plans: Apple's plans for it and for its copies, and the names of their chains.
     private init(
-        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int],
-        _ plans: (all: [Renewal], names: ChainNames),
-        _ groupsWithOffer: Set<String>, at now: Timestamp, _ rules: SubscriptionRules
+        _ originalTransactionID: String, _ transactions: [Transaction],
+        _ known: (chain: [Int], timeline: SubscriptionTimeline), _ plans: (all: [Renewal], names: ChainNames),
+        _ groupsWithOffer: Set<String>, at now: Timestamp, _ rules: SubscriptionRules, paidServiceDays: Int64
     ) {
-        let standing = SubscriptionTimeline(transactions, chain, rules: rules).standing(at: now)
+        let (chain, standing) = (known.chain, known.timeline.standing(at: now))
         let transaction = transactions[standing.index]
         let own = plans.all.filter { plans.names.isSameChain($0.originalTransactionID, transaction.chainID) }
         let renewal = own.withoutOlderSigned.plan(forProduct: transaction.productID)
@@ -119,7 +132,7 @@ extension Subscription {
             isEligibleForIntroOffer: Self.isEligibleForIntroOffer(transactions, chain, groupsWithOffer),
             change: SubscriptionChange(of: transaction, renewal) { isMeant in
                 chain.contains { isMeant(transactions[$0]) }
-            })
+            }, paidServiceDays: paidServiceDays)
     }
 
     private static func isEligibleForIntroOffer(

@@ -14,8 +14,8 @@ from shell import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "analytics-from-events.md"
 TIMES = {"from": milliseconds("2027-01-01"), "to": milliseconds("2027-02-01")}
-# The queries: revenue, churn, its reasons, trials.
-QUERIES = 4
+# The queries: revenue, churn, its reasons, trials, paid service.
+QUERIES = 5
 TRIAL = {"offer_discount_type": "FREE_TRIAL", "price": 0}
 REFUND = {"cancellation_date": "2027-01-20", "revocation": "refund"}
 

@@ -174,6 +174,7 @@ extension JSONWriter {
             transaction.originalTransactionID = subscription.originalTransactionID
             json.members(of: &transaction)
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
+            json.member("paid_service_days", subscription.paidServiceDays)
             if var renewal = subscription.renewal {
                 json.key("renewal")
                 json.object { json in

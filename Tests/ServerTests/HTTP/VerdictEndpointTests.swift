@@ -89,7 +89,7 @@ struct VerdictEndpointTests {
              "transactions":[{\(Self.transaction)}],
              "subscriptions":[{"state":"active","access_until":"2025-10-09T08:57:20.123Z",
               "access_until_ms":1760000240123,"change":"crossgrade",\(Self.transaction),
-              "is_eligible_for_intro_offer":true,"renewal":{\(Self.renewal)}}]}
+              "is_eligible_for_intro_offer":true,"paid_service_days":0,"renewal":{\(Self.renewal)}}]}
             """
         #expect(json == expected.jsonObject)
     }

@@ -1,0 +1,43 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// The paid service in a subscription group. After a year of it Apple's share falls from 30 to 15 % (App Store Connect Help,
+/// "Receiving payments for auto-renewable subscriptions").
+///
+/// Free trials, grace and billing retry are not paid. After a gap of more than 60 days the count starts again.
+struct PaidService {
+    private enum Limits {
+        /// The longest gap after which the count goes on.
+        static let gap: Duration = .seconds(60 * 86_400)
+        static let secondsPerDay: Int64 = 86_400
+    }
+
+    private var spans: [(begin: Timestamp, end: Timestamp)] = []
+
+    /// Adds the paid periods of a subscription of the group.
+    mutating func add(_ timeline: SubscriptionTimeline, _ transactions: [Transaction]) {
+        for period in timeline.periods where period.revocation == nil && transactions[period.index].isPaidByCustomer {
+            guard let begin = period.start, begin < period.end else { continue }
+            spans.append((begin, period.end))
+        }
+    }
+
+    /// Returns the whole days up to a moment. Time in several periods at once counts once.
+    func days(at now: Timestamp) -> Int64 {
+        var total = Duration.zero, reached = Timestamp.earliest
+        for span in spans.sorted(by: { $0.begin < $1.begin }) {
+            let begin = max(span.begin, reached), end = min(span.end, now)
+            guard begin < end else { continue }
+            if reached.advanced(by: Limits.gap) < begin { total = .zero }
+            total += Duration.milliseconds(end.millisecondsSince1970) - .milliseconds(begin.millisecondsSince1970)
+            reached = end
+        }
+        return reached.advanced(by: Limits.gap) < now ? 0 : total.components.seconds / Limits.secondsPerDay
+    }
+}
+
+extension Transaction {
+    fileprivate var isPaidByCustomer: Bool { isTrialPeriod != true && ownership != .familyShared }
+}
