@@ -33,7 +33,7 @@ build: deps ## Build everything for release
 test: test-deps lint ## Build and run all tests, or those of FILTER=regex; the last line says how many passed
 	@swift package resolve || swift package resolve
 	swift build --build-tests $(ARROWS)
-	@.ci/test --skip-build $(if $(FILTER),--filter '$(FILTER)')
+	@.ci/test --skip-build $(if $(FILTER),--filter "$$FILTER")
 
 seeds: test-deps ## Run the targets with random tests RUNS times (default 10), each with a new seed
 	swift build --build-tests

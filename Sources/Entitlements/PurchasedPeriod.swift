@@ -8,10 +8,13 @@
 package struct PurchasedPeriod: Hashable, Sendable {
     private let webOrderLineItemID: String
     private let productID: String
+    /// True for a copy that a member of the family shares: the end of sharing does not end the purchase.
+    private let isShared: Bool
 
     /// Nil for a transaction without such an identity.
     package init?(of transaction: Transaction) {
         guard transaction.isSubscription, let item = transaction.webOrderLineItemID, item != "0" else { return nil }
         (webOrderLineItemID, productID) = (item, transaction.productID)
+        isShared = transaction.ownership == .familyShared
     }
 }

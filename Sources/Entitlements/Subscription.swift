@@ -91,18 +91,20 @@ extension Subscription {
             subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
         let timelines = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
             .mapValues { (chain: $0, timeline: SubscriptionTimeline(transactions, $0, rules: rules)) }
-        // Receipts name no groups, and a chain stays in one.
-        func group(_ id: String, _ chain: [Int]) -> String {
-            chain.lazy.compactMap { transactions[$0].subscriptionGroupID }.first ?? id
+        // Receipts name no groups, and a chain stays in one. A request may be about several customers.
+        func group(_ id: String, _ chain: [Int]) -> [String] {
+            let customer = chain.lazy.compactMap { transactions[$0].signedFields?.value.appTransactionID }.first
+            return [chain.lazy.compactMap { transactions[$0].subscriptionGroupID }.first ?? id, customer ?? ""]
         }
-        var services: [String: PaidService] = [:]
+        var services: [[String]: PaidService] = [:]
         for (id, known) in timelines {
             services[group(id, known.chain), default: PaidService()].add(known.timeline, transactions)
         }
+        let days = services.mapValues { $0.days(at: now) }
         var all = timelines.map { id, known in
             Subscription(
                 id, transactions, known, (plans[id] ?? [], chains), groupsWithOffer, at: now, rules,
-                paidServiceDays: services[group(id, known.chain)]?.days(at: now) ?? 0)
+                paidServiceDays: days[group(id, known.chain)] ?? 0)
         }
         all.sort {
             ($0.transaction.expiryOrder, $0.originalTransactionID) > (

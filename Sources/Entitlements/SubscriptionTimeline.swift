@@ -158,11 +158,12 @@ extension SubscriptionTimeline.Period {
     }
 
     /// Returns the plan without what is out of date: a plan from before the period is about an earlier end, and a status from
-    /// before the plan was followed by it.
+    /// before the plan was followed by it, unless the plan fits: Apple signs a status and the plan beside it one after the other,
+    /// and a later copy of the plan says the same.
     private func current(_ plan: SubscriptionTimeline.Plan) -> SubscriptionTimeline.Plan {
         guard let knownAt = plan.knownAt else { return plan }
         var current = knownAt < begin ? SubscriptionTimeline.Plan() : plan
-        current.status = plan.status.flatMap { $0.date < knownAt ? nil : $0 }
+        current.status = plan.status.flatMap { $0.date < knownAt && !plan.fits($0) ? nil : $0 }
         return current
     }
 
@@ -179,6 +180,17 @@ extension SubscriptionTimeline.Period {
             return State(state: .active, accessUntil: late)
         }
         return State(state: .expired, accessUntil: accessEnd)
+    }
+}
+
+extension SubscriptionTimeline.Plan {
+    /// Returns true if the plan may be one of a subscription that a status grants access to.
+    fileprivate func fits(_ status: ReportedStatus) -> Bool {
+        switch status.state {
+        case .active: renews && !isInBillingRetry
+        case .inGracePeriod: isInBillingRetry && gracePeriodEnd == nil
+        case .expired, .inBillingRetry, .revoked, .upgraded: false
+        }
     }
 }
 

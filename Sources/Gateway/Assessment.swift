@@ -267,8 +267,9 @@ extension Assessment {
         let end = earliest(now.advanced(by: policy.near), boundary, subscriptions, after: now)
         let notifiedAt = isNotified ? newestSigningTime : nil
         return Answer(
-            verdict: .genuine, subject: subject, transactions: transactions, subscriptions: subscriptions,
-            renewals: renewals,
+            verdict: .genuine, subject: subject,
+            transactions: transactions.revokingCopies(knownAt: subject.evidence?.signingTime),
+            subscriptions: subscriptions, renewals: renewals,
             provenance: Provenance(
                 source: isNotified ? .notification : .local, cache: .miss, verifiedAt: min(notifiedAt ?? now, now),
                 degradedReasons: reasons),
@@ -293,7 +294,8 @@ extension Assessment {
             let end = cache == .stale ? now : earliest(known.freshUntil, boundary, subscriptions, after: now)
             let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
-                verdict: .genuine, subject: subject, transactions: listed(transactions, of: answer),
+                verdict: .genuine, subject: subject,
+                transactions: listed(transactions, of: answer).revokingCopies(knownAt: known.calledAt),
                 subscriptions: subscriptions,
                 renewals: renewals, provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
                 upstreamBody: known.upstreamBody,

@@ -99,10 +99,14 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// Returns a JSON object without its white space; nil for anything else, and for more than 16 KiB.
+    /// Returns a JSON object without its white space; nil for anything else, and for more than 16 KiB before or after. The
+    /// same again for what it returns.
     package static func compactObject(_ text: [UInt8]) -> [UInt8]? {
-        let value = try? JSONValue(parsing: text, limits: Limits(bytes: 16 << 10))
-        return value?.type == .object ? value?.bytes : nil
+        let limits = Limits(bytes: 16 << 10)
+        guard let value = try? JSONValue(parsing: text, limits: limits), value.type == .object else { return nil }
+        // Some characters have longer escapes in the result.
+        let bytes = value.bytes
+        return bytes.count <= limits.bytes ? bytes : nil
     }
 
     /// The tree as JSON in UTF-8, without white space.

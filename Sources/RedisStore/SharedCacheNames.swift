@@ -11,7 +11,7 @@ internal import StoreFormat
 /// The names of cached results in Redis: one per store key, the writing key's first.
 package struct SharedCacheNames: Sendable {
     /// The key prefix. The number increases when the format of values changes.
-    package static let resultPrefix = "rc:8:"
+    package static let resultPrefix = "rc:11:"
 
     /// One per store key; the first writes.
     private let names: [StoreNames]

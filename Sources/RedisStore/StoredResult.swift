@@ -78,7 +78,7 @@ extension StoredResult {
         }
     }
 
-    private static let version: UInt8 = 10
+    private static let version: UInt8 = 11
     private static let noStatus = -1
 
     /// Parses decrypted bytes.

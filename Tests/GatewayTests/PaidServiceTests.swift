@@ -59,6 +59,17 @@ struct PaidServiceTests {
         #expect(Self.days(periods, at: Self.day(40)).sorted() == [5, 7, 40, 40])
     }
 
+    @Test func `each customer's days count alone`() {
+        let periods = [0, 1].map { number in
+            Self.period(number * 20..<30, of: "\(number)") { period in
+                var fields = SignedTransactionFields()
+                fields.appTransactionID = "70\(number)"
+                (period.subscriptionGroupID, period.signedFields) = ("A", .value(fields))
+            }
+        }
+        #expect(Self.days(periods, at: Self.day(40)).sorted() == [10, 30])
+    }
+
     @Test func `dates at the ends of the range are counted without an overflow`() {
         var period = Self.period(0..<1)
         (period.purchaseDate, period.expiresDate) = (.earliest, .latest)

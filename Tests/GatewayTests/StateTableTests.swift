@@ -226,7 +226,32 @@ struct StateTableTests {
             "The status after the end is grace period, without its end.", 30.02, .inGracePeriod, 30.01 + hour,
             month.planned(signed: 30.01, status(.inGracePeriod, 30.01))),
         Row(
-            "The same, 28 days after the end.", 58, .expired, 58,
+            "The same, and a plan signed later is in billing retry.", 30.02, .inGracePeriod, 30.01 + hour,
+            month.planned(signed: 30.015) {
+                $0.isInBillingRetry = true
+                status(.inGracePeriod, 30.01)(&$0)
+            }),
+        Row(
+            "The same, and a plan signed later says that grace has ended.", 30.02, .inBillingRetry, 30.015,
+            month.planned(signed: 30.016) {
+                ($0.isInBillingRetry, $0.gracePeriodExpiresDate) = (true, day(30.015))
+                status(.inGracePeriod, 30.01)(&$0)
+            }),
+        Row(
+            "The status after the end is active, and a plan signed later renews.", 30.02, .active, 30.01 + hour,
+            month.planned(signed: 30.015) {
+                $0.willRenew = true
+                status(.active, 30.01)(&$0)
+            }),
+        Row(
+            "The status after the end is active, and a plan signed later is in billing retry.", 30.02, .inBillingRetry,
+            30,
+            month.planned(signed: 30.015) {
+                ($0.willRenew, $0.isInBillingRetry) = (true, true)
+                status(.active, 30.01)(&$0)
+            }),
+        Row(
+            "The status grants grace 28 days after the end.", 58, .expired, 58,
             month.planned(signed: 57.99, status(.inGracePeriod, 57.99))),
         Row(
             "The month was refunded, and the status is active.", 31, .revoked, nil,

@@ -69,7 +69,7 @@ struct LifecycleTests {
                 try await HTTPTransport.with {
                     $0.sharesNewConnections = false
                 } _: { transport in
-                    let end = ContinuousClock.now + .seconds(20)
+                    let end = ContinuousClock.now + Patience.forOperation
                     let hanging = (0..<8).map { _ in
                         Task { try await transport.send(TransportRequest(.get, url: deaf.url()), deadline: end) }
                     }
@@ -142,7 +142,7 @@ struct LifecycleTests {
         } _: { server in
             try await HTTPTransport.with { transport in
                 let request = TransportRequest(.get, url: server.url())
-                let task = Task { try await transport.send(request, deadline: .now + .seconds(6)) }
+                let task = Task { try await transport.send(request, deadline: .now + Patience.forLimit * 3) }
                 await server.saw(.request)
                 await transport.shutdown()
                 await #expect(throws: TransportError.timeout(.answering)) { try await task.value }

@@ -47,12 +47,13 @@ struct NoFailureByChanceTests {
     /// A machine may stand still for longer than a limit of milliseconds.
     @Test func `a short limit of the code under test is one that passes`() throws {
         let limit = /(command|connect)Deadline\b.*(\.milliseconds\(|\.seconds\(\d\d?\))/
-        let setting = /"GATEWAY_(REDIS|APPLE)_\w*DEADLINE": "(\d+ms|[1-4]s)"/
+        let setting = /"GATEWAY_(REDIS|APPLE)_\w*(DEADLINE|TIMEOUT)": "(\d+ms|\ds)"/
+        let answer = /deadlines\.answer = \.milliseconds\(|\banswer: \.milliseconds\(/
         for file in try Self.files() {
             for (above, line) in zip(file.lines, file.lines.dropFirst()) {
-                let isSet = line.contains(limit) || line.contains(setting)
+                let isSet = line.contains(limit) || line.contains(setting) || line.contains(answer)
                 guard isSet, !line.contains("#expect(") else { continue }
-                #expect((above + line).contains("// It passes"), "\(file.path): use Patience.forLimit:\(line)")
+                #expect((above + line).contains("// It passes"), "\(file.path): use Patience:\(line)")
             }
         }
     }

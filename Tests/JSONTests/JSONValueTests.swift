@@ -27,6 +27,24 @@ struct JSONValueTests {
                 ]))
     }
 
+    @Test(
+        arguments: [
+            ("{ \"a\" : [ 1 , 2 ] }", #"{"a":[1,2]}"#), ("[]", nil), ("{", nil), ("", nil),
+            // In the result `\b` takes six bytes.
+            (#"{"a":"\#(String(repeating: #"\b"#, count: 6000))"}"#, nil),
+        ] as [(String, String?)])
+    func `a compact object is the same when it is read again`(text: String, compact: String?) {
+        let bytes = JSONValue.compactObject(Array(text.utf8))
+        #expect(bytes == compact.map { Array($0.utf8) })
+        #expect(bytes.flatMap(JSONValue.compactObject) == bytes)
+    }
+
+    @Test func `the longest compact object has 16 KiB`() {
+        func object(_ bytes: Int) -> [UInt8] { Array(#"{"a":"\#(String(repeating: "x", count: bytes - 8))"}"#.utf8) }
+        #expect(JSONValue.compactObject(object(16_384)) == object(16_384))
+        #expect(JSONValue.compactObject(object(16_385)) == nil)
+    }
+
     @Test func `members are found by name`() throws {
         let value = try JSONValue(parsing: Array(#"{"n":2,"s":"x","b":true,"a":[null],"o":{"n":null}}"#.utf8))
         #expect(value["n"]?.number?.integer == 2)

@@ -91,8 +91,16 @@ struct StoredJobTests {
     }
 
     @Test func `a newer form is named`() {
-        #expect(throws: JobFormatFault.unknownVersion(2)) { _ = try JobRequest(storedBytes: [2, 0, 0]) }
+        #expect(throws: JobFormatFault.unknownVersion(3)) { _ = try JobRequest(storedBytes: [3, 0, 0]) }
         #expect(throws: JobFormatFault.unknownVersion(2)) { _ = try JobResult(storedBytes: [2, 0, 0]) }
+    }
+
+    @Test func `a request that older versions can read keeps their form`() throws {
+        var request = JobRequest(Self.subjects[0], JobOptions(), chains: [])
+        #expect(request.storedBytes.first == 1)
+        request.options.includesUnknown = true
+        #expect(request.storedBytes.first == 2)
+        #expect(try JobRequest(storedBytes: request.storedBytes) == request)
     }
 
     @Test func `chains do not change the identity of a request, and everything else does`() {

@@ -10,9 +10,10 @@ import Testing
 
 /// The effects of notifications that the forge signed.
 struct SignedNotificationTests {
+    private static let apps = NotificationApps(
+        isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
+
     private static func signed(_ members: String) throws -> SignedNotification {
-        let apps = NotificationApps(
-            isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
         var contents = NotificationContents()
         (contents.data, contents.additionalMembers) = (nil, members)
         let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: apps)
@@ -33,6 +34,21 @@ struct SignedNotificationTests {
         let signed = try Self.signed(#""externalPurchaseToken":\#(token)"#)
         #expect(signed.environment == .sandbox && signed.updates.isEmpty)
         #expect(signed.cause.externalPurchaseToken == Array(token.utf8) && signed.cause.summary == nil)
+    }
+
+    @Test(arguments: [
+        #""subtype":5"#, #""summary":[]"#, #""summary":{}"#, #""appData":{}"#, #""externalPurchaseToken":"x""#,
+        #""summary":{"bundleId":5}"#, #""appData":{"bundleId":"com.example.other"}"#,
+    ])
+    func `an odd member beside the data loses nothing`(member: String) throws {
+        var contents = NotificationContents()
+        contents.subtype = nil
+        contents.data?.signedTransactionInfo = String(
+            decoding: RecoverySamples.pki.jws(TransactionContents()), as: UTF8.self)
+        contents.additionalMembers = member
+        let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: Self.apps)
+            .verify(signedPayload: RecoverySamples.pki.jws(contents), at: RecoverySamples.now)
+        #expect(signed.bundleID == "com.example.forge" && signed.updates.count == 1)
     }
 
     @Test(arguments: ["summary", "externalPurchaseToken"])

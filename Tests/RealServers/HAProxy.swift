@@ -41,10 +41,10 @@ extension RealServer {
                 maxconn 2000
             defaults
                 mode http
-                timeout connect 1s
+                timeout connect 60s
                 timeout client 60s
                 timeout server 60s
-                timeout check 1s
+                timeout check 60s
                 option redispatch 1
                 retries 2
                 retry-on conn-failure empty-response

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import LoopbackPorts
+public import TestSupport
 
 /// A Redis cluster of masters without replicas. A lost master takes its slots with it; the others continue.
 public final class RedisCluster: Sendable {
@@ -10,17 +11,17 @@ public final class RedisCluster: Sendable {
     /// The ports at which the nodes connect to each other.
     private let busPorts: [ReservedPort]
 
-    /// The time for which a silent node is waited for before the others consider it lost.
-    public static let nodeTimeout: Duration = .milliseconds(1000)
-
     /// Starts the masters with equal shares of the slots; returns when every node serves.
     /// - Parameters:
     ///   - spare: the number of nodes without a slot, at the end of `masters`.
+    ///   - nodeTimeout: the time for which a silent node is waited for before the others consider it lost.
     ///   - options: further directives for each.
-    public init(masters count: Int = 3, spare: Int = 0, _ options: [String] = []) async throws {
+    public init(
+        masters count: Int = 3, spare: Int = 0, nodeTimeout: Duration = Patience.forLimit, _ options: [String] = []
+    ) async throws {
         var masters: [RealServer] = []
         let busPorts = try (0..<(count + spare)).map { _ in try ReservedPort() }
-        for bus in busPorts { masters.append(try await Self.node(busPort: bus.number, options)) }
+        for bus in busPorts { masters.append(try await Self.node(busPort: bus.number, nodeTimeout, options)) }
         (self.masters, self.busPorts) = (masters, busPorts)
         for (index, master) in masters.enumerated() {
             try master.ask("CLUSTER", "SET-CONFIG-EPOCH", "\(index + 1)")
@@ -65,7 +66,7 @@ public final class RedisCluster: Sendable {
         for master in masters { try master.ask("CLUSTER", "SETSLOT", "\(slot)", "NODE", id) }
     }
 
-    private static func node(busPort: Int, _ options: [String]) async throws -> RealServer {
+    private static func node(busPort: Int, _ nodeTimeout: Duration, _ options: [String]) async throws -> RealServer {
         try await RealServer.redis(
             [
                 // By default the nodes connect to each other at their port + 10000, which may be invalid.

@@ -12,14 +12,16 @@ public final class RedisSentinels: Sendable {
 
     /// The sentinels' name of the master.
     public static let masterName = "mymaster"
-    /// The time for which a silent master is waited for.
-    public static let downAfter: Duration = .milliseconds(500)
 
     /// Starts all servers; returns when the sentinels know each other and the replicas follow.
     /// - Parameters:
+    ///   - downAfter: the time for which a silent master is waited for.
     ///   - options: further directives for each Redis.
     ///   - sentinelOptions: further lines for the configuration of each sentinel.
-    public init(replicas: Int = 2, _ options: [String] = [], sentinelOptions: [String] = []) async throws {
+    public init(
+        replicas: Int = 2, downAfter: Duration = .milliseconds(500), _ options: [String] = [],
+        sentinelOptions: [String] = []
+    ) async throws {
         let master = try await RealServer.redis(options)
         var nodes = [master]
         for _ in 0..<replicas {
@@ -30,7 +32,7 @@ public final class RedisSentinels: Sendable {
             try await replica.ask("INFO", "replication") { $0.contains("master_link_status:up") }
         }
         var sentinels: [RealServer] = []
-        for _ in 0..<3 { sentinels.append(try await Self.sentinel(of: master, sentinelOptions)) }
+        for _ in 0..<3 { sentinels.append(try await Self.sentinel(of: master, downAfter, sentinelOptions)) }
         (self.nodes, self.sentinels) = (nodes, sentinels)
         for sentinel in sentinels {
             try await sentinel.ask("INFO", "sentinel") {
@@ -42,7 +44,9 @@ public final class RedisSentinels: Sendable {
     /// The hosts of a URL: `127.0.0.1:26379,127.0.0.1:26380`.
     public var hosts: String { sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ",") }
 
-    private static func sentinel(of master: RealServer, _ options: [String]) async throws -> RealServer {
+    private static func sentinel(
+        of master: RealServer, _ downAfter: Duration, _ options: [String]
+    ) async throws -> RealServer {
         try await RealServer("redis-server") { port, folder in
             let lines =
                 [

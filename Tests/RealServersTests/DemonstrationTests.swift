@@ -3,6 +3,7 @@
 
 import Foundation
 import RealServers
+import TestSupport
 import Testing
 
 /// A test that fails on purpose, to show what `.ci/test` makes of it (`.ci/demonstration`).
@@ -17,13 +18,16 @@ import Testing
             if try Demonstration.isRepetition() { Foundation.kill(getpid(), SIGKILL) }
             Issue.record("the first failure")
         case .sanitizer: FileHandle.standardError.write(Data("WARNING: ThreadSanitizer: data race\n".utf8))
+        case .server:
+            let log = try #require(ServerLog.file(of: "gateway"))
+            try Data("WARNING: ThreadSanitizer: data race\n".utf8).write(to: log)
         case .hang: try await Task.sleep(for: .seconds(3600))  // Ended by `.ci/test`.
         }
     }
 }
 
 private enum Demonstration: String {
-    case flake, failure, crash, sanitizer, hang
+    case flake, failure, crash, sanitizer, server, hang
     case crashAgain = "crash-again"
 
     static let requested = environment("TEST_DEMONSTRATION").flatMap(Self.init)

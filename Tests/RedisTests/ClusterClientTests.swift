@@ -130,7 +130,8 @@ import Testing
 
     @Test func `commands for a frozen master fail, and others beside them do not`() async throws {
         let cluster = try await RedisCluster()
-        try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
+        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = Patience.forLimit }) {
+            test in
             try await test.connected(masters: 3)
             cluster.masters[2].freeze()
             defer { cluster.masters[2].thaw() }
@@ -147,15 +148,16 @@ import Testing
     @Test func `a redirection does not lengthen the deadline`() async throws {
         let cluster = try await RedisCluster()
         let url = "redis+cluster://\(cluster.hosts)"
-        let limit = Patience.forLimit
+        // The steps below are at 1/2, 1 and 13/10 of it, and a wrong one at 3/2: seconds apart.
+        let limit = Patience.forLimit * 4
         try await TestClient.with(url, { $0.commandDeadline = limit }) { test in
-            try await TestClient.with(url, { $0.commandDeadline = limit / 5 * 7 }) { slower in
+            try await TestClient.with(url, { $0.commandDeadline = limit / 10 * 13 }) { slower in
                 try await test.connected(masters: 3)
                 try await slower.connected(masters: 3)
                 try cluster.beginMove(slot: HashSlot(of: "foo").number, from: 2, to: 0)
                 cluster.masters[0].freeze()
                 defer { cluster.masters[0].thaw() }
-                try cluster.masters[2].ask("CLIENT", "PAUSE", "\(Int(limit / 5 * 4 / .milliseconds(1)))")
+                try cluster.masters[2].ask("CLIENT", "PAUSE", "\(Int(limit / 2 / .milliseconds(1)))")
                 let results = await withTaskGroup(of: (String, RedisError?).self) { group in
                     for (key, client) in [("foo", test.client), ("bar", slower.client)] {
                         group.addTask {
@@ -166,7 +168,7 @@ import Testing
                     return await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(test.log.events.contains(.redirected(.ask)))
-                // With a deadline that starts at the redirection, it would end after 1.8 limits, and so last.
+                // With a deadline that starts at the redirection, it would end after 1.5 limits, and so last.
                 #expect(results.map(\.0) == ["foo", "bar"])
                 #expect(results.first?.1 == .timeout && results.last?.1 != nil)
             }

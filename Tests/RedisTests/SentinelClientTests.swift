@@ -28,8 +28,13 @@ import Testing
         async throws
     {
         let redis = try await RedisSentinels()
-        try await Self.with(redis, { ($0.commandDeadline, $0.trackedPrefixes) = (Patience.forLimit, ["rc:"]) }) {
-            test in
+        try await Self.with(
+            redis,
+            {
+                Self.setLimits(&$0)
+                $0.trackedPrefixes = ["rc:"]
+            }
+        ) { test in
             try await test.connected(masters: 1)
             let load = Load()
             async let running: Void = load.run(test.client) { RedisWord("key \($0 % 50)") }
@@ -55,7 +60,7 @@ import Testing
 
     @Test func `a frozen master is replaced, and not used again when it thaws`() async throws {
         let redis = try await RedisSentinels()
-        try await Self.with(redis, { $0.commandDeadline = Patience.forLimit }) { test in
+        try await Self.with(redis, Self.setLimits) { test in
             try await test.connected(masters: 1)
             redis.nodes[0].freeze()
             try await test.until { await self.set(test) == .success(.status("OK")) }
@@ -69,7 +74,7 @@ import Testing
     }
 
     @Test func `a master that became a replica refuses writes until the sentinels' new one is found`() async throws {
-        let redis = try await RedisSentinels(replicas: 1)
+        let redis = try await RedisSentinels(replicas: 1, downAfter: Patience.forOperation)
         try await Self.with(redis) { test in
             try await test.connected(masters: 1)
             try redis.sentinels[0].ask("SENTINEL", "FAILOVER", RedisSentinels.masterName)
@@ -80,18 +85,18 @@ import Testing
     }
 
     @Test func `the master is found with one sentinel of three`() async throws {
-        let redis = try await RedisSentinels(replicas: 1)
+        let redis = try await RedisSentinels(replicas: 1, downAfter: Patience.forOperation)
         redis.sentinels[0].kill()
         redis.sentinels[1].freeze()
         defer { redis.sentinels[1].thaw() }
-        try await Self.with(redis, { $0.commandDeadline = Patience.forLimit }) { test in
+        try await Self.with(redis, Self.setLimits) { test in
             try await test.connected(masters: 1)
             #expect(await set(test) == .success(.status("OK")))
         }
     }
 
     @Test func `without sentinels the known master is kept`() async throws {
-        let redis = try await RedisSentinels(replicas: 1)
+        let redis = try await RedisSentinels(replicas: 1, downAfter: Patience.forOperation)
         try await Self.with(redis) { test in
             try await test.connected(masters: 1)
             for sentinel in redis.sentinels { sentinel.kill() }
@@ -101,7 +106,7 @@ import Testing
     }
 
     @Test func `a user and password for Redis, and others for its sentinels`() async throws {
-        let redis = try await RedisSentinels(replicas: 1)
+        let redis = try await RedisSentinels(replicas: 1, downAfter: Patience.forOperation)
         for node in redis.nodes { try node.ask("ACL", "SETUSER", "gateway", "on", ">right", "~*", "&*", "+@all") }
         for sentinel in redis.sentinels { try sentinel.ask("ACL", "SETUSER", "watcher", "on", ">seen", "&*", "+@all") }
         func url(_ password: String, _ watcher: String) -> String {
@@ -128,7 +133,7 @@ import Testing
     }
 
     @Test func `a master's name that no sentinel knows is a configuration fault`() async throws {
-        let redis = try await RedisSentinels(replicas: 1)
+        let redis = try await RedisSentinels(replicas: 1, downAfter: Patience.forOperation)
         try await TestClient.with("redis+sentinel://\(redis.hosts)/another") { test in
             try await test.until {
                 if case .misconfigured(.refused(let refusal)) = test.client.health {
@@ -146,6 +151,11 @@ import Testing
         _ body: (TestClient) async throws -> Void
     ) async throws {
         try await TestClient.with("redis+sentinel://\(redis.hosts)/\(RedisSentinels.masterName)", configure, body)
+    }
+
+    /// Sets time limits that a step of the test may wait out.
+    private static func setLimits(_ configuration: inout RedisNodeConfiguration) {
+        (configuration.commandDeadline, configuration.connectDeadline) = (Patience.forLimit, Patience.forLimit)
     }
 
     private func set(_ test: TestClient) async -> Result<RedisValue, RedisError> {

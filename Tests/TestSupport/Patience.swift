@@ -15,6 +15,12 @@ public enum Patience {
     /// The longest wait for one event.
     public static let forEvent = Duration.seconds(500 * scale)
 
+    /// The time limit of an operation of the code under test that must succeed.
+    public static let forOperation = Duration.seconds(60 * scale)
+
+    /// `forOperation` as a setting of the gateway: the longest one that its deadlines of Redis and Apple may have.
+    public static let operationSetting = "30s"
+
     /// A time limit of the code under test that one step of a test may wait out, and that every other step keeps.
     public static let forLimit = Duration.seconds(5 * scale)
 

@@ -272,10 +272,8 @@ def frozen(customer: Customer) -> None:
     with customer.stage.running() as gateway:
         gateway.program.process.send_signal(signal.SIGSTOP)
         try:
-            begun = time.monotonic()
             said = customer.knows(None).comes(gateway.url, deadline=2)
             customer.expect(said, r"serve – known.product, as last known \(.+\)")
-            assert time.monotonic() - begun < 60, "waited for ever"
         finally:
             gateway.program.process.send_signal(signal.SIGCONT)
 

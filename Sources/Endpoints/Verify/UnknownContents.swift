@@ -58,9 +58,11 @@ extension JSONWriter {
     }
 
     private mutating func unknown(in receipt: VerifiedReceipt, before end: Int) {
+        let attributes = receipt.otherAttributes
+        guard !attributes.isEmpty || receipt.purchases.contains(where: { !$0.otherAttributes.isEmpty }) else { return }
         object { json in
             json.member("kind", "app_receipt")
-            json.attributes(receipt.otherAttributes, before: end)
+            json.attributes(attributes, before: end)
             json.key("in_app")
             json.array { json in
                 for purchase in receipt.purchases where json.bytes.count < end {
@@ -90,27 +92,29 @@ extension JSONWriter {
 }
 
 extension VerifiedTransaction {
-    /// The claims whose value has no name in answers.
+    /// The claims whose value no member of an answer shows.
     fileprivate var unreadNames: Set<String> {
         let read = Transaction(self)
-        return [
-            type != nil && read.productType == nil ? "type" : nil,
-            inAppOwnershipType != nil && read.ownership == nil ? "inAppOwnershipType" : nil,
-        ].asNames
+        var names = Set(ignoredClaims)
+        if type != nil, read.productType == nil { names.insert("type") }
+        if inAppOwnershipType != nil, read.ownership == nil { names.insert("inAppOwnershipType") }
+        if advancedCommerceInfo != nil, read.signedFields?.value.advancedCommerceInfo == nil {
+            names.insert("advancedCommerceInfo")
+        }
+        return names
     }
 }
 
 extension VerifiedRenewalInfo {
-    /// The claims whose value has no name in answers.
+    /// The claims whose value no member of an answer shows.
     fileprivate var unreadNames: Set<String> {
         let read = Renewal(self)
-        return [
-            expirationIntent != nil && read.expirationIntent == nil ? "expirationIntent" : nil,
-            priceIncreaseStatus != nil && read.priceConsent == nil ? "priceIncreaseStatus" : nil,
-        ].asNames
+        var names = Set(ignoredClaims)
+        if expirationIntent != nil, read.expirationIntent == nil { names.insert("expirationIntent") }
+        if priceIncreaseStatus != nil, read.priceConsent == nil { names.insert("priceIncreaseStatus") }
+        if advancedCommerceInfo != nil, read.signedFields?.value.advancedCommerceInfo == nil {
+            names.insert("advancedCommerceInfo")
+        }
+        return names
     }
-}
-
-extension [String?] {
-    fileprivate var asNames: Set<String> { Set(compactMap(\.self)) }
 }

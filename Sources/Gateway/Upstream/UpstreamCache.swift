@@ -154,9 +154,12 @@ extension UnfinishedConsumables {
 extension [Transaction] {
     /// The bytes in memory, estimated.
     var byteCount: Int {
-        let signed = count { $0.signedFields != nil }
-        return count * EstimatedBytes.value(Transaction.self)
-            + signed * EstimatedBytes.value(SignedTransactionFields.self)
+        var bytes = count * EstimatedBytes.value(Transaction.self)
+        for index in indices {
+            guard let fields = self[index].signedFields?.value else { continue }
+            bytes += EstimatedBytes.value(SignedTransactionFields.self) + (fields.advancedCommerceInfo?.count ?? 0)
+        }
+        return bytes
     }
 }
 
@@ -165,8 +168,9 @@ extension [Renewal] {
     var byteCount: Int {
         let signed = compactMap { $0.signedFields?.value }
         let offers = signed.reduce(0) { $0 + ($1.eligibleWinBackOfferIDs?.count ?? 0) }
+        let objects = signed.reduce(0) { $0 + ($1.advancedCommerceInfo?.count ?? 0) }
         return count * EstimatedBytes.value(Renewal.self)
             + signed.count * EstimatedBytes.value(SignedRenewalFields.self)
-            + offers * (MemoryLayout<String>.stride + EstimatedBytes.text)
+            + offers * (MemoryLayout<String>.stride + EstimatedBytes.text) + objects
     }
 }

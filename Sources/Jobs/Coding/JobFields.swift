@@ -58,11 +58,16 @@ struct JobFieldReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// Begins after the version, which must be this one.
-    init(_ bytes: [UInt8], version: UInt8) throws(JobFormatFault) {
+    /// Begins after the version, which must be one of these.
+    init(_ bytes: [UInt8], versions: ClosedRange<UInt8>) throws(JobFormatFault) {
         self.bytes = bytes
         let found = try byte()
-        guard found == version else { throw .unknownVersion(found) }
+        guard versions.contains(found) else { throw .unknownVersion(found) }
+    }
+
+    /// Begins after the version, which must be this one.
+    init(_ bytes: [UInt8], version: UInt8) throws(JobFormatFault) {
+        try self.init(bytes, versions: version...version)
     }
 
     func end() throws(JobFormatFault) {

@@ -6,20 +6,20 @@ internal import Gateway
 internal import Receipts
 
 extension JobRequest {
-    /// The version of the stored form.
-    private static let version: UInt8 = 1
+    /// The versions of the stored form: 2 for requests with an option that older gateways do not know, and leave to others.
+    private static let versions: ClosedRange<UInt8> = 1...2
 
     /// The stored form, to be encrypted: it has the evidence and the account.
     package var storedBytes: [UInt8] {
         var fields = JobFieldWriter()
-        fields.byte(Self.version)
+        fields.byte(options.includesUnknown ? 2 : 1)
         fields.deciding(self)
         fields.list(chains) { $0.chain($1) }
         return fields.bytes
     }
 
     package init(storedBytes: [UInt8]) throws(JobFormatFault) {
-        var fields = try JobFieldReader(storedBytes, version: Self.version)
+        var fields = try JobFieldReader(storedBytes, versions: Self.versions)
         let subject = try fields.subject(), options = try fields.options()
         self.init(subject, options, chains: try fields.list { fields throws(JobFormatFault) in try fields.chain() })
         try fields.end()
@@ -80,7 +80,6 @@ extension JobFieldWriter {
         text(options.mode.rawValue)
         optional(options.maximumAge) { $0.number($1.wholeMilliseconds) }
         flag(options.excludesOldTransactions)
-        // Older versions know the first bit alone.
         byte((options.wantsLatestReceipt ? 1 : 0) | (options.includesUnknown ? 2 : 0))
         optional(options.account) { $0.text($1.id) }
     }

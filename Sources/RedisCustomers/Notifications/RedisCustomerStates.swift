@@ -16,7 +16,10 @@ internal import StoreFormat
 
 extension RedisNotifications {
     func states(of chains: [PurchaseChain]) async -> [CustomerState]? {
-        guard let stored = await stored(chains.map { keys(of: $0) }, from: requests) else { return nil }
+        guard let stored = await stored(chains.map { keys(of: $0) }, from: requests),
+            // What another version stored may be a refund.
+            stored.allSatisfy({ $0.allSatisfy { $0.foreignStates(self).isEmpty } })
+        else { return nil }
         return zip(chains, stored).compactMap { chain, hashes in
             let state = record(of: chain, hashes).state
             return state.signedDate == nil ? nil : state
@@ -149,14 +152,22 @@ private struct StoredHash {
         RedisWord(values.flatMap { $0.fieldBytes + [UInt8(ascii: " ")] + $0.order + [UInt8(ascii: ",")] })
     }
 
-    /// Returns the states that can be decrypted and read. One that cannot is left to a version that can.
-    func states(_ store: RedisNotifications) -> [OrderedState] {
-        values.filter { $0.field != NotificationScripts.detailsField }.compactMap { value in
-            guard let order = SignedStateOrder(text: value.order), let bytes = value.open(key, store),
-                let item = try? SignedStateItem(storedBytes: bytes)
-            else { return nil }
-            return OrderedState(item, order)
-        }
+    private var stateValues: [Value] { values.filter { $0.field != NotificationScripts.detailsField } }
+
+    /// Returns the states that can be decrypted and read.
+    func states(_ store: RedisNotifications) -> [OrderedState] { stateValues.compactMap { state($0, store) } }
+
+    private func state(_ value: Value, _ store: RedisNotifications) -> OrderedState? {
+        guard let order = SignedStateOrder(text: value.order), let bytes = value.open(key, store),
+            let item = try? SignedStateItem(storedBytes: bytes)
+        else { return nil }
+        return OrderedState(item, order)
+    }
+
+    /// Returns the states that a gateway of another version wrote: they can be decrypted and not read. What cannot be decrypted
+    /// counts as none.
+    func foreignStates(_ store: RedisNotifications) -> [Value] {
+        stateValues.filter { state($0, store) == nil && $0.open(key, store) != nil }
     }
 
     func details(_ store: RedisNotifications) -> ChainDetails? {
@@ -213,9 +224,14 @@ private struct RecordChanges {
     var words: [RedisWord] { [RedisWord(set.count), RedisWord(removed.count)] + set + removed }
 
     init(_ record: ChainRecord, since before: ChainRecord, of hash: StoredHash, _ store: RedisNotifications) {
-        let key = hash.key
+        let key = hash.key, foreign = hash.foreignStates(store)
         for state in record.states where !before.states.contains(state) {
-            add(store.names.field(of: state.item), state.order.text, state.item.storedBytes, key, store)
+            let field = store.names.field(of: state.item), order = state.order.text
+            // It replaces no newer one.
+            let isOlder = foreign.contains {
+                $0.field == field && Array(order.utf8).lexicographicallyPrecedes($0.order)
+            }
+            if !isOlder { add(field, order, state.item.storedBytes, key, store) }
         }
         removed = before.states.filter { state in !record.states.contains { $0.isAbout(state) } }
             .map { RedisWord(store.names.field(of: $0.item)) }

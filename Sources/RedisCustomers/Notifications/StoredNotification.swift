@@ -49,6 +49,7 @@ extension NotificationRecord {
 /// 1 byte   kind: 1 transaction, 2 renewal, 4 renewal with a status
 /// rest     the fields (`visitStoredFields`), then the status if the kind has one (`visitStatus`)
 /// ```
+/// `advanced_commerce_info` is left out: versions that do not know it could not read the state.
 /// In Redis its order precedes the encrypted form, so that a script can compare two states. It is authenticated with it.
 extension SignedStateItem {
     private static let storedForm: UInt8 = 1
@@ -59,10 +60,12 @@ extension SignedStateItem {
         switch self {
         case .transaction(var transaction):
             fields.write(UInt8(1))
+            transaction.signedFields = transaction.signedFields.map { .value($0.value.withoutCommerce) }
             transaction.visitStoredFields(with: &fields)
         case .renewal(var renewal):
             // Records live for a year: those without a status keep the form that older versions read.
             fields.write(UInt8(renewal.status == nil ? 2 : 4))
+            renewal.signedFields = renewal.signedFields.map { .value($0.value.withoutCommerce) }
             renewal.visitStoredFields(with: &fields)
             if renewal.status != nil { renewal.visitStatus(with: &fields) }
         }
@@ -86,6 +89,22 @@ extension SignedStateItem {
         default: throw .unreadable
         }
         guard fields.isAtEnd else { throw .unreadable }
+    }
+}
+
+extension SignedTransactionFields {
+    fileprivate var withoutCommerce: Self {
+        var fields = self
+        fields.advancedCommerceInfo = nil
+        return fields
+    }
+}
+
+extension SignedRenewalFields {
+    fileprivate var withoutCommerce: Self {
+        var fields = self
+        fields.advancedCommerceInfo = nil
+        return fields
     }
 }
 

@@ -364,7 +364,7 @@ package enum ConfigurationKeys {
             "PEM file with the gateway's client certificate for Redis."),
         ConfigurationKey("redis.key_file", \.redis.keyFile, "PEM file with the client certificate's private key."),
         ConfigurationKey(
-            "redis.deadline", \.redis.deadline, in: .milliseconds(1) ... .seconds(5),
+            "redis.deadline", \.redis.deadline, in: .milliseconds(1) ... .seconds(30),
             "Time limit of a Redis command."),
         ConfigurationKey(
             "redis.connect_deadline", \.redis.connectDeadline, in: .milliseconds(10) ... .seconds(30),

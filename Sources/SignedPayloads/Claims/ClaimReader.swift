@@ -12,6 +12,8 @@ struct ClaimReader: ~Escapable {
     private let limits: Limits
     private let onIgnored: @Sendable (String) -> Void
     private var claim: ClaimName?
+    /// The claims that decide nothing and could not be read.
+    private(set) var ignored: [String] = []
 
     /// Begins with the first claim of a payload, or of an object inside one.
     @_lifetime(copy text)
@@ -41,6 +43,7 @@ struct ClaimReader: ~Escapable {
                 guard let ignorable = IgnorableClaim(rawValue: claim.rawValue) else { throw error }
                 self = value
                 try skip()
+                ignored.append(ignorable.rawValue)
                 onIgnored(ignorable.rawValue)
             }
         }

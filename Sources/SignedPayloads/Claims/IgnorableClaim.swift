@@ -4,9 +4,11 @@
 /// A claim that decides neither whose purchase it is nor what it entitles to. If Apple signs one in another form than it
 /// documents, the claim counts as absent, and the rest of the payload is as good as before. The raw values are Apple's names.
 package enum IgnorableClaim: String, CaseIterable, Hashable, Sendable {
-    case advancedCommerceInfo, billingPlanType, commitmentInfo, currency
+    case advancedCommerceInfo, appData, billingPlanType, commitmentInfo, currency
     case eligibleWinBackOfferIDs = "eligibleWinBackOfferIds"
-    case originalPlatform, price, priceIncreaseStatus, renewalBillingPlanType, renewalPrice, status, storefront
+    case externalPurchaseToken, originalPlatform, price, priceIncreaseStatus, renewalBillingPlanType, renewalPrice,
+        status
+    case storefront
     case storefrontID = "storefrontId"
-    case transactionReason
+    case subtype, summary, transactionReason
 }

@@ -44,9 +44,10 @@ public struct VerifiedNotification: Sendable {
     /// Reads the claims of a verified JWS, and verifies those inside it.
     init(_ jws: VerifiedJWS, _ context: ClaimContext, _ verifier: ReceiptVerifier) throws(ReceiptError) {
         self.jws = jws
-        var subject = Subject()
+        var containers = Containers()
         var claims = try context.claims(of: jws)
-        while let claim = try claims.next() { try read(claim, of: &claims, &subject) }
+        try claims.readAll { claim, claims throws(ReceiptError) in try read(claim, of: &claims, &containers) }
+        var subject = containers.subject
         // A container that Apple added since.
         if subject.bundleID == nil { subject = try Subject(inUnknownObjectOf: jws, context) ?? subject }
         guard !notificationType.isEmpty else { throw ReceiptError(missing: .notificationType) }
@@ -60,7 +61,7 @@ public struct VerifiedNotification: Sendable {
     }
 
     private mutating func read(
-        _ claim: ClaimName, of claims: inout ClaimReader, _ subject: inout Subject
+        _ claim: ClaimName, of claims: inout ClaimReader, _ containers: inout Containers
     ) throws(ReceiptError) {
         switch claim {
         case .notificationType: notificationType = try claims.text() ?? ""
@@ -68,18 +69,22 @@ public struct VerifiedNotification: Sendable {
         case .notificationUUID: notificationUUID = try claims.text() ?? ""
         case .signedDate: signedDate = try claims.date() ?? .earliest
         // One of them says what the notification is about.
-        case .data, .appData: subject = try claims.nested(Subject.init) ?? subject
-        case .summary: (summary, subject) = try Self.container(of: &claims) ?? (nil, subject)
-        case .externalPurchaseToken:
-            (externalPurchaseToken, subject) = try Self.container(of: &claims) ?? (nil, subject)
+        case .data: containers.data = try claims.nested(Subject.init)
+        case .appData: containers.other = try claims.nested(Subject.init) ?? containers.other
+        case .summary: summary = try container(of: &claims, &containers)
+        case .externalPurchaseToken: externalPurchaseToken = try container(of: &claims, &containers)
         default: try claims.skip()
         }
     }
 
-    private static func container(of claims: inout ClaimReader) throws(ReceiptError) -> ([UInt8]?, Subject)? {
+    /// Reads one of the other containers, and returns its text.
+    private func container(
+        of claims: inout ClaimReader, _ containers: inout Containers
+    ) throws(ReceiptError) -> [UInt8]? {
         var text = claims
-        guard let subject = try claims.nested(Subject.init) else { return nil }
-        return (try text.raw(), subject)
+        guard let found = try claims.nested(Subject.init) else { return nil }
+        containers.other = found
+        return try text.raw()
     }
 
     private mutating func verifyItems(
@@ -114,6 +119,15 @@ public struct VerifiedNotification: Sendable {
         guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }
     }
 
+    /// The containers of a notification, one of which says what it is about.
+    private struct Containers {
+        var data: Subject?
+        /// `summary`, `appData` or `externalPurchaseToken`.
+        var other: Subject?
+
+        var subject: Subject { [data, other].lazy.compactMap(\.self).first { !$0.isEmpty } ?? Subject() }
+    }
+
     /// The contents of `data`, `summary`, `appData` or `externalPurchaseToken`.
     private struct Subject {
         var bundleID: String?
@@ -125,6 +139,10 @@ public struct VerifiedNotification: Sendable {
         var appTransaction: String?
 
         init() {}
+
+        var isEmpty: Bool {
+            bundleID == nil && [transaction, renewalInfo, appTransaction].allSatisfy { $0 == nil }
+        }
 
         init(_ claims: inout ClaimReader) throws(ReceiptError) {
             try claims.readAll { claim, claims throws(ReceiptError) in

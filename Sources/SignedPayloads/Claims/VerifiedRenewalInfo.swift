@@ -60,6 +60,8 @@ public struct VerifiedRenewalInfo: Sendable {
     public private(set) var commitment: RenewalCommitment?
     /// `advancedCommerceInfo` as Apple wrote it, in JSON.
     public private(set) var advancedCommerceInfo: [UInt8]?
+    /// The claims that decide nothing and count as absent, because they cannot be read.
+    package private(set) var ignoredClaims: [String] = []
 
     /// Reads the claims of a verified JWS.
     init(_ jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
@@ -69,6 +71,7 @@ public struct VerifiedRenewalInfo: Sendable {
         try claims.readAll { claim, claims throws(ReceiptError) in
             if claim == .environment { environmentName = try claims.text() } else { try read(claim, from: &claims) }
         }
+        ignoredClaims = claims.ignored
         guard !originalTransactionID.isEmpty else { throw ReceiptError(missing: .originalTransactionID) }
         guard autoRenewStatus != nil else { throw ReceiptError(missing: .autoRenewStatus) }
         guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }

@@ -82,6 +82,8 @@ public struct VerifiedTransaction: Sendable {
     public private(set) var deviceVerification: String?
     /// The UUID that is part of the device's verification value.
     public private(set) var deviceVerificationNonce: String?
+    /// The claims that decide nothing and count as absent, because they cannot be read.
+    package private(set) var ignoredClaims: [String] = []
 
     /// Reads the claims of a verified JWS.
     init(_ jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
@@ -91,6 +93,7 @@ public struct VerifiedTransaction: Sendable {
         try claims.readAll { claim, claims throws(ReceiptError) in
             if claim == .environment { environmentName = try claims.text() } else { try read(claim, from: &claims) }
         }
+        ignoredClaims = claims.ignored
         guard !transactionID.isEmpty else { throw ReceiptError(missing: .transactionID) }
         guard !originalTransactionID.isEmpty else { throw ReceiptError(missing: .originalTransactionID) }
         guard !bundleID.isEmpty || !context.requiresApp else { throw ReceiptError(missing: .bundleID) }

@@ -4,6 +4,7 @@
 import Foundation
 import LoopbackPorts
 import RealServers
+import TestSupport
 import Testing
 
 /// The result of `receipt-gateway doctor`.
@@ -36,7 +37,8 @@ struct Checkup {
             "GATEWAY_CACHE_NEAR_SIZE": "1MiB", "GATEWAY_CACHE_APPLE_SIZE": "1MiB",
             "GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT": "16MiB", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             // A busy machine must not look like a fault.
-            "GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_REDIS_CONNECT_DEADLINE": "30s",
+            "GATEWAY_REDIS_DEADLINE": Patience.operationSetting,
+            "GATEWAY_REDIS_CONNECT_DEADLINE": Patience.operationSetting,
         ]
         let outcome = try await program.run(
             arguments + ["--format", "json"], environment: usual.merging(settings) { $1 })

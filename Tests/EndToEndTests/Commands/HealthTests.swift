@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LoopbackPorts
 import RealServers
 import TestSupport
 import Testing
@@ -9,7 +10,9 @@ import Testing
 /// The health check of a container.
 @Suite(.timeLimit(.patient)) struct HealthTests {
     @Test func `a gateway is alive and ready, and only the address of its admin plane is needed`() async throws {
-        let gateway = try await RunningGateway()
+        // After the gateway has ended, no other process listens there.
+        let admin = try ReservedPort()
+        let gateway = try await RunningGateway(["GATEWAY_ADMIN_PORT": "\(admin.number)"])
         let settings = [
             "GATEWAY_ADMIN_PORT": "\(gateway.adminPort)", "GATEWAY_ADMIN_HOST": "0.0.0.0",
             // A gateway would not start with these.
@@ -22,7 +25,7 @@ import Testing
         #expect(await gateway.stop() == 0)
         let gone = try await Program.gateway.run(["health"], environment: settings)
         #expect(
-            gone.status == 1 && gone.output.contains("no process listens on 127.0.0.1:\(gateway.adminPort)"), "\(gone)")
+            gone.status == 1 && gone.output.contains("no process listens on 127.0.0.1:\(admin.number)"), "\(gone)")
     }
 
     @Test func `a gateway that is alive and not ready gives the reason`() async throws {

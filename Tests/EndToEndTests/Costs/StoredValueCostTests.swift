@@ -35,7 +35,7 @@ import Testing
             "GATEWAY_CLIENTS_FILE": try folder.write(clients + key.lines, to: "clients.yaml"),
             "GATEWAY_TRUST_ROOTS": try folder.write(Sample.pki.rootPEM, to: "root.pem") + "=Production",
             "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
-            "GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_LOG_REQUESTS": "none",
+            "GATEWAY_REDIS_DEADLINE": Patience.operationSetting, "GATEWAY_LOG_REQUESTS": "none",
         ].merging(APIKey.pepper) { $1 }
         let gateway = try await RunningGateway(settings)
         try await CostComparison.expectLinearCost(of: [text], upTo: 64 << 10) { text, bytes in

@@ -47,6 +47,12 @@ import Testing
         var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)", nodes: 2)
         plan.clients = [("shop", "    defer: degraded\n"), ("undecided", "    defer: undecided\n"), ("plain", "")]
         plan.scenario = "faults: [{fault: {http_status: 503}}]"
+        // A busy machine must not look like a fault.
+        plan.settings = [
+            "GATEWAY_REDIS_DEADLINE": Patience.operationSetting,
+            "GATEWAY_APPLE_SOFT_TIMEOUT": Patience.operationSetting,
+            "GATEWAY_APPLE_DEADLINE": Patience.operationSetting,
+        ]
         try await withFleet(plan) { fleet in
             let gateway = try fleet.nodes[0].running
             let body = ["receipt": Sample.receipt(0)], shop = fleet.key(of: "shop")

@@ -16,7 +16,7 @@ import Testing
     private static let leaving = 40
 
     @Test func `nothing about an erased customer is left in Redis or in a node, and others keep theirs`() async throws {
-        let settings = ["GATEWAY_REDIS_DEADLINE": "5s"]
+        let settings = ["GATEWAY_REDIS_DEADLINE": Patience.operationSetting]
         let rights = "    may: [ownership, erase]\n"
         try await EventStage.run(
             customers: Self.leaving + 1, [.init(name: "shop")], webhooks: rights, settings: settings

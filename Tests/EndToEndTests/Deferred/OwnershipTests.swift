@@ -114,7 +114,7 @@ import Testing
         var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)", nodes: 2)
         plan.clients = [("shop", "    may: [ownership]\n"), ("strict", "    ownership: reject\n")]
         // A busy machine must not look like a Redis without answers.
-        plan.settings = ["GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s"]
+        plan.settings = ["GATEWAY_REDIS_DEADLINE": Patience.operationSetting, "GATEWAY_APPLE_SOFT_TIMEOUT": "20s"]
         try await withFleet(plan) { try await test($0, redis) }
         redis.kill()
     }

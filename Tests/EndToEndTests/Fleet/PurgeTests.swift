@@ -85,7 +85,7 @@ extension FleetTests {
             let redis = try await RealServer.redis()
             var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
             // A longer deadline, so that a busy machine does not look like a store without answers.
-            plan.settings = ["GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s"]
+            plan.settings = ["GATEWAY_REDIS_DEADLINE": Patience.operationSetting, "GATEWAY_APPLE_SOFT_TIMEOUT": "20s"]
             plan.scenario = scenario
             try await withFleet(plan) { try await test($0, redis) }
             redis.kill()

@@ -12,7 +12,7 @@ extension FleetTests {
     /// Nodes share results: no node repeats a request to Apple that another has made.
     @Suite(.serialized, .timeLimit(.patient)) struct SharedResultTests {
         /// A longer deadline, so that a busy machine does not look like a store without answers.
-        private static let patient = ["GATEWAY_REDIS_DEADLINE": "5s"]
+        private static let patient = ["GATEWAY_REDIS_DEADLINE": Patience.operationSetting]
 
         @Test func `crowds at three nodes with forty receipts cost forty requests to Apple`() async throws {
             try await withStore(["GATEWAY_APPLE_SOFT_TIMEOUT": "20s"], scenario: "faults: [{latency: 0.3}]") { fleet in

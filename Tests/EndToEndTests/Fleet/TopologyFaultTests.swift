@@ -44,7 +44,7 @@ extension FleetTests {
         }
 
         @Test func `a master of a cluster is lost and comes back`() async throws {
-            let redis = try await RedisCluster()
+            let redis = try await RedisCluster(nodeTimeout: .seconds(1))
             try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
                 // The breaker is shared by all masters, and may close and open once more while one of them is lost.
                 try await fleet.expectSurvival(

@@ -5,6 +5,7 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
+import TestSupport
 import Testing
 
 @testable import LoadTest
@@ -218,7 +219,7 @@ extension NotificationFleet {
             "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
             "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL, "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             // A busy machine must not look like a fault.
-            "GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
+            "GATEWAY_REDIS_DEADLINE": Patience.operationSetting, "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
         ]) { $1 }
     }
 }

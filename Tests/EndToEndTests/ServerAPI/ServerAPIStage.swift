@@ -5,6 +5,7 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
+import TestSupport
 import Testing
 
 /// Gateways that use the App Store Server API and share a Redis. All of them are processes, and so is Apple, as in
@@ -108,7 +109,7 @@ extension ServerAPIStage {
             "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxURL,
             "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             // A busy machine must not look like a fault.
-            "GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
+            "GATEWAY_REDIS_DEADLINE": Patience.operationSetting, "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
         ]
     }
 }

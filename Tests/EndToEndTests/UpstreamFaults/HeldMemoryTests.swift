@@ -69,7 +69,7 @@ import Testing
     @Test func `a large receipt is held once, and its memory is released after Apple's answer`()
         async throws
     {
-        try await withStage("faults: [{latency: 2}]", Self.settings) { stage in
+        try await withStage("faults: [{latency: 15}]", Self.settings) { stage in
             let receipt = Sample.largeReceipt(purchases: 600)
             let leaver = try await Caller(asking: stage.gateway, about: receipt)
             try await eventually("Apple is asked") { stage.apple.statsDetails.inFlight == 1 }

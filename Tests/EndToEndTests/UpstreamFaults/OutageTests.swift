@@ -93,7 +93,7 @@ import Testing
     @Test func `the breaker opens, probes and closes, and a probe without an answer does not block it`()
         async throws
     {
-        let limit = Patience.limitSetting
+        let limit = Patience.operationSetting
         let settings = ["GATEWAY_APPLE_DEADLINE": limit, "GATEWAY_APPLE_SOFT_TIMEOUT": limit]
         try await withStage("faults: [{fault: reset}]", settings) { stage in
             try await eventually("the breaker opens") {

@@ -91,6 +91,8 @@ func withGateway(
         "GATEWAY_APPLE_PRODUCTION_URL": urls.production, "GATEWAY_APPLE_SANDBOX_URL": urls.sandbox,
         "GATEWAY_APPLE_SHARED_SECRET": Sample.secret, "GATEWAY_APPLE_CA_FILE": authority,
         "GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production",
+        // Tests of slow answers set their own.
+        "GATEWAY_APPLE_SOFT_TIMEOUT": Patience.operationSetting, "GATEWAY_APPLE_DEADLINE": Patience.operationSetting,
     ]
     let gateway = try await RunningGateway(usual.merging(settings) { $1 })
     try await test(gateway)

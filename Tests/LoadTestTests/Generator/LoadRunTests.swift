@@ -214,7 +214,7 @@ struct LoadRunTests {
             .silence
         } _: { server in
             var plan = try Self.plan(server, rate: 1000, seconds: 0.3)
-            (plan.connections, plan.timeout, plan.limits.maximumWaiting) = (1, .milliseconds(500), 100)
+            (plan.connections, plan.timeout, plan.limits.maximumWaiting) = (1, Patience.forLimit, 100)
             let result = try await Self.measure(plan)
             #expect(Self.isBalanced(result.counts) && result.counts.intended == 300)
             #expect(result.failures[.queueFull, default: 0] >= 190)

@@ -92,6 +92,7 @@ struct RedisNodeTests {
             {
                 // It passes.
                 ($0.limits.maximumUnsentBytes, $0.commandDeadline) = (1 << 20, .milliseconds(500))
+                $0.connectDeadline = Patience.forLimit
             }
         ) { test in
             redis.freeze()

@@ -22,7 +22,7 @@ struct TestClient: Sendable {
     ) async throws {
         var configuration = try RedisClientConfiguration(try RedisURL(url))
         (configuration.node.commandDeadline, configuration.node.connectDeadline) = (
-            Patience.forLimit, Patience.forLimit
+            Patience.forOperation, Patience.forOperation
         )
         configuration.node.reconnection.longest = .milliseconds(200)
         configure(&configuration.node)

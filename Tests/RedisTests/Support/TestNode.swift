@@ -21,7 +21,7 @@ struct TestNode {
         _ body: (TestNode) async throws -> Void
     ) async throws {
         var configuration = RedisNodeConfiguration(address: address)
-        (configuration.commandDeadline, configuration.connectDeadline) = (Patience.forLimit, Patience.forLimit)
+        (configuration.commandDeadline, configuration.connectDeadline) = (Patience.forOperation, Patience.forOperation)
         configuration.reconnection.afterRefusal = .milliseconds(100)
         configure(&configuration)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)

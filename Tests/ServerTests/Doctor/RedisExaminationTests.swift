@@ -77,7 +77,8 @@ import Testing
         configuration.redis.url = try RedisURL("redis://127.0.0.1:\(redis.port)")
         configuration.redis.user = user
         configuration.redis.password = user.map { _ in Password(secret: Secret(password)) }
-        (configuration.redis.deadline, configuration.redis.connectDeadline) = (Patience.forLimit, Patience.forLimit)
+        let limit = Patience.forOperation
+        (configuration.redis.deadline, configuration.redis.connectDeadline) = (limit, limit)
         let report = CheckReport(.redis)
         await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
         return report.close()

@@ -38,7 +38,7 @@ struct EventSite: Sendable {
     }
 
     static func with(
-        maximumCount: Int = 100_000, limits: ClientLimits = ClientLimits(),
+        maximumCount: Int = 100_000, limits: ClientLimits = ClientLimits(), answer: Duration = .seconds(3600),
         reading change: (any EventLog) -> any EventLog = { $0 },
         settings changeSettings: (inout EventRouteSettings) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation, _ body: (EventSite) async throws -> Void
@@ -61,7 +61,7 @@ struct EventSite: Sendable {
             charging: try .forTests(),
             settings: settings
         ).route
-        try await listen(to: route, access) { port in
+        try await listen(to: route, access, answer: answer) { port in
             try await body(
                 EventSite(log: log, watcher: watcher, access: access, port: port, keys: keys))
         }
@@ -75,15 +75,15 @@ struct EventSite: Sendable {
 
     /// Runs a listener for one route around `body`, which gets its port.
     static func listen(
-        to route: Route, _ access: CurrentAccess, isolation: isolated (any Actor)? = #isolation,
+        to route: Route, _ access: CurrentAccess, answer: Duration = .seconds(3600),
+        isolation: isolated (any Actor)? = #isolation,
         _ body: (Int) async throws -> Void
     ) async throws {
         var http = HTTPConfiguration()
         http.listener.port = 0
         http.hostNames = HostNames(["x"])
-        // A wait and a stream last longer than other answers may.
         http.deadlines = HTTPDeadlines(
-            headers: .seconds(3600), request: .seconds(3600), answer: .milliseconds(500), idle: .seconds(3600))
+            headers: .seconds(3600), request: .seconds(3600), answer: answer, idle: .seconds(3600))
         let rules = EdgeRules(http, shutdown: ShutdownConfiguration()) { credentials in
             try? access.now.authenticator.client(with: credentials, at: .now())
         }

@@ -68,11 +68,12 @@ struct EventStreamTests {
     }
 
     @Test func `a wait without events ends with an empty page and the same cursor`() async throws {
-        try await EventSite.with { site in
+        try await EventSite.with(answer: Patience.forLimit) { site in
             site.add(1)
             let cursor = try await site.get().next
             // Longer than the deadline of other answers.
-            let page = try await site.get("?wait=1&after=\(cursor)")
+            let seconds = Int(Patience.forLimit / .seconds(1)) + 1
+            let page = try await site.get("?wait=\(seconds)&after=\(cursor)")
             #expect(page.status == 200 && page.ids == [] && page.next == cursor && page.hasMore == false)
         }
     }

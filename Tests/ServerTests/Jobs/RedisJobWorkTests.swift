@@ -276,7 +276,9 @@ import Testing
             let value = RedisWord([UInt8](repeating: 0x78, count: 10_000))
             for start in stride(from: 0, to: 3000, by: 100) {
                 _ = await stage.redis.send(
-                    (start..<start + 100).map { RedisCommand("SET", key: RedisWord("rc:8:\($0)"), value, "EX", "1000") }
+                    (start..<start + 100).map {
+                        RedisCommand("SET", key: RedisWord("rc:11:\($0)"), value, "EX", "1000")
+                    }
                 )
             }
             let evicted = try stage.server.ask("INFO", "stats").split(whereSeparator: \.isNewline)

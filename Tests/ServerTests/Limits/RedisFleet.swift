@@ -27,7 +27,7 @@ final class RedisFleet: Sendable {
         var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
         configuration.scripts = [RedisTokenBuckets.script]
         // The deadline is not under test, and this machine may be busy.
-        configuration.commandDeadline = Patience.forLimit
+        configuration.commandDeadline = Patience.forOperation
         let node = RedisNode(
             configuration, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NoObserver())
         node.start()

@@ -36,7 +36,7 @@ struct NotificationStage: Sendable {
         _ body: (NotificationStage) async throws -> Void
     ) async throws {
         var configuration = try RedisClientConfiguration(RedisURL(url))
-        configuration.node.commandDeadline = Patience.forLimit
+        configuration.node.commandDeadline = Patience.forOperation
         let client = configuration.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: Silence())
         client.start()
         let result: Result<Void, any Error>

@@ -14,6 +14,7 @@ import Testing
 @testable import Notifications
 @testable import RedisCustomers
 @testable import RedisStore
+@testable import StoreFormat
 
 /// Notifications and customer states in real Redis servers.
 @Suite(.timeLimit(.patient)) struct RedisNotificationsTests {
@@ -218,7 +219,7 @@ import Testing
             // Far more than there is room for, all of it evictable.
             let filling = (0..<3000).map { number in
                 RedisCommand(
-                    "SET", key: RedisWord("rc:8:\(number)"), RedisWord([UInt8](repeating: 0x78, count: 10_000)), "EX",
+                    "SET", key: RedisWord("rc:11:\(number)"), RedisWord([UInt8](repeating: 0x78, count: 10_000)), "EX",
                     "1000")
             }
             for start in stride(from: 0, to: filling.count, by: 100) {
@@ -344,6 +345,56 @@ import Testing
             bytes[5] = bytes[5] == UInt8(ascii: "9") ? UInt8(ascii: "8") : UInt8(ascii: "9")
             _ = try await stage.redis.send(RedisCommand("HSET", key: RedisWord(key), "r", RedisWord(bytes)))
             #expect(await store.states(of: [Samples.chain])?.isEmpty == true)
+        }
+    }
+
+    @Test func `a newer state that only another version can read is kept, and missed`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.store(), key = try await Self.storeForeignState(in: stage, at: 5)
+            let foreign = try await stage.redis.send(RedisCommand("HGET", key: RedisWord(key), "r"))
+            _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 4, willRenew: true)])])
+            #expect(try await stage.redis.send(RedisCommand("HGET", key: RedisWord(key), "r")) == foreign)
+            #expect(await store.states(of: [Samples.chain]) == nil)
+            _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 6, willRenew: true)])])
+            #expect(await store.states(of: [Samples.chain])?.count == 1)
+        }
+    }
+
+    /// Stores a plan in a form that this version does not know, and returns the key of its chain.
+    private static func storeForeignState(in stage: NotificationStage, at second: Int64) async throws -> String {
+        let store = stage.store(), item = Samples.renewal(at: second, willRenew: false)
+        _ = await store.merge([.init(Samples.chain, [item])])
+        let name = NotificationNames(StoreSamples.keys()).names(of: Samples.chain)[0]
+        let key = NotificationKeys(Samples.partition).state(name)
+        let stored = try #require(try await stage.redis.send(RedisCommand("HGET", key: RedisWord(key), "r")).bytes)
+        let order = Array(stored.prefix(SignedStateOrder.textBytes))
+        let bound = "\(key) r \(String(decoding: order, as: UTF8.self))"
+        let value = order + store.seal.seal([9, 9, 9], for: bound)
+        _ = try await stage.redis.send(RedisCommand("HSET", key: RedisWord(key), "r", RedisWord(value)))
+        return key
+    }
+
+    @Test func `what older versions cannot read is in no state`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.store(), items = [Samples.transaction(at: 1), Samples.renewal(at: 1, willRenew: true)]
+            let rich = items.map { item -> SignedStateItem in
+                switch item {
+                case .transaction(var transaction):
+                    var fields = transaction.signedFields?.value ?? SignedTransactionFields()
+                    fields.advancedCommerceInfo = Array("{}".utf8)
+                    transaction.signedFields = .value(fields)
+                    return .transaction(transaction)
+                case .renewal(var renewal):
+                    var fields = renewal.signedFields?.value ?? SignedRenewalFields()
+                    fields.advancedCommerceInfo = Array("{}".utf8)
+                    renewal.signedFields = .value(fields)
+                    return .renewal(renewal)
+                }
+            }
+            _ = await store.merge([.init(Samples.chain, rich)])
+            let state = try #require(await store.states(of: [Samples.chain])?.first)
+            #expect(
+                state.transactions == items.compactMap(\.transaction) && state.renewals == items.compactMap(\.renewal))
         }
     }
 

@@ -89,12 +89,12 @@ struct StoreNode: Sendable {
 extension RedisConfiguration {
     /// Returns a configuration in which nothing times out unless a test sets a deadline, however busy the machine is.
     static func test(
-        _ server: RealServer, user: String? = nil, password: String? = nil, deadline: Duration = Patience.forLimit
+        _ server: RealServer, user: String? = nil, password: String? = nil, deadline: Duration = Patience.forOperation
     ) throws -> RedisConfiguration {
         var configuration = RedisConfiguration()
         configuration.url = try RedisURL("redis://127.0.0.1:\(server.port)")
         (configuration.user, configuration.password) = (user, password.map { Password(secret: Secret($0)) })
-        (configuration.deadline, configuration.connectDeadline) = (deadline, Patience.forLimit)
+        (configuration.deadline, configuration.connectDeadline) = (deadline, Patience.forOperation)
         return configuration
     }
 }

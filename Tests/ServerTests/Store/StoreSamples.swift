@@ -269,7 +269,7 @@ struct StoreRedis: Sendable {
     ) async throws {
         let server = try await RealServer.redis()
         var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
-        (configuration.commandDeadline, configuration.connectDeadline) = (Patience.forLimit, Patience.forLimit)
+        (configuration.commandDeadline, configuration.connectDeadline) = (Patience.forOperation, Patience.forOperation)
         configuration.trackedPrefixes = [SharedCacheNames.resultPrefix, RedisPurges.headKey]
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1), events = Events()
         let node = RedisNode(configuration, eventLoops: group, observer: events)

@@ -237,7 +237,7 @@ struct StoredResultTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 9, .unreadable), (0, 11, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
+            (0, 10, .unreadable), (0, 12, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
             (1, 4, .unreadable), (1, 5, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),

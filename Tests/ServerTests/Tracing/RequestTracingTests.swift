@@ -151,7 +151,7 @@ struct RequestTracingTests {
             )
             $0.apple.sharedSecret = Secret("0123456789abcdef0123456789abcdef")
             $0.trustRoots = [TrustRoot(path: root.path, environments: [.sandbox])]
-            ($0.redis.url, $0.redis.deadline) = (url, .seconds(5))
+            ($0.redis.url, $0.redis.deadline) = (url, Patience.forOperation)
             $0.cacheKeys = Secret("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
             $0.log.level = .debug
         } dependencies: {

@@ -1,0 +1,57 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Receipts
+
+/// The identity of a purchase that is kept for ever, which all its copies share: restored ones have transaction IDs of their
+/// own, and name the first one.
+private struct OneTimePurchase: Hashable {
+    private let originalTransactionID: String
+    private let productID: String
+    private let isShared: Bool
+
+    /// Nil for subscriptions, and for what is used up.
+    init?(of transaction: Transaction) {
+        guard !transaction.isSubscription, !transaction.isConsumable else { return nil }
+        (originalTransactionID, productID) = (transaction.chainID, transaction.productID)
+        isShared = transaction.ownership == .familyShared
+    }
+}
+
+extension [Transaction] {
+    /// Returns the transactions with the revocation of each one-time purchase in all its copies, but for those that Apple
+    /// signed later without one.
+    /// - Parameter knownAt: the time of transactions without a time of their own; nil if unknown.
+    package func revokingCopies(knownAt: Timestamp?) -> [Transaction] {
+        var revoked: [OneTimePurchase: Transaction] = [:]
+        for index in indices where self[index].cancellationDate != nil {
+            guard let purchase = OneTimePurchase(of: self[index]) else { continue }
+            let isNewest = revoked[purchase].map { $0.isKnown(knownAt, before: self[index]) } ?? true
+            if isNewest { revoked[purchase] = self[index] }
+        }
+        guard !revoked.isEmpty else { return self }
+        var transactions = self
+        for index in indices where self[index].cancellationDate == nil {
+            guard let purchase = OneTimePurchase(of: self[index]), let copy = revoked[purchase],
+                !copy.isKnown(knownAt, before: self[index])
+            else { continue }
+            transactions[index].takeRevocation(of: copy)
+        }
+        return transactions
+    }
+}
+
+extension Transaction {
+    fileprivate func isKnown(_ knownAt: Timestamp?, before other: Transaction) -> Bool {
+        guard let time = signedDate ?? knownAt, let later = other.signedDate ?? knownAt else { return false }
+        return time < later
+    }
+
+    fileprivate mutating func takeRevocation(of copy: Transaction) {
+        (cancellationDate, cancellationReason) = (copy.cancellationDate, copy.cancellationReason)
+        guard var fields = signedFields?.value else { return }
+        fields.revocationType = copy.signedFields?.value.revocationType
+        fields.revocationPercentage = copy.signedFields?.value.revocationPercentage
+        signedFields = .value(fields)
+    }
+}
