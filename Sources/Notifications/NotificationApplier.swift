@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Caching
 package import Events
 package import Gateway
 package import Receipts
@@ -205,7 +206,9 @@ extension NotificationApplier {
 
     private func finish(_ applied: [AppliedNotification], in partition: AppPartition) async {
         // Also for a state that is known: the node that merged it may have ended before the purge.
-        guard await purge(Set(applied.flatMap(\.signed.outdated)).sorted()) else { return }
+        // Not all IDs are signed in version 1: the app's secret purges no results of another app.
+        let outdated = Set(applied.flatMap(\.signed.outdated)).sorted()
+        guard await purge(outdated.map { Purge($0, in: partition.bundleID) }) else { return }
         await queue.finish(applied.map { FinishedNotification($0.taken, $0.ownEvent) }, in: partition)
         report(applied.compactMap(\.ownEvent), in: partition)
         for notification in applied {
@@ -215,10 +218,10 @@ extension NotificationApplier {
     }
 
     /// - Returns: false if the store does not take the purge now; the notifications are taken again later.
-    private func purge(_ ids: [String]) async -> Bool {
-        if ids.isEmpty { return true }
+    private func purge(_ purges: [Purge]) async -> Bool {
+        if purges.isEmpty { return true }
         for attempt in 1...Limits.purges {
-            if (try? await cache.purge(transactionIDs: ids)) != nil { return true }
+            if (try? await cache.purge(purges)) != nil { return true }
             if attempt < Limits.purges { try? await Task.sleep(for: Limits.purgePause) }
         }
         return false

@@ -118,7 +118,7 @@ package struct AppleProxy: Sendable {
     private func forward(_ request: ServerAPIRequest, of client: String) async throws -> Reply {
         let result = await send(request, .now + timeout)
         guard request.call.operation.effect != .reads else { return try Reply(result) }
-        let purge = await purge(after: result, of: request.call)
+        let purge = await purge(after: result, of: request)
         audit.record(request, of: client, result, purge)
         return try Reply(result, mayHaveTakenEffect: result.mayHaveTakenEffect)
     }
@@ -126,11 +126,13 @@ package struct AppleProxy: Sendable {
     /// Purges the cached results about the customer whose state a change concerns, unless Apple certainly did not carry
     /// it out. A failed purge does not hide Apple's answer: the client would repeat the change.
     /// - Returns: nil if there is nothing to purge.
-    private func purge(after result: ServerAPIResult, of call: ServerAPICall) async -> AppleWriteAudit.Purge? {
+    private func purge(after result: ServerAPIResult, of request: ServerAPIRequest) async -> AppleWriteAudit.Purge? {
+        let call = request.call
         guard call.operation.effect == .writes, result.mayHaveTakenEffect, let id = call.transactionID, let invalidation
         else { return nil }
         do throws(StoreUnreachable) {
-            try await invalidation.purge(transactionID: id)
+            // Apple need not have confirmed that the app has such a transaction.
+            try await invalidation.purge(transactionID: id, in: request.bundleID)
             return .done
         } catch {
             return .failed

@@ -64,8 +64,9 @@ package struct CacheInvalidation: Sendable {
     }
 
     /// Invalidates every result that names a transaction by this ID, on all nodes.
-    package func purge(transactionID: String) async throws(StoreUnreachable) {
-        try await cache.purge(transactionIDs: [transactionID])
+    /// - Parameter bundleID: the app whose results are invalidated; nil for all apps.
+    package func purge(transactionID: String, in bundleID: String? = nil) async throws(StoreUnreachable) {
+        try await cache.purge([Purge(transactionID, in: bundleID)])
         observer.observe(.purged)
     }
 }

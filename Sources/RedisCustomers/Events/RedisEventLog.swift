@@ -248,12 +248,13 @@ extension EventPosition {
         self.init(id: text[..<dash], number: number)
     }
 
-    /// Parses an entry's ID; nil for a number over `Limits.number`, which only another writer to Redis can have stored.
+    /// Parses an entry's ID; nil for numbers over `Limits.number`, which only another writer to Redis can have stored. No cursor
+    /// holds them.
     init?(id: some StringProtocol, number: UInt64) {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
-        guard parts.count == 2, let milliseconds = parts[0], let counter = parts[1], number <= Limits.number else {
-            return nil
-        }
+        guard parts.count == 2, let milliseconds = parts[0], let counter = parts[1],
+            [milliseconds, counter, number].allSatisfy({ $0 <= Limits.number })
+        else { return nil }
         self.init(milliseconds: milliseconds, counter: counter, number: number)
     }
 }

@@ -100,13 +100,14 @@ enum NotificationScripts {
         EventScripts.append + """
             local removed = 0
             for i = 3, #ARGV, 3 do
+                -- A script that fails is not rolled back: the event first, so that it is repeated and not lost.
+                if ARGV[i + 2] ~= '' and redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i])[1] then
+                    appendEvent(KEYS[2], KEYS[3], ARGV[i + 2], ARGV[1], ARGV[2])
+                end
                 redis.call('XACK', KEYS[1], '\(group)', ARGV[i])
                 if redis.call('XDEL', KEYS[1], ARGV[i]) == 1 then
                     redis.call('HINCRBY', KEYS[2], 'bytes', -tonumber(ARGV[i + 1]))
                     removed = removed + 1
-                    if ARGV[i + 2] ~= '' then
-                        appendEvent(KEYS[2], KEYS[3], ARGV[i + 2], ARGV[1], ARGV[2])
-                    end
                 end
             end
             return removed
@@ -205,6 +206,8 @@ enum NotificationScripts {
             local due, count, age = tonumber(ARGV[first]), ARGV[first + 1], ARGV[first + 2]
             local removed = first + 5 + tonumber(ARGV[first + 3])
             local events = removed + tonumber(ARGV[first + 4])
+            -- A script that fails is not rolled back: events first, so that they are repeated and not lost.
+            for i = events, #ARGV do appendEvent(KEYS[3], KEYS[4], ARGV[i], count, age) end
             for i = first + 5, removed - 1, 2 do redis.call('HSET', KEYS[5], ARGV[i], ARGV[i + 1]) end
             for i = removed, events - 1 do redis.call('HDEL', KEYS[5], ARGV[i]) end
             for i = 6, #KEYS do
@@ -219,7 +222,6 @@ enum NotificationScripts {
             else
                 redis.call('ZREM', KEYS[2], KEYS[5])
             end
-            for i = events, #ARGV do appendEvent(KEYS[3], KEYS[4], ARGV[i], count, age) end
             return 1
             """)
 

@@ -99,7 +99,8 @@ package final class WebhookCounts: Sendable {
         case .missed(let endpoint, let count):
             update(endpoint) { counts in
                 // An unknown number is at least one.
-                counts.missed += count ?? 1
+                let (sum, overflows) = counts.missed.addingReportingOverflow(count ?? 1)
+                counts.missed = overflows ? .max : sum
                 counts.last.missedAt = now
             }
         }

@@ -265,6 +265,7 @@ struct AppleProxyTests {
         let reply = try await site.ask(call.method, call.target, call.body)
         #expect(site.calls.count == 1)
         #expect(site.purges.ids == (mayHaveTakenEffect ? [Self.id] : []))
+        #expect(site.purges.apps == (mayHaveTakenEffect ? [ProxySite.app] : []))
         #expect(site.audit.count == 1)
         let line = try #require(site.audit.first)
         let members = [

@@ -112,12 +112,14 @@ private final class SentCalls: Sendable {
 /// A cache without results, which records purges.
 final class PurgeRecorder: UpstreamCache, UpstreamObserver {
     private let isReachable: Bool
-    private let purged = Mutex<[String]>([])
+    private let purged = Mutex<[Purge]>([])
     private let counters = InvalidationCounters()
 
     init(isReachable: Bool) { self.isReachable = isReachable }
 
-    var ids: [String] { purged.withLock { $0 } }
+    var ids: [String] { purged.withLock { $0.map(\.id) } }
+    /// The apps whose results were purged; nil for all apps.
+    var apps: Set<String?> { purged.withLock { Set($0.map(\.bundleID)) } }
 
     func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
 
@@ -125,7 +127,7 @@ final class PurgeRecorder: UpstreamCache, UpstreamObserver {
 
     func purge(_ purges: [Purge]) throws(StoreUnreachable) {
         guard isReachable else { throw StoreUnreachable() }
-        purged.withLock { $0 += purges.map(\.id) }
+        purged.withLock { $0 += purges }
     }
 
     func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {

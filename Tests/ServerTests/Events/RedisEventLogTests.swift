@@ -188,6 +188,14 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [("9007199254740993-5", 2), ("1-9007199254740993", 2), ("1-1", 9_007_199_254_740_993)]
+            as [(String, UInt64)])
+    func `a position that no cursor holds is none`(id: String, number: UInt64) {
+        #expect(EventPosition(id: id, number: number) == nil)
+        #expect(EventPosition(id: "9007199254740992-9007199254740992", number: 9_007_199_254_740_992) != nil)
+    }
+
     // MARK: Encryption
 
     @Test func `an entry that cannot be read is passed over and counted`() async throws {

@@ -102,6 +102,11 @@ struct WebhookMetricsTests {
         )
     }
 
+    @Test func `numbers that add up beyond 64 bits end no node`() {
+        for _ in 1...2 { metrics.observe(.missed(endpoint: "shop/a", count: .max)) }
+        #expect(registry.text().contains(#"receipt_gateway_webhook_missed_events_total{endpoint="shop/a"} 1"#))
+    }
+
     // MARK: - The log
 
     @Test func `a line names the endpoint and the remedy, once an hour for each subject`() {

@@ -398,6 +398,26 @@ import Testing
         }
     }
 
+    @Test func `a write that fails half way loses no event`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.store(), keys = NotificationKeys(Samples.partition)
+            func events() async throws -> RedisValue {
+                try await stage.redis.send(RedisCommand("XLEN", key: keys.events))
+            }
+            let purchase = CustomerStateUpdate(Samples.chain, [Samples.transaction(at: 1)])
+            let refund = CustomerStateUpdate(Samples.chain, [Samples.transaction(at: 2, revoked: true)])
+            _ = await store.merge([purchase])
+            let before = try await events()
+            _ = await stage.redis.send([
+                RedisCommand("DEL", key: keys.due), RedisCommand("SET", key: keys.due, "x"),
+            ])
+            #expect(await store.changes([refund]) == [.failure(StoreUnreachable())])
+            _ = try await stage.redis.send(RedisCommand("DEL", key: keys.due))
+            _ = await store.merge([refund])
+            #expect(try await events() != before)
+        }
+    }
+
     @Test func `everything survives a change of the cache keys`() async throws {
         try await NotificationStage.with { stage in
             let first = StoreSamples.firstKey, second = StoreSamples.secondKey, partition = Samples.partition
