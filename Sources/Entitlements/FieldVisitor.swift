@@ -27,7 +27,7 @@ package protocol FieldVisitor {
     func invalid(_ name: StaticString) throws(Failure)
 }
 
-/// The fields of a transaction or plan that only signed ones have. The raw values are those of the stored form.
+/// The fields that only signed transactions and plans have. The stored form contains the raw values.
 package enum SignedExtent: UInt8, Sendable {
     case none, usual
     /// And `advanced_commerce_info`, which few apps use.

@@ -74,7 +74,7 @@ struct NamedChains {
 
     /// - Parameters:
     ///   - answer: the transactions of the answer.
-    ///   - others: those of the evidence.
+    ///   - others: the transactions of the evidence.
     ///   - renewals: the plans of both.
     init(of answer: [Transaction], and others: [Transaction], _ renewals: [Renewal] = []) {
         let names = ChainNames(answer + others, renewals)

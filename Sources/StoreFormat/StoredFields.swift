@@ -46,8 +46,10 @@ extension Renewal {
 
 package struct StoredFieldWriter: FieldVisitor {
     package private(set) var bytes: [UInt8] = []
+    private let widest: SignedExtent
 
-    package init() {}
+    /// - Parameter widest: the most that is written of the fields that only signed items have.
+    package init(upTo widest: SignedExtent = .withCommerce) { self.widest = widest }
 
     package mutating func write(_ number: some FixedWidthInteger) {
         for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
@@ -77,8 +79,9 @@ package struct StoredFieldWriter: FieldVisitor {
     package mutating func object(_ name: StaticString, _ value: inout [UInt8]?) { write(value ?? []) }
 
     package mutating func visitedFields(_ extent: SignedExtent) -> SignedExtent {
-        write(extent.rawValue)
-        return extent
+        let written = extent == .withCommerce ? widest : extent
+        write(written.rawValue)
+        return written
     }
 
     package func invalid(_ name: StaticString) {}

@@ -5,7 +5,7 @@ import Entitlements
 import Receipts
 import Testing
 
-/// Copies of one-time purchases, of which one was revoked.
+/// Copies of one-time purchases. One copy was revoked.
 struct OneTimeCopiesTests {
     private static func time(_ seconds: Int64) -> Timestamp {
         Timestamp(millisecondsSince1970: 1_700_000_000_000).advanced(by: .seconds(seconds))

@@ -55,17 +55,15 @@ extension SignedStateItem {
     private static let storedForm: UInt8 = 1
 
     var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter()
+        var fields = StoredFieldWriter(upTo: .usual)
         fields.write(Self.storedForm)
         switch self {
         case .transaction(var transaction):
             fields.write(UInt8(1))
-            transaction.signedFields = transaction.signedFields.map { .value($0.value.withoutCommerce) }
             transaction.visitStoredFields(with: &fields)
         case .renewal(var renewal):
             // Records live for a year: those without a status keep the form that older versions read.
             fields.write(UInt8(renewal.status == nil ? 2 : 4))
-            renewal.signedFields = renewal.signedFields.map { .value($0.value.withoutCommerce) }
             renewal.visitStoredFields(with: &fields)
             if renewal.status != nil { renewal.visitStatus(with: &fields) }
         }
@@ -89,22 +87,6 @@ extension SignedStateItem {
         default: throw .unreadable
         }
         guard fields.isAtEnd else { throw .unreadable }
-    }
-}
-
-extension SignedTransactionFields {
-    fileprivate var withoutCommerce: Self {
-        var fields = self
-        fields.advancedCommerceInfo = nil
-        return fields
-    }
-}
-
-extension SignedRenewalFields {
-    fileprivate var withoutCommerce: Self {
-        var fields = self
-        fields.advancedCommerceInfo = nil
-        return fields
     }
 }
 

@@ -119,7 +119,7 @@ public struct VerifiedNotification: Sendable {
         guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }
     }
 
-    /// The containers of a notification, one of which says what it is about.
+    /// The containers of a notification. One of them says what the notification is about.
     private struct Containers {
         var data: Subject?
         /// `summary`, `appData` or `externalPurchaseToken`.

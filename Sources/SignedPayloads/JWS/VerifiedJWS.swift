@@ -23,7 +23,8 @@ public struct VerifiedJWS: Sendable {
 }
 
 extension VerifiedJWS {
-    /// Returns the claims of the payload without a meaning here, and those of these names. Reads the payload once more.
+    /// Returns the claims of the payload that this version does not know, and the claims with these names. Reads the payload
+    /// once more.
     package func claims(unknownOr names: Set<String>) -> [JSONValue.Member] {
         // Verification has read the same bytes.
         let members = (try? JSONValue(parsing: payload))?.members ?? []
