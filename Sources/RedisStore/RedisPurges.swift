@@ -211,53 +211,65 @@ package final class RedisPurges: Sendable {
 
     static let scripts = [append, tail, restart]
 
+    /// A Lua function. `position()` returns the history and the number of the head, the head, and the length of the log;
+    /// nothing without a head, or if another writer replaced one of them by what nodes cannot read.
+    private static let position = """
+        local function read(...)
+            local reply = redis.pcall(...)
+            if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+            return reply
+        end
+        local function position()
+            local head, entries = read('GET', KEYS[1]), read('LLEN', KEYS[2])
+            if type(head) ~= 'string' or type(entries) ~= 'number' then return nil end
+            local history, number, nonce = string.match(head, '^([1-9a-f]%x*):(%d+):(%x+)$')
+            if not history or math.max(#history, #nonce) > 16 or #number > 14 then return nil end
+            if tonumber(number) < entries then return nil end
+            return history, tonumber(number), head, entries
+        end
+
+        """
+
     /// KEYS head, log; ARGV maximum entries, a new history's name, the last purge's nonce, the encrypted purges. Returns
     /// the new head.
     ///
     /// Also with a full memory, which refuses only the first write of a script if that needs memory: the log is bounded.
     static let append = RedisScript(
-        """
-        redis.pcall('LTRIM', KEYS[2], 0, -1)
-        local history, number = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):%x+$')
-        if not history then
-            redis.call('DEL', KEYS[2])
-            history, number = ARGV[2], 0
-        end
-        for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
-        redis.call('LTRIM', KEYS[2], -tonumber(ARGV[1]), -1)
-        local head = history .. string.format(':%.0f:', number + #ARGV - 3) .. ARGV[3]
-        redis.call('SET', KEYS[1], head)
-        return head
-        """)
+        position + """
+            redis.pcall('LTRIM', KEYS[2], 0, -1)
+            local history, number = position()
+            if not history then
+                redis.call('DEL', KEYS[2])
+                history, number = ARGV[2], 0
+            end
+            for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+            redis.call('LTRIM', KEYS[2], -tonumber(ARGV[1]), -1)
+            local head = history .. string.format(':%.0f:', number + #ARGV - 3) .. ARGV[3]
+            redis.call('SET', KEYS[1], head)
+            return head
+            """)
 
     /// KEYS head, log; ARGV the node's history and number, a new history's name, entries per page. Returns the head,
     /// the number of the first entry, and the entries from the last one the node knows. Starts a history if there is
     /// none.
     static let tail = RedisScript(
-        """
-        local head = redis.call('GET', KEYS[1])
-        local history, number = string.match(head or '', '^(%x+):(%d+):%x+$')
-        if not history then
-            redis.call('DEL', KEYS[2])
-            head = ARGV[3] .. ':0:0'
-            redis.call('SET', KEYS[1], head)
-            return { head, '1' }
-        end
-        local missing = tonumber(number) - redis.call('LLEN', KEYS[2])
-        if missing < 0 then
-            -- More entries than purges: not the gateway's.
-            redis.call('DEL', KEYS[1], KEYS[2])
-            return false
-        end
-        local known = history == ARGV[1] and tonumber(ARGV[2]) or 0
-        local first = math.max(known, missing + 1, 1)
-        local reply = { head, string.format('%.0f', math.min(first, number + 1)) }
-        if first > tonumber(number) then return reply end
-        local from = first - missing - 1
-        local entries = redis.call('LRANGE', KEYS[2], from, from + ARGV[4] - 1)
-        for _, entry in ipairs(entries) do reply[#reply + 1] = entry end
-        return reply
-        """)
+        position + """
+            local history, number, head, entries = position()
+            if not history then
+                redis.call('DEL', KEYS[2])
+                head = ARGV[3] .. ':0:0'
+                redis.call('SET', KEYS[1], head)
+                return { head, '1' }
+            end
+            local missing = number - entries
+            local known = history == ARGV[1] and tonumber(ARGV[2]) or 0
+            local first = math.max(known, missing + 1, 1)
+            local reply = { head, string.format('%.0f', math.min(first, number + 1)) }
+            if first > number then return reply end
+            local from = first - missing - 1
+            for _, entry in ipairs(redis.call('LRANGE', KEYS[2], from, from + ARGV[4] - 1)) do reply[#reply + 1] = entry end
+            return reply
+            """)
 
     /// KEYS head, log; ARGV the head that lacks purges, a new history's name. Returns 1 if a new history began.
     package static let restart = RedisScript(
@@ -379,11 +391,14 @@ extension PurgePosition {
         guard head.count <= Self.maximumHeadBytes else { return nil }
         let parts = (String(outside: head) ?? "").split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let history = UInt64(parts[0], radix: 16), history != 0, let number = UInt64(parts[1]),
-            number < 1 << 53
+            number < Self.end
         else { return nil }
         self.init(history: history, number: number)
     }
 
-    /// Two names of 16 digits, a number of 16, and two colons.
-    private static let maximumHeadBytes = 50
+    /// The first number that scripts take for none: 15 digits.
+    private static let end: UInt64 = 100_000_000_000_000
+
+    /// Two names of 16 digits, a number of 14, and two colons.
+    private static let maximumHeadBytes = 48
 }

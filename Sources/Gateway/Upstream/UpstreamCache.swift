@@ -30,13 +30,6 @@ package protocol UpstreamCache: Sendable {
     func version(watching ids: [String]) -> InvalidationVersion
 }
 
-extension UpstreamCache {
-    /// Invalidates every result that names a transaction by one of these IDs, on all nodes.
-    package func purge(transactionIDs: [String]) async throws(StoreUnreachable) {
-        try await purge(transactionIDs.map { Purge($0) })
-    }
-}
-
 package struct CacheLookup: Sendable {
     package let result: CachedResult?
     /// The version before the look-up, to be stored with the answer made of the result.

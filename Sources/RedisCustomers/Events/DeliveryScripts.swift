@@ -10,26 +10,27 @@ internal import Redis
 enum DeliveryScripts {
     static let all = [begin, acquire, save, release, survey, redeliver, rewind, enable, drop]
 
-    private static let functions = """
-        local time = redis.call('TIME')
-        local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        local function milliseconds(text) return tonumber(string.match(text, '^%d+')) end
-        local function replace(key, number, member)
-            redis.call('ZREMRANGEBYSCORE', key, number, number)
-            redis.call('ZADD', key, number, member)
-        end
-        local function trimDead(key, maximum, age)
-            local surplus = redis.call('ZCARD', key) - tonumber(maximum)
-            while true do
-                local first = redis.call('ZRANGE', key, 0, 0)[1]
-                if not first or surplus <= 0 and milliseconds(first) >= now - tonumber(age) then break end
-                redis.call('ZREM', key, first)
-                surplus = surplus - 1
+    private static let functions =
+        StoredNumbers.functions + """
+            local time = redis.call('TIME')
+            local now = time[1] * 1000 + math.floor(time[2] / 1000)
+            local function milliseconds(text) return stored(string.match(text, '^%d+')) end
+            local function replace(key, number, member)
+                redis.call('ZREMRANGEBYSCORE', key, number, number)
+                redis.call('ZADD', key, number, member)
             end
-        end
-        local function register(queues, queue) redis.call('ZADD', queues, string.format('%.0f', now), queue) end
+            local function trimDead(key, maximum, age)
+                local surplus = redis.call('ZCARD', key) - tonumber(maximum)
+                while true do
+                    local first = redis.call('ZRANGE', key, 0, 0)[1]
+                    if not first or surplus <= 0 and (milliseconds(first) or 0) >= now - tonumber(age) then break end
+                    redis.call('ZREM', key, first)
+                    surplus = surplus - 1
+                end
+            end
+            local function register(queues, queue) redis.call('ZADD', queues, string.format('%.0f', now), queue) end
 
-        """
+            """
 
     /// KEYS queue, totals, queues; ARGV the field of the newest position. Sets the position of a new queue.
     static let begin = RedisScript(
@@ -48,9 +49,9 @@ enum DeliveryScripts {
     /// Its first write needs no memory, so a full Redis runs it whole. The same holds for `save`.
     static let acquire = RedisScript(
         functions + """
-            local lease = redis.call('HGET', KEYS[1], 'until')
+            local lease = stored(redis.call('HGET', KEYS[1], 'until'))
             local isOwn = redis.call('HGET', KEYS[1], 'token') == ARGV[2]
-            if lease and tonumber(lease) > now and not isOwn then return {} end
+            if lease and lease > now and not isOwn then return {} end
             redis.call('ZREM', KEYS[5], '')
             if redis.call('HEXISTS', KEYS[1], 'position') == 0 then
                 redis.call('HSET', KEYS[1], 'position', redis.call('HGET', KEYS[4], ARGV[4]) or '0-0-0')
@@ -125,16 +126,16 @@ enum DeliveryScripts {
                 local entry = redis.call('XRANGE', KEYS[5], '(' .. after, '+', 'COUNT', 1)[1]
                 local last = redis.call('HGET', KEYS[4], ARGV[1])
                 if entry and last then
-                    unread = (tonumber(string.match(last, '%d+$')) or 0) - (tonumber(entry[2][2]) or 0) + 1
+                    unread = (stored(string.match(last, '%d+$')) or 0) - (stored(entry[2][2]) or 0) + 1
                     oldest = math.min(oldest or now, milliseconds(entry[1]))
                 end
             end
-            local lease = redis.call('HGET', KEYS[1], 'until')
+            local lease = stored(redis.call('HGET', KEYS[1], 'until'))
             return {
                 position or '', redis.call('HGET', KEYS[1], 'disabled') or '', redis.call('ZCARD', KEYS[2]),
                 redis.call('ZCARD', KEYS[3]), math.max(0, unread),
                 oldest and string.format('%.0f', math.max(0, now - oldest)) or '-1',
-                lease and tonumber(lease) > now and 1 or 0,
+                lease and lease > now and 1 or 0,
             }
             """)
 

@@ -18,51 +18,45 @@ enum EventScripts {
     /// `totals` has the bytes of all relayed entries ever, and those of the entries before the oldest one that is kept, as
     /// far as this is known: entries that ended by number or age are found once the log seems too large. An entry has the
     /// bytes up to its own in the field `b`.
-    static let append = """
-        local function trimLog(log, age)
-            if redis.call('EXISTS', log) == 0 then return end
-            local time = redis.call('TIME')
-            local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(age)
-            redis.call('XTRIM', log, 'MINID', string.format('%.0f', math.max(0, oldest)))
-        end
-        -- Another writer may have stored what cannot be counted on: an entry is never refused for it.
-        local function count(totals, field, change)
-            local number = redis.pcall('HINCRBY', totals, field, change)
-            if type(number) == 'number' and number >= change and number <= \(RedisValue.Limits.integer) then return number end
-            redis.call('HSET', totals, field, change)
-            return change
-        end
-        local function appendEntry(totals, log, stream, field, value, maximum, age, ...)
-            local number = count(totals, stream, 1)
-            local id = redis.call('XADD', log, 'MAXLEN', maximum, '*', 'i', number, field, value, ...)
-            redis.call('HSET', totals, stream .. ':last', string.format('%s-%.0f', id, number))
-            trimLog(log, age)
-        end
-        local function appendEvent(totals, log, value, maximum, age)
-            appendEntry(totals, log, '\(EventStream.events.rawValue)', 'e', value, maximum, age)
-        end
-        local function appendRelayed(totals, log, value, maximum, age, size)
-            local written = count(totals, '\(EventStream.relay.rawValue):bytes', #value)
-            appendEntry(totals, log, '\(EventStream.relay.rawValue)', 'n', value, maximum, age, 'b', written)
-            local before = tonumber(redis.call('HGET', totals, '\(EventStream.relay.rawValue):before')) or 0
-            if not (before <= written) then before = 0 end
-            -- A smaller limit is reached step by step.
-            for _ = 1, 64 do
-                if written - before <= tonumber(size) then break end
-                local entries = redis.call('XRANGE', log, '-', '+', 'COUNT', 2)
-                if #entries < 2 then break end
-                local last = tonumber(entries[1][2][6]) or 0
-                if not (last <= written) then last = 0 end
-                before = last - #(entries[1][2][4] or '')
-                if written - before > tonumber(size) then
-                    redis.call('XDEL', log, entries[1][1])
-                    before = last
-                end
+    static let append =
+        StoredNumbers.functions + """
+            local function trimLog(log, age)
+                if redis.call('EXISTS', log) == 0 then return end
+                local time = redis.call('TIME')
+                local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(age)
+                redis.call('XTRIM', log, 'MINID', string.format('%.0f', math.max(0, oldest)))
             end
-            redis.call('HSET', totals, '\(EventStream.relay.rawValue):before', string.format('%.0f', math.max(0, before)))
-        end
+            local function appendEntry(totals, log, stream, field, value, maximum, age, ...)
+                local number = count(totals, stream, 1)
+                local id = redis.call('XADD', log, 'MAXLEN', maximum, '*', 'i', number, field, value, ...)
+                redis.call('HSET', totals, stream .. ':last', string.format('%s-%.0f', id, number))
+                trimLog(log, age)
+            end
+            local function appendEvent(totals, log, value, maximum, age)
+                appendEntry(totals, log, '\(EventStream.events.rawValue)', 'e', value, maximum, age)
+            end
+            local function appendRelayed(totals, log, value, maximum, age, size)
+                local written = count(totals, '\(EventStream.relay.rawValue):bytes', #value)
+                appendEntry(totals, log, '\(EventStream.relay.rawValue)', 'n', value, maximum, age, 'b', written)
+                local before = stored(redis.call('HGET', totals, '\(EventStream.relay.rawValue):before')) or 0
+                if not (before <= written) then before = 0 end
+                -- A smaller limit is reached step by step.
+                for _ = 1, 64 do
+                    if written - before <= tonumber(size) then break end
+                    local entries = redis.call('XRANGE', log, '-', '+', 'COUNT', 2)
+                    if #entries < 2 then break end
+                    local last = stored(entries[1][2][6]) or 0
+                    if not (last <= written) then last = 0 end
+                    before = last - #(entries[1][2][4] or '')
+                    if written - before > tonumber(size) then
+                        redis.call('XDEL', log, entries[1][1])
+                        before = last
+                    end
+                end
+                redis.call('HSET', totals, '\(EventStream.relay.rawValue):before', string.format('%.0f', math.max(0, before)))
+            end
 
-        """
+            """
 
     /// KEYS totals, log; ARGV the maximum number and age of events, the event. Adds it.
     static let add = RedisScript(append + "appendEvent(KEYS[1], KEYS[2], ARGV[3], ARGV[1], ARGV[2]) return 1")

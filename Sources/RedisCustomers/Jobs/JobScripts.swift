@@ -35,88 +35,89 @@ enum JobScripts {
 
     private static func lua(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
 
-    private static let functions = """
-        local usage, same, waiting = '\(JobKeys.usage)', '\(JobKeys.same)', '\(JobKeys.jobs(.waiting))'
-        local lanes = { \(lua(JobLane.allCases.map { JobKeys.due($0) })) }
-        local statuses = { \(lua(JobStatus.allCases.map { JobKeys.jobs($0) })) }
-        local time = redis.call('TIME')
-        local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        local function text(number) return string.format('%.0f', number) end
-        local function job(id) return '\(JobKeys.job(""))' .. id end
-        local function about(name) return '\(JobKeys.aboutPrefix)' .. name end
-        -- The fields of a job; none if another program's key has its name.
-        local function read(id, ...)
-            local values = redis.pcall('HMGET', job(id), ...)
-            if values.err and not string.find(values.err, 'WRONGTYPE', 1, true) then error(values) end
-            return values.err and {} or values
-        end
-        local function charge(client, count, bytes)
-            local changes = { [client .. ':count'] = count, [client .. ':bytes'] = bytes, total = bytes }
-            for field, change in pairs(changes) do
-                local known = tonumber(redis.call('HGET', usage, field)) or 0
-                if known + change > 0 then
-                    redis.call('HSET', usage, field, text(known + change))
-                else
-                    redis.call('HDEL', usage, field)
+    private static let functions =
+        StoredNumbers.functions + """
+            local usage, same, waiting = '\(JobKeys.usage)', '\(JobKeys.same)', '\(JobKeys.jobs(.waiting))'
+            local lanes = { \(lua(JobLane.allCases.map { JobKeys.due($0) })) }
+            local statuses = { \(lua(JobStatus.allCases.map { JobKeys.jobs($0) })) }
+            local time = redis.call('TIME')
+            local now = time[1] * 1000 + math.floor(time[2] / 1000)
+            local function text(number) return string.format('%.0f', number) end
+            local function job(id) return '\(JobKeys.job(""))' .. id end
+            local function about(name) return '\(JobKeys.aboutPrefix)' .. name end
+            -- The fields of a job; none if another program's key has its name.
+            local function read(id, ...)
+                local values = redis.pcall('HMGET', job(id), ...)
+                if values.err and not string.find(values.err, 'WRONGTYPE', 1, true) then error(values) end
+                return values.err and {} or values
+            end
+            local function charge(client, count, bytes)
+                local changes = { [client .. ':count'] = count, [client .. ':bytes'] = bytes, total = bytes }
+                for field, change in pairs(changes) do
+                    local known = stored(redis.call('HGET', usage, field)) or 0
+                    if known + change > 0 then
+                        redis.call('HSET', usage, field, text(known + change))
+                    else
+                        redis.call('HDEL', usage, field)
+                    end
                 end
             end
-        end
-        -- The bytes of kept verdicts, of all clients or of one.
-        local function kept(field) return tonumber(redis.call('HGET', usage, field or 'kept')) or 0 end
-        local function ended(client) return '\(JobKeys.endedPrefix)' .. client end
-        local function keep(client, change)
-            for _, field in ipairs({ 'kept', client .. ':kept' }) do
-                local bytes = kept(field) + change
-                if bytes > 0 then redis.call('HSET', usage, field, text(bytes)) else redis.call('HDEL', usage, field) end
-            end
-        end
-        local function release(id)
-            local fields = read(id, 'client', 'bytes')
-            redis.call('HDEL', job(id), 'bytes')
-            if fields[1] and tonumber(fields[2]) then charge(fields[1], -1, -tonumber(fields[2])) end
-            redis.call('ZREM', waiting, id)
-        end
-        local function unname(id, name)
-            if redis.call('HGET', same, name) == id then redis.call('HDEL', same, name) end
-        end
-        -- Adds names of customers, in ARGV from an index on, to a job. Returns the bytes that it has more.
-        local function link(id, first)
-            local names, known, growth = {}, {}, 0
-            for name in string.gmatch(read(id, 'about')[1] or '', '%S+') do
-                names[#names + 1], known[name] = name, true
-            end
-            for i = first, #ARGV do
-                if not known[ARGV[i]] then
-                    names[#names + 1] = ARGV[i]
-                    growth = growth + #ARGV[i] + 1
-                    redis.call('ZADD', about(ARGV[i]), text(now), id)
+            -- The bytes of kept verdicts, of all clients or of one.
+            local function kept(field) return stored(redis.call('HGET', usage, field or 'kept')) or 0 end
+            local function ended(client) return '\(JobKeys.endedPrefix)' .. client end
+            local function keep(client, change)
+                for _, field in ipairs({ 'kept', client .. ':kept' }) do
+                    local bytes = kept(field) + change
+                    if bytes > 0 then redis.call('HSET', usage, field, text(bytes)) else redis.call('HDEL', usage, field) end
                 end
             end
-            if growth > 0 then redis.call('HSET', job(id), 'about', table.concat(names, ' ')) end
-            return growth
-        end
-        local function forget(id)
-            local fields = read(id, 'same', 'about', 'kept', 'client')
-            for i = 1, #lanes do redis.call('ZREM', lanes[i], id) end
-            if fields[1] then release(id) end
-            if fields[3] and fields[4] then keep(fields[4], -(tonumber(fields[3]) or 0)) end
-            redis.call('DEL', job(id))
-            -- A key of another type there is in the way of nothing.
-            if fields[4] then redis.pcall('ZREM', ended(fields[4]), id) end
-            for i = 1, #statuses do redis.call('ZREM', statuses[i], id) end
-            for name in string.gmatch(fields[1] or '', '%S+') do unname(id, name) end
-            for name in string.gmatch(fields[2] or '', '%S+') do redis.call('ZREM', about(name), id) end
-        end
-        -- Ends a job that waits; its answer and its place in the queue are the caller's.
-        local function finish(id, status)
-            redis.call('HDEL', job(id), 'request', 'next')
-            release(id)
-            unname(id, read(id, 'request_name')[1] or '')
-            redis.call('HSET', job(id), 'status', status, 'losses', 0)
-            redis.call('ZADD', '\(JobKeys.prefix)' .. status, text(now), id)
-        end
+            local function release(id)
+                local fields = read(id, 'client', 'bytes')
+                redis.call('HDEL', job(id), 'bytes')
+                if fields[1] and stored(fields[2]) then charge(fields[1], -1, -stored(fields[2])) end
+                redis.call('ZREM', waiting, id)
+            end
+            local function unname(id, name)
+                if redis.call('HGET', same, name) == id then redis.call('HDEL', same, name) end
+            end
+            -- Adds names of customers, in ARGV from an index on, to a job. Returns the bytes that it has more.
+            local function link(id, first)
+                local names, known, growth = {}, {}, 0
+                for name in string.gmatch(read(id, 'about')[1] or '', '%S+') do
+                    names[#names + 1], known[name] = name, true
+                end
+                for i = first, #ARGV do
+                    if not known[ARGV[i]] then
+                        names[#names + 1] = ARGV[i]
+                        growth = growth + #ARGV[i] + 1
+                        redis.call('ZADD', about(ARGV[i]), text(now), id)
+                    end
+                end
+                if growth > 0 then redis.call('HSET', job(id), 'about', table.concat(names, ' ')) end
+                return growth
+            end
+            local function forget(id)
+                local fields = read(id, 'same', 'about', 'kept', 'client')
+                for i = 1, #lanes do redis.call('ZREM', lanes[i], id) end
+                if fields[1] then release(id) end
+                if fields[3] and fields[4] then keep(fields[4], -(stored(fields[3]) or 0)) end
+                redis.call('DEL', job(id))
+                -- A key of another type there is in the way of nothing.
+                if fields[4] then redis.pcall('ZREM', ended(fields[4]), id) end
+                for i = 1, #statuses do redis.call('ZREM', statuses[i], id) end
+                for name in string.gmatch(fields[1] or '', '%S+') do unname(id, name) end
+                for name in string.gmatch(fields[2] or '', '%S+') do redis.call('ZREM', about(name), id) end
+            end
+            -- Ends a job that waits; its answer and its place in the queue are the caller's.
+            local function finish(id, status)
+                redis.call('HDEL', job(id), 'request', 'next')
+                release(id)
+                unname(id, read(id, 'request_name')[1] or '')
+                redis.call('HSET', job(id), 'status', status, 'losses', 0)
+                redis.call('ZADD', '\(JobKeys.prefix)' .. status, text(now), id)
+            end
 
-        """
+            """
 
     /// ARGV ID, key of the lane, head, request, answer, deadline, the maximum count and bytes of the client, the maximum
     /// bytes of all, the maximum number of idempotency keys of a job, the numbers of the client's, the request's and the
@@ -171,13 +172,13 @@ enum JobScripts {
             for i = customers, #ARGV do size = size + #ARGV[i] + 1 end
             local count, bytes = 1, size
             for _, client in ipairs(clients) do
-                count = count + (tonumber(redis.call('HGET', usage, client .. ':count')) or 0)
-                bytes = bytes + (tonumber(redis.call('HGET', usage, client .. ':bytes')) or 0)
+                count = count + (stored(redis.call('HGET', usage, client .. ':count')) or 0)
+                bytes = bytes + (stored(redis.call('HGET', usage, client .. ':bytes')) or 0)
             end
             if count > tonumber(ARGV[7]) or bytes > tonumber(ARGV[8]) then
                 return { '\(Creation.clientLimit.rawValue)' }
             end
-            if size + (tonumber(redis.call('HGET', usage, 'total')) or 0) > tonumber(ARGV[9]) then
+            if size + (stored(redis.call('HGET', usage, 'total')) or 0) > tonumber(ARGV[9]) then
                 return { '\(Creation.totalLimit.rawValue)' }
             end
             local info = redis.pcall('INFO', 'memory')
@@ -236,7 +237,7 @@ enum JobScripts {
             local begun = {}
             for i = 2, #ARGV do
                 if read(ARGV[i], 'token')[1] == ARGV[1] then
-                    redis.call('HINCRBY', job(ARGV[i]), 'losses', 1)
+                    count(job(ARGV[i]), 'losses', 1)
                     begun[#begun + 1] = ARGV[i]
                 end
             end
@@ -249,7 +250,7 @@ enum JobScripts {
             redis.call('ZREM', waiting, '')
             for i = 1, #ARGV do
                 local fields = read(ARGV[i], 'status', 'losses')
-                local losses = tonumber(fields[2]) or 0
+                local losses = stored(fields[2]) or 0
                 if fields[1] == 'waiting' and losses > 0 then redis.call('HSET', job(ARGV[i]), 'losses', losses - 1) end
             end
             return #ARGV
@@ -267,8 +268,8 @@ enum JobScripts {
             local growth = #ARGV[5] - #(fields[4] or '') + link(id, 7)
             redis.call(
                 'HSET', job(id), 'answer', ARGV[5], 'next', next, 'losses', 0,
-                'attempts', (tonumber(fields[3]) or 0) + tonumber(ARGV[6]),
-                'bytes', (tonumber(fields[6]) or 0) + growth)
+                'attempts', (stored(fields[3]) or 0) + tonumber(ARGV[6]),
+                'bytes', (stored(fields[6]) or 0) + growth)
             charge(fields[5], 0, growth)
             redis.call('ZADD', ARGV[2], next, id)
             return 1
@@ -284,7 +285,7 @@ enum JobScripts {
                     local largest, most = nil, 0
                     local fields = redis.call('HGETALL', usage)
                     for i = 1, #fields, 2 do
-                        local client, bytes = string.match(fields[i], '^(.*):kept$'), tonumber(fields[i + 1]) or 0
+                        local client, bytes = string.match(fields[i], '^(.*):kept$'), stored(fields[i + 1]) or 0
                         if client and bytes > most then largest, most = client, bytes end
                     end
                     if not largest then return nil end
@@ -317,7 +318,7 @@ enum JobScripts {
             if fields[2] ~= 'waiting' then return fields[2] == ARGV[3] and 1 or 0 end
             finish(id, ARGV[3])
             redis.call(
-                'HSET', job(id), 'answer', ARGV[4], 'attempts', (tonumber(fields[3]) or 0) + tonumber(ARGV[5]))
+                'HSET', job(id), 'answer', ARGV[4], 'attempts', (stored(fields[3]) or 0) + tonumber(ARGV[5]))
             link(id, 7)
             local bytes = #ARGV[4] + #(read(id, 'about')[1] or '')
             redis.call('HSET', job(id), 'kept', bytes)
@@ -358,12 +359,12 @@ enum JobScripts {
             local id = ARGV[1]
             local fields = read(id, 'token', 'status', 'deadline', 'losses')
             if fields[1] ~= ARGV[3] then return 0 end
-            if fields[2] == 'waiting' and now > (tonumber(fields[3]) or 0) + tonumber(ARGV[5]) then
+            if fields[2] == 'waiting' and now > (stored(fields[3]) or 0) + tonumber(ARGV[5]) then
                 forget(id)
                 return 1
             end
             redis.call('HDEL', job(id), 'token')
-            redis.call('HSET', job(id), 'losses', math.max(0, (tonumber(fields[4]) or 0) - 1))
+            redis.call('HSET', job(id), 'losses', math.max(0, (stored(fields[4]) or 0) - 1))
             redis.call('ZADD', ARGV[2], text(now + tonumber(ARGV[4])), id)
             return 1
             """)
@@ -380,16 +381,16 @@ enum JobScripts {
                 left = left - #old
                 if key ~= waiting then verdicts = verdicts + redis.call('ZCARD', key) end
             end
-            local count, bytes = redis.call('ZCARD', waiting), verdicts > 0 and kept() or 0
+            local number, bytes = redis.call('ZCARD', waiting), verdicts > 0 and kept() or 0
             -- The bytes of a job that an operator deleted were not subtracted.
-            local fields = count == 0 and redis.call('HGETALL', usage) or {}
+            local fields = number == 0 and redis.call('HGETALL', usage) or {}
             for i = 1, #fields, 2 do
                 if verdicts == 0 or not string.match(fields[i], 'kept$') then redis.call('HDEL', usage, fields[i]) end
             end
-            local oldest = redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2]
+            local oldest = stored(redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2])
             return {
-                count, tonumber(redis.call('HGET', usage, 'total')) or 0,
-                oldest and text(math.max(0, now - tonumber(oldest))) or '-1',
+                number, stored(redis.call('HGET', usage, 'total')) or 0,
+                oldest and text(math.max(0, now - oldest)) or '-1',
                 redis.call('ZCARD', '\(JobKeys.jobs(.failed))'), bytes,
             }
             """)

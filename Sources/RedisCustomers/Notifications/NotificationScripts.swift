@@ -27,7 +27,7 @@ enum NotificationScripts {
             for i = 7, #ARGV do
                 if redis.call('ZSCORE', KEYS[2], ARGV[i]) then
                     -- A write, for which replicas can be waited for.
-                    redis.call('HINCRBY', KEYS[3], 'duplicates', 1)
+                    count(KEYS[3], 'duplicates', 1)
                     return {}
                 end
             end
@@ -37,7 +37,7 @@ enum NotificationScripts {
             local id = redis.call('XADD', KEYS[1], '*', 'n', ARGV[1])
             redis.call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[7])
             if ARGV[3] == '1' then redis.call('HSET', KEYS[3], 'last', string.format('%.0f', now)) end
-            local bytes = redis.call('HINCRBY', KEYS[3], 'bytes', #ARGV[1])
+            local bytes = count(KEYS[3], 'bytes', #ARGV[1])
             redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now - tonumber(ARGV[2])))
             if ARGV[4] ~= '0' then
                 appendRelayed(KEYS[3], KEYS[4], ARGV[1], ARGV[4], ARGV[5], ARGV[6])
@@ -106,7 +106,7 @@ enum NotificationScripts {
                 end
                 redis.call('XACK', KEYS[1], '\(group)', ARGV[i])
                 if redis.call('XDEL', KEYS[1], ARGV[i]) == 1 then
-                    redis.call('HINCRBY', KEYS[2], 'bytes', -tonumber(ARGV[i + 1]))
+                    count(KEYS[2], 'bytes', -tonumber(ARGV[i + 1]))
                     removed = removed + 1
                 end
             end
@@ -115,16 +115,16 @@ enum NotificationScripts {
 
     /// KEYS pending, totals, dead; ARGV ID, bytes, reason, maximum dead letters. Moves an entry to the dead letters.
     static let discard = RedisScript(
-        """
-        local entry = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
-        if entry then
-            redis.call('XADD', KEYS[3], 'MAXLEN', ARGV[4], '*', 'n', entry[2][2], 'reason', ARGV[3], 'id', ARGV[1])
-            redis.call('XDEL', KEYS[1], ARGV[1])
-            redis.call('HINCRBY', KEYS[2], 'bytes', -tonumber(ARGV[2]))
-        end
-        redis.call('XACK', KEYS[1], '\(group)', ARGV[1])
-        return 1
-        """)
+        StoredNumbers.functions + """
+            local entry = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
+            if entry then
+                redis.call('XADD', KEYS[3], 'MAXLEN', ARGV[4], '*', 'n', entry[2][2], 'reason', ARGV[3], 'id', ARGV[1])
+                redis.call('XDEL', KEYS[1], ARGV[1])
+                count(KEYS[2], 'bytes', -tonumber(ARGV[2]))
+            end
+            redis.call('XACK', KEYS[1], '\(group)', ARGV[1])
+            return 1
+            """)
 
     /// KEYS pending, seen, totals, dead, states, due, events, relay; ARGV the ages of identities, dead letters and states to forget, maximum
     /// number of states to name, the newest identity that the node knows or nothing, and its age, the maximum age of events, the
@@ -138,7 +138,8 @@ enum NotificationScripts {
             local time = redis.call('TIME')
             local now = time[1] * 1000 + math.floor(time[2] / 1000)
             local function age(milliseconds)
-                return milliseconds and string.format('%.0f', math.max(0, now - tonumber(milliseconds))) or '-1'
+                milliseconds = stored(milliseconds)
+                return milliseconds and string.format('%.0f', math.max(0, now - milliseconds)) or '-1'
             end
             local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
             local isKnown = ARGV[5] == '' or redis.call('ZSCORE', KEYS[2], ARGV[5])
@@ -158,16 +159,20 @@ enum NotificationScripts {
             local info = redis.pcall('INFO', 'memory')
             local entries = redis.call('XLEN', KEYS[1])
             -- After an interruption, notifications may say more than dates do: these wait until they have arrived.
-            local surveyed = tonumber(redis.call('HGET', KEYS[3], 'surveyed') or 0)
-            if now - surveyed > tonumber(ARGV[8]) then redis.call('HSET', KEYS[3], 'resumed', string.format('%.0f', now)) end
+            local surveyed = stored(redis.call('HGET', KEYS[3], 'surveyed')) or 0
+            local resumed = stored(redis.call('HGET', KEYS[3], 'resumed')) or 0
+            if now - surveyed > tonumber(ARGV[8]) or resumed > now then
+                resumed = now
+                redis.call('HSET', KEYS[3], 'resumed', string.format('%.0f', now))
+            end
             redis.call('HSET', KEYS[3], 'surveyed', string.format('%.0f', now))
-            local isCurrent = now - tonumber(redis.call('HGET', KEYS[3], 'resumed') or 0) >= tonumber(ARGV[9])
+            local isCurrent = now - resumed >= tonumber(ARGV[9])
             local due = isCurrent
                 and #redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', string.format('%.0f', now), 'LIMIT', 0, 1) or 0
             -- What an operator deleted was not subtracted.
             if entries == 0 and redis.call('HGET', KEYS[3], 'bytes') then redis.call('HSET', KEYS[3], 'bytes', 0) end
             local reply = {
-                entries, tonumber(redis.call('HGET', KEYS[3], 'bytes') or 0),
+                entries, stored(redis.call('HGET', KEYS[3], 'bytes')) or 0,
                 age(first and string.match(first[1], '^%d+')), age(redis.call('HGET', KEYS[3], 'last')), dead,
                 isKnown and 1 or 0, newest[1] or '', age(newest[2]),
                 type(info) == 'string' and string.match(info, 'maxmemory_policy:([%w-]+)') or '',

@@ -35,7 +35,7 @@ enum OwnershipScripts {
     /// Accounts named under a key that is not configured count as forgotten. The first write is one that a full memory
     /// refuses, so that nothing is written then.
     static let use = RedisScript(
-        clock + """
+        StoredNumbers.functions + clock + """
             local count = #KEYS - 1
             local retention, window = tonumber(ARGV[2]), tonumber(ARGV[3])
             local own, ownTag, tags, isConfigured = ARGV[9 + count], ARGV[10 + count], {}, {}
@@ -53,8 +53,8 @@ enum OwnershipScripts {
                     if redis.call('EXISTS', KEYS[i + 1]) == 1 then return nil end
                 end
                 local owned = redis.call('HGET', KEYS[2], 's' .. record[1])
-                local isReported = tonumber(record[3] or 0) > now - window
-                local isRecent = math.min(tonumber(record[2]) or 0, tonumber(owned) or 0) >= now - retention
+                local isReported = (stored(record[3]) or 0) > now - window
+                local isRecent = math.min(stored(record[2]) or 0, stored(owned) or 0) >= now - retention
                 local isInnocent = isReported or redis.call('HLEN', KEYS[2]) - 2 <= tonumber(ARGV[4])
                 if not (isRecent and isInnocent) then return nil end
                 if record[1] == own and record[4] == ownTag then return 'same' end
@@ -78,7 +78,7 @@ enum OwnershipScripts {
                 if tags[recorded[1]] and tags[recorded[1]] ~= recorded[2] then recorded = {} end
                 if recorded[1] and not owner then owner, tag = recorded[1], recorded[2] or '' end
                 for j = 1, #fields, 2 do
-                    local field, account, used = fields[j], string.sub(fields[j], 2), tonumber(fields[j + 1]) or 0
+                    local field, account, used = fields[j], string.sub(fields[j], 2), stored(fields[j + 1]) or 0
                     if field == 'r' then
                         reported = math.max(reported, used)
                     elseif used >= now - retention and tags[account] then
@@ -134,7 +134,7 @@ enum OwnershipScripts {
     /// KEYS chains, accounts; ARGV the retention, the maximum number of chains, the maximum number of old accounts to
     /// name, the account's name, then name and encrypted form of each chain. Returns names of accounts that are too old.
     static let index = RedisScript(
-        clock + """
+        StoredNumbers.functions + clock + """
             redis.call('ZADD', KEYS[2], stamp, ARGV[4])
             for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
             -- A long index is read as a whole when it is full, and now and then for what is too old.
@@ -142,7 +142,7 @@ enum OwnershipScripts {
             if length <= \(Limits.shortIndex) or length > tonumber(ARGV[2]) or now % 64 == 0 then
                 local fields, chains = redis.call('HGETALL', KEYS[1]), {}
                 for i = 1, #fields, 2 do
-                    chains[#chains + 1] = { tonumber(string.match(fields[i + 1], '^%d+')) or 0, fields[i] }
+                    chains[#chains + 1] = { stored(string.match(fields[i + 1], '^%d+')) or 0, fields[i] }
                 end
                 table.sort(chains, function(one, other) return one[1] > other[1] end)
                 for i, chain in ipairs(chains) do
@@ -174,8 +174,8 @@ enum OwnershipScripts {
         EventScripts.append + clock + """
             local marked
             for i = 3, #KEYS do
-                local reported = redis.call('HGET', KEYS[i], 'r')
-                if reported and tonumber(reported) > now - tonumber(ARGV[4]) then return 0 end
+                local reported = stored(redis.call('HGET', KEYS[i], 'r'))
+                if reported and reported > now - tonumber(ARGV[4]) then return 0 end
                 if not marked and redis.call('EXISTS', KEYS[i]) == 1 then marked = KEYS[i] end
             end
             if not marked then return 0 end
@@ -227,11 +227,11 @@ enum OwnershipScripts {
     /// KEYS chains, accounts; ARGV the account's name, a minimum age or 0, the names of chains. Removes those of these chains
     /// from the index that are not used since; without any, the account.
     static let unindex = RedisScript(
-        clock + """
+        StoredNumbers.functions + clock + """
             if #ARGV == 2 then redis.call('DEL', KEYS[1]) end
             for i = 3, #ARGV do
                 local value = redis.pcall('HGET', KEYS[1], ARGV[i])
-                local used = type(value) == 'string' and tonumber(string.match(value, '^%d+')) or 0
+                local used = type(value) == 'string' and stored(string.match(value, '^%d+')) or 0
                 if ARGV[2] == '0' or used <= now - tonumber(ARGV[2]) then redis.pcall('HDEL', KEYS[1], ARGV[i]) end
             end
             if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end

@@ -30,6 +30,12 @@ import Testing
         case rolledBackAndPurged
         /// The head counts more purges than the log has.
         case shortened
+        /// The head has a number that this program cannot read, or one after which it cannot count.
+        case largestNumber, longestNumber
+        /// The head has a history that this program cannot read.
+        case longHistory, noHistory
+        /// The keys have other types.
+        case headOfAnotherType, logOfAnotherType
     }
 
     @Test(arguments: Loss.allCases) func `no loss in Redis makes a purged result valid`(loss: Loss) async throws {
@@ -238,6 +244,27 @@ extension StoreRedis {
                 RedisPurges.append, keys: RedisPurges.keys,
                 [RedisWord(PurgeHistory.Limits.purges), "1", "f", RedisWord(sealed)])
         case .shortened: _ = try await node.send(RedisCommand("LTRIM", key: RedisPurges.log, 0, 0))
+        case .largestNumber: try await setHead("\(cache.historyName):9007199254740991:f")
+        case .longestNumber: try await setHead("\(cache.historyName):99999999999999:f")
+        case .longHistory: try await setHead("fffffffffffffffff:1:f")
+        case .noHistory: try await setHead("0:1:f")
+        case .headOfAnotherType: try await replace(RedisPurges.head, by: "HSET", "x", "1")
+        case .logOfAnotherType:
+            try await replace(RedisPurges.log, by: "SET", "x")
+            // A head that no node knows, so that the log is read.
+            try await setHead("\(cache.historyName):2:abc")
         }
     }
+
+    private func setHead(_ text: String) async throws {
+        _ = try await node.send(RedisCommand("SET", key: RedisPurges.head, RedisWord(text)))
+    }
+
+    private func replace(_ key: RedisWord, by command: RedisWord, _ words: RedisWord...) async throws {
+        _ = await node.send([RedisCommand("DEL", key: key), RedisCommand([command, key] + words, key: key)])
+    }
+}
+
+extension RedisUpstreamCache {
+    fileprivate var historyName: String { String(purgePosition.history, radix: 16) }
 }

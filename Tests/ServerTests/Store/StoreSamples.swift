@@ -361,3 +361,8 @@ final class TestRedis: RedisCommands {
         return await redis?.send(commands) ?? []
     }
 }
+
+extension UpstreamCache {
+    /// Invalidates every result that names a transaction by one of these IDs, on all nodes.
+    func purge(transactionIDs: [String]) async throws { try await purge(transactionIDs.map { Purge($0) }) }
+}

@@ -1,0 +1,26 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Redis
+
+/// How scripts read and count numbers in Redis. Another writer may have stored anything in their place: that counts as
+/// no number, and ends no script.
+enum StoredNumbers {
+    /// Lua functions for the beginning of a script.
+    ///
+    /// `stored(text)` is a number of digits, nil for anything else. `count(key, field, change)` adds to a field of a hash,
+    /// never below 0, and returns the sum. What cannot be added to begins anew.
+    static let functions = """
+        local function stored(text)
+            local digits = type(text) == 'string' and #text <= 16 and string.match(text, '^%d+$')
+            return digits and tonumber(digits) or nil
+        end
+        local function count(key, field, change)
+            local number, least = redis.pcall('HINCRBY', key, field, change), math.max(0, change)
+            if type(number) == 'number' and number >= least and number <= \(RedisValue.Limits.integer) then return number end
+            redis.call('HSET', key, field, least)
+            return least
+        end
+
+        """
+}
