@@ -5,7 +5,7 @@ package import Receipts
 
 /// The identity of a purchase that is kept for ever, which all its copies share: restored ones have transaction IDs of their
 /// own, and name the first one.
-private struct OneTimePurchase: Hashable {
+private struct OneTimePurchase: PurchaseIdentity {
     private let originalTransactionID: String
     private let productID: String
     private let isShared: Bool
@@ -23,30 +23,18 @@ extension [Transaction] {
     /// signed later without one.
     /// - Parameter knownAt: the time of transactions without a time of their own; nil if unknown.
     package func revokingCopies(knownAt: Timestamp?) -> [Transaction] {
-        var revoked: [OneTimePurchase: Transaction] = [:]
-        for index in indices where self[index].cancellationDate != nil {
-            guard let purchase = OneTimePurchase(of: self[index]) else { continue }
-            let isNewest = revoked[purchase].map { $0.isKnown(knownAt, before: self[index]) } ?? true
-            if isNewest { revoked[purchase] = self[index] }
-        }
-        guard !revoked.isEmpty else { return self }
+        let copies = RevokedCopies<OneTimePurchase>(self, indices, knownAt: knownAt)
+        guard !copies.isEmpty else { return self }
         var transactions = self
         for index in indices where self[index].cancellationDate == nil {
-            guard let purchase = OneTimePurchase(of: self[index]), let copy = revoked[purchase],
-                !copy.isKnown(knownAt, before: self[index])
-            else { continue }
-            transactions[index].takeRevocation(of: copy)
+            guard let copy = copies.revocation(of: self[index]) else { continue }
+            transactions[index].takeRevocation(of: self[copy])
         }
         return transactions
     }
 }
 
 extension Transaction {
-    fileprivate func isKnown(_ knownAt: Timestamp?, before other: Transaction) -> Bool {
-        guard let time = signedDate ?? knownAt, let later = other.signedDate ?? knownAt else { return false }
-        return time < later
-    }
-
     fileprivate mutating func takeRevocation(of copy: Transaction) {
         (cancellationDate, cancellationReason) = (copy.cancellationDate, copy.cancellationReason)
         guard var fields = signedFields?.value else { return }

@@ -5,7 +5,7 @@
 ///
 /// Restored and regranted purchases have transaction IDs of their own. `webOrderLineItemId` is the same for all copies of a
 /// period (an Apple engineer, forum thread 711952); purchases without a subscription have none.
-package struct PurchasedPeriod: Hashable, Sendable {
+package struct PurchasedPeriod: PurchaseIdentity, Sendable {
     private let webOrderLineItemID: String
     private let productID: String
     /// True for a copy that a member of the family shares: the end of sharing does not end the purchase.

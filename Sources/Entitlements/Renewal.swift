@@ -43,6 +43,8 @@ package struct Renewal: Hashable, Sendable {
     package var offerCodeName: String?
     /// The state that Apple last reported together with the plan.
     package var status: ReportedStatus?
+    /// True if Apple called the change to the next product a downgrade: only notifications do.
+    package var isDowngrade = false
     /// The fields that only signed renewal infos have.
     package var signedFields: Boxed<SignedRenewalFields>?
 
@@ -54,6 +56,14 @@ package struct Renewal: Hashable, Sendable {
 extension Renewal {
     /// The time of signing; nil in answers of `verifyReceipt`.
     package var signedDate: Timestamp? { signedFields?.value.signedDate }
+
+    /// Adopts what Apple said about the change of product when it signed another plan, if that was the same change.
+    package mutating func adoptChange(of other: Renewal) {
+        guard other.isDowngrade, (productID, renewalProductID) == (other.productID, other.renewalProductID) else {
+            return
+        }
+        isDowngrade = true
+    }
 }
 
 extension Renewal.ExpirationIntent {

@@ -82,29 +82,15 @@ extension Subscription {
     ) -> [Subscription] {
         let chains = ChainNames(transactions, renewals)
         let plans = Dictionary(grouping: renewals) { chains.current($0.originalTransactionID) }
-        // By index: a transaction holds a dozen strings, and is copied only where needed.
         let subscriptions = transactions.indices.filter { index in
             transactions[index].isSubscription
                 || (!plans.isEmpty && plans[chains.current(transactions[index].chainID)] != nil)
         }
-        let groupsWithOffer = Set(
-            subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
-        let timelines = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
-            .mapValues { (chain: $0, timeline: SubscriptionTimeline(transactions, $0, rules: rules)) }
-        // Receipts name no groups, and a chain stays in one. A request may be about several customers.
-        func group(_ id: String, _ chain: [Int]) -> [String] {
-            let customer = chain.lazy.compactMap { transactions[$0].signedFields?.value.appTransactionID }.first
-            return [chain.lazy.compactMap { transactions[$0].subscriptionGroupID }.first ?? id, customer ?? ""]
-        }
-        var services: [[String]: PaidService] = [:]
-        for (id, known) in timelines {
-            services[group(id, known.chain), default: PaidService()].add(known.timeline, transactions)
-        }
-        let days = services.mapValues { $0.days(at: now) }
-        var all = timelines.map { id, known in
-            Subscription(
-                id, transactions, known, (plans[id] ?? [], chains), groupsWithOffer, at: now, rules,
-                paidServiceDays: days[group(id, known.chain)] ?? 0)
+        let known = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
+            .mapValues { KnownChain($0, of: transactions, rules) }
+        let groups = SubscriptionGroups(known, of: transactions, at: now)
+        var all = known.map { id, chain in
+            Subscription(id, transactions, chain, (plans[id] ?? [], chains), groups, at: now, rules)
         }
         all.sort {
             ($0.transaction.expiryOrder, $0.originalTransactionID) > (
@@ -114,15 +100,13 @@ extension Subscription {
         return all
     }
 
-    /// - Parameters:
-    ///   - known: the indices of its transactions, at least one, and the timeline made of them.
-    ///   - plans: Apple's plans for it and for its copies, and the names of their chains.
+    /// - Parameter plans: Apple's plans for it and for its copies, and the names of their chains.
     private init(
-        _ originalTransactionID: String, _ transactions: [Transaction],
-        _ known: (chain: [Int], timeline: SubscriptionTimeline), _ plans: (all: [Renewal], names: ChainNames),
-        _ groupsWithOffer: Set<String>, at now: Timestamp, _ rules: SubscriptionRules, paidServiceDays: Int64
+        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: KnownChain,
+        _ plans: (all: [Renewal], names: ChainNames), _ groups: SubscriptionGroups, at now: Timestamp,
+        _ rules: SubscriptionRules
     ) {
-        let (chain, standing) = (known.chain, known.timeline.standing(at: now))
+        let standing = chain.timeline.standing(at: now)
         let transaction = transactions[standing.index]
         let own = plans.all.filter { plans.names.isSameChain($0.originalTransactionID, transaction.chainID) }
         let renewal = own.withoutOlderSigned.plan(forProduct: transaction.productID)
@@ -131,18 +115,67 @@ extension Subscription {
         self.init(
             originalTransactionID: originalTransactionID, state: state.state, accessUntil: state.accessUntil,
             transaction: transaction, renewal: renewal,
-            isEligibleForIntroOffer: Self.isEligibleForIntroOffer(transactions, chain, groupsWithOffer),
+            isEligibleForIntroOffer: groups.isEligibleForIntroOffer(chain),
             change: SubscriptionChange(of: transaction, renewal) { isMeant in
-                chain.contains { isMeant(transactions[$0]) }
-            }, paidServiceDays: paidServiceDays)
+                chain.indices.contains { isMeant(transactions[$0]) }
+            }, paidServiceDays: groups.paidServiceDays(of: chain, named: originalTransactionID))
+    }
+}
+
+/// The transactions of one subscription, by index: a transaction holds a dozen strings, and is copied only where needed.
+private struct KnownChain {
+    let indices: [Int]
+    let timeline: SubscriptionTimeline
+    /// A chain stays in one group. Receipts name none.
+    let group: String?
+    /// The app transaction ID; nil if unknown.
+    let customer: String?
+    let usedIntroOffer: Bool
+
+    init(_ indices: [Int], of transactions: [Transaction], _ rules: SubscriptionRules) {
+        self.indices = indices
+        timeline = SubscriptionTimeline(transactions, indices, rules: rules)
+        group = indices.lazy.compactMap { transactions[$0].subscriptionGroupID }.first
+        customer = indices.lazy.compactMap { transactions[$0].signedFields?.value.appTransactionID }.first
+        usedIntroOffer = indices.contains { transactions[$0].usedIntroOffer }
+    }
+}
+
+/// What is known of the groups of subscriptions. A request may be about several customers.
+private struct SubscriptionGroups {
+    /// A chain without a group is one of its own.
+    private struct Name: Hashable {
+        let group: String
+        let customer: String?
     }
 
-    private static func isEligibleForIntroOffer(
-        _ transactions: [Transaction], _ chain: [Int], _ groupsWithOffer: Set<String>
-    ) -> Bool? {
-        if chain.contains(where: { transactions[$0].usedIntroOffer }) { return false }
-        let groups = chain.compactMap { transactions[$0].subscriptionGroupID }
-        return groups.isEmpty ? nil : !groups.contains(where: groupsWithOffer.contains)
+    private var paidServiceDays: [Name: Int64] = [:]
+    /// The customers who used an introductory offer, by group.
+    private var introduced: [String: Set<String?>] = [:]
+
+    init(_ chains: [String: KnownChain], of transactions: [Transaction], at now: Timestamp) {
+        var services: [Name: PaidService] = [:]
+        for (id, chain) in chains {
+            services[Self.name(of: chain, id), default: PaidService()].add(chain.timeline, transactions)
+            if chain.usedIntroOffer, let group = chain.group { introduced[group, default: []].insert(chain.customer) }
+        }
+        paidServiceDays = services.mapValues { $0.days(at: now) }
+    }
+
+    func paidServiceDays(of chain: KnownChain, named id: String) -> Int64 {
+        paidServiceDays[Self.name(of: chain, id)] ?? 0
+    }
+
+    /// Returns nil if the group is unknown. An unknown customer may be any.
+    func isEligibleForIntroOffer(_ chain: KnownChain) -> Bool? {
+        if chain.usedIntroOffer { return false }
+        guard let group = chain.group else { return nil }
+        guard let customers = introduced[group] else { return true }
+        return chain.customer != nil && !customers.contains(chain.customer) && !customers.contains(nil)
+    }
+
+    private static func name(of chain: KnownChain, _ id: String) -> Name {
+        Name(group: chain.group ?? id, customer: chain.customer)
     }
 }
 
@@ -157,8 +190,8 @@ extension SubscriptionTimeline.Plan {
 }
 
 extension SubscriptionChange {
-    /// Apple names no levels. But an upgrade takes effect at once and marks the period that it ends, so these marks
-    /// show which of two products is the lower one.
+    /// Apple names no levels. But a notification may call the change a downgrade, and an upgrade takes effect at once and
+    /// marks the period that it ends, so these marks show which of two products is the lower one.
     /// - Parameter chainContains: returns true if any transaction of the subscription matches.
     fileprivate init?(
         of transaction: Transaction, _ renewal: Renewal?, chainContains: ((Transaction) -> Bool) -> Bool
@@ -167,8 +200,8 @@ extension SubscriptionChange {
             self = .upgrade
             return
         }
-        if renewal?.willRenew != false, let next = renewal?.renewalProductID, next != transaction.productID {
-            if chainContains({ $0.isUpgraded && $0.productID == next }) {
+        if let renewal, renewal.willRenew != false, let next = renewal.renewalProductID, next != transaction.productID {
+            if renewal.isDowngrade || chainContains({ $0.isUpgraded && $0.productID == next }) {
                 self = .downgrade
             } else if chainContains({ $0.isUpgraded && $0.productID == transaction.productID }) {
                 self = .upgrade

@@ -22,7 +22,7 @@ private struct SubscriptionPeriods {
     /// The time at which transactions without a time of their own were known.
     private let knownAt: Timestamp?
     private let changes: ProductChanges?
-    private let copies: RevokedCopies
+    private let copies: RevokedCopies<PurchasedPeriod>
 
     /// - Parameter chain: the indices of its transactions, at least one.
     init(_ transactions: [Transaction], _ chain: [Int], knownAt: Timestamp?) {
@@ -50,7 +50,7 @@ private struct SubscriptionPeriods {
         guard !transaction.isUpgraded else { return nil }
         // A cancellation at which another product begins is no refund.
         if let date = transaction.cancellationDate { return replacement == nil ? date : nil }
-        return copies.revocation(of: transaction, knownAt: transaction.signedDate ?? knownAt)
+        return copies.revocation(of: transaction).flatMap { transactions[$0].cancellationDate }
     }
 
     /// Returns the end of a period by a change to another product, as far as the transactions show it: by Apple's mark, by
@@ -120,36 +120,6 @@ private struct ProductChanges {
             range = begins[middle] < time ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }
         return range.lowerBound
-    }
-}
-
-/// The periods of which a copy was revoked.
-private struct RevokedCopies {
-    private struct Revocation {
-        let date: Timestamp
-        let knownAt: Timestamp
-    }
-
-    /// The revocation of each period that was known last.
-    private var revocations: [PurchasedPeriod: Revocation] = [:]
-
-    init(_ transactions: [Transaction], _ chain: [Int], knownAt: Timestamp?) {
-        for index in chain {
-            guard let date = transactions[index].cancellationDate, !transactions[index].isUpgraded,
-                let period = PurchasedPeriod(of: transactions[index])
-            else { continue }
-            let new = Revocation(date: date, knownAt: transactions[index].signedDate ?? knownAt ?? .latest)
-            if revocations[period].map({ $0.knownAt <= new.knownAt }) ?? true { revocations[period] = new }
-        }
-    }
-
-    /// Returns the date at which another copy of a period was revoked; nil if none was, or if this one was known later.
-    func revocation(of transaction: Transaction, knownAt: Timestamp?) -> Timestamp? {
-        guard !revocations.isEmpty, let period = PurchasedPeriod(of: transaction), let revoked = revocations[period]
-        else {
-            return nil
-        }
-        return knownAt.map { revoked.knownAt < $0 } ?? false ? nil : revoked.date
     }
 }
 

@@ -67,8 +67,9 @@ struct NotifiedEvidence: Sendable {
         if let index = renewals.firstIndex(where: { $0.originalTransactionID == new.originalTransactionID }) {
             let known = renewals[index]
             var newest = isSignedLater(new.signedDate, than: known.signedDate) ? new : known
-            // A client may have a newer plan, but no status.
+            // A client may have a newer plan, but not what only notifications say.
             newest.status = [known.status, new.status].compactMap(\.self).max { $0.date < $1.date }
+            newest.adoptChange(of: new)
             guard newest != known else { return }
             renewals[index] = newest
         } else {

@@ -20,6 +20,13 @@ package struct OrderedState: Hashable, Sendable {
     package func isAbout(_ other: OrderedState) -> Bool {
         item.transaction?.transactionID == other.item.transaction?.transactionID
     }
+
+    /// Returns the plan with what another one says about the same change of product.
+    fileprivate func adoptingChange(of other: OrderedState) -> OrderedState {
+        guard var renewal = item.renewal, let known = other.item.renewal else { return self }
+        renewal.adoptChange(of: known)
+        return OrderedState(.renewal(renewal), order)
+    }
 }
 
 /// The settings of the events that changes make.
@@ -76,7 +83,8 @@ package struct ChainRecord: Hashable, Sendable {
             let known = transactions[transaction.transactionID]
             if known.map({ $0.order < new.order }) ?? true { transactions[transaction.transactionID] = new }
         case .renewal:
-            if renewal.map({ $0.order < new.order }) ?? true { renewal = new }
+            guard let known = renewal else { return renewal = new }
+            renewal = known.order < new.order ? new.adoptingChange(of: known) : known.adoptingChange(of: new)
         }
     }
 

@@ -85,9 +85,10 @@ extension VerifiedNotification {
     }
 
     fileprivate var stateItems: [SignedStateItem] {
-        let plan = renewalInfo.map { renewalInfo in
+        var plan = renewalInfo.map { renewalInfo in
             Renewal(renewalInfo, status.flatMap { ReportedStatus(code: $0, at: signedDate) })
         }
+        plan?.isDowngrade = subtype == "DOWNGRADE"
         return [transaction.map { .transaction(Transaction($0)) }, plan.map { .renewal($0) }].compactMap(\.self)
     }
 }

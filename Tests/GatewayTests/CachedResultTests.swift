@@ -23,6 +23,24 @@ struct CachedResultTests {
         #expect(Self.extra { $0.sign(offers: ids) } - signed >= texts)
     }
 
+    @Test func `the objects of Advanced Commerce count, those of transactions and of plans`() {
+        let object = [UInt8](repeating: 0x20, count: 1000)
+        let signed = Self.extra { $0.sign(transactions: 3) } + Self.extra { $0.sign(offers: nil) }
+        let extra = Self.extra { answer in
+            answer.sign(transactions: 3)
+            answer.sign(offers: nil)
+            for index in answer.transactions.indices {
+                var fields = SignedTransactionFields()
+                fields.advancedCommerceInfo = object
+                answer.transactions[index].signedFields = .value(fields)
+            }
+            var fields = SignedRenewalFields()
+            fields.advancedCommerceInfo = object
+            answer.renewals[0].signedFields = .value(fields)
+        }
+        #expect(extra - signed >= 4 * object.count)
+    }
+
     @Test func `the position in a history counts`() {
         #expect(Self.extra { $0.revision = String(repeating: "r", count: 1000) } == 1000)
     }

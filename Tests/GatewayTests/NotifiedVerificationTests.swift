@@ -163,6 +163,29 @@ struct NotifiedVerificationTests {
         }
     }
 
+    @Test(arguments: ["com.example.forge.basic", "com.example.forge.weekly"])
+    func `a downgrade that a notification reported stays one in a newer plan for the same product`(next: String)
+        async throws
+    {
+        let states = KnownStates(), fixture = Self.fixture(states), basic = "com.example.forge.basic"
+        let evidence = { (date: Int64, product: String) in
+            VerificationRequest(
+                [SignedSamples.transaction()],
+                renewalInfos: [
+                    SignedSamples.renewalInfo {
+                        ($0.signedDate, $0.autoRenewProductID) = (SignedSamples.time(date), product)
+                    }
+                ])
+        }
+        var plan = try #require(
+            try await fixture.ask(evidence(50, basic), at: SignedSamples.time(51)).subscriptions[0].renewal)
+        plan.isDowngrade = true
+        states.set(CustomerState(renewals: [plan]))
+        try await Self.notify(fixture)
+        let answer = try await fixture.ask(evidence(60, next), at: SignedSamples.time(70))
+        #expect(answer.subscriptions[0].change == (next == basic ? .downgrade : .crossgrade))
+    }
+
     @Test func `an answer of Apple that is older than the notification does not outweigh it`() async throws {
         let states = KnownStates()
         var customer = UpstreamAnswer.customer(SignedSamples.original)

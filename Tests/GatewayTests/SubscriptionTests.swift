@@ -216,6 +216,8 @@ struct SubscriptionTests {
         /// The products of earlier periods that an upgrade ended.
         var upgraded: [String] = []
         var isUpgradedItself = false
+        /// True if a notification called it a downgrade.
+        var isDowngrade = false
         let change: SubscriptionChange?
     }
 
@@ -223,6 +225,10 @@ struct SubscriptionTests {
         Move(testDescription: "nothing known", next: nil, change: nil),
         Move(testDescription: "the same product", next: "monthly", change: SubscriptionChange.none),
         Move(testDescription: "another product", change: .crossgrade),
+        Move(testDescription: "a downgrade", isDowngrade: true, change: .downgrade),
+        Move(
+            testDescription: "a withdrawn downgrade", next: "monthly", isDowngrade: true,
+            change: SubscriptionChange.none),
         Move(testDescription: "another product, but it ends", willRenew: false, change: SubscriptionChange.none),
         Move(testDescription: "back to what an upgrade ended", upgraded: ["yearly"], change: .downgrade),
         Move(testDescription: "again to what was an upgrade", upgraded: ["monthly"], change: .upgrade),
@@ -237,6 +243,7 @@ struct SubscriptionTests {
         transactions[earlier.count].isUpgraded = move.isUpgradedItself
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.renewalProductID, renewal.willRenew) = (move.next, move.willRenew)
+        renewal.isDowngrade = move.isDowngrade
         let seen = Subscription.all(
             in: transactions, renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules())
         #expect(seen.map(\.change) == [move.change])
@@ -399,6 +406,22 @@ struct SubscriptionTests {
         for (index, group) in ["A", "A", "B"].enumerated() { transactions[index].subscriptionGroupID = group }
         let seen = Subscription.all(in: transactions, at: Samples.time(10), rules: SubscriptionRules())
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, false, true])
+    }
+
+    @Test(arguments: [
+        ("a", "a", false), ("a", "b", true), (nil, "b", false), ("a", nil, false), (nil, nil, false),
+    ])
+    func `one customer's introductory offer is not used up by another`(user: String?, other: String?, eligible: Bool)
+        throws
+    {
+        var transactions = try Samples.transactions([Period("1", 0..<100).trial, Period("2", 0..<90, of: "2")])
+        for (index, customer) in [user, other].enumerated() {
+            var fields = SignedTransactionFields()
+            fields.appTransactionID = customer
+            (transactions[index].signedFields, transactions[index].subscriptionGroupID) = (.value(fields), "A")
+        }
+        let seen = Subscription.all(in: transactions, at: Samples.time(10), rules: SubscriptionRules())
+        #expect(seen.map(\.isEligibleForIntroOffer) == [false, eligible])
     }
 
     @Test func `the end of a grace period is a boundary`() {

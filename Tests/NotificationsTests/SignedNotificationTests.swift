@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Entitlements
 import Events
 import ReceiptForge
 import Receipts
@@ -49,6 +50,20 @@ struct SignedNotificationTests {
         let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: Self.apps)
             .verify(signedPayload: RecoverySamples.pki.jws(contents), at: RecoverySamples.now)
         #expect(signed.bundleID == "com.example.forge" && signed.updates.count == 1)
+    }
+
+    @Test(arguments: ["DOWNGRADE", "UPGRADE"])
+    func `a plan knows that its change of product is a downgrade`(subtype: String) throws {
+        var contents = NotificationContents()
+        (contents.notificationType, contents.subtype) = ("DID_CHANGE_RENEWAL_PREF", subtype)
+        contents.data?.signedRenewalInfo = String(
+            decoding: RecoverySamples.pki.jws(RenewalInfoContents()), as: UTF8.self)
+        let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: Self.apps)
+            .verify(signedPayload: RecoverySamples.pki.jws(contents), at: RecoverySamples.now)
+        let plans = signed.updates[0].items.compactMap { item in
+            if case .renewal(let plan) = item { plan } else { nil }
+        }
+        #expect(plans.map(\.isDowngrade) == [subtype == "DOWNGRADE"])
     }
 
     @Test(arguments: ["summary", "externalPurchaseToken"])

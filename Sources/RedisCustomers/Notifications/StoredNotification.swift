@@ -46,8 +46,8 @@ extension NotificationRecord {
 ///
 /// ```
 /// 1 byte   version of the form, 1
-/// 1 byte   kind: 1 transaction, 2 renewal, 4 renewal with a status
-/// rest     the fields (`visitStoredFields`), then the status if the kind has one (`visitStatus`)
+/// 1 byte   kind: 1 transaction, 2 renewal, 4 renewal with a status, 5 renewal whose change of product is a downgrade
+/// rest     the fields (`visitStoredFields`), then the status of kinds 4 and 5 (`visitStatus`)
 /// ```
 /// `advanced_commerce_info` is left out: versions that do not know it could not read the state.
 /// In Redis its order precedes the encrypted form, so that a script can compare two states. It is authenticated with it.
@@ -62,10 +62,11 @@ extension SignedStateItem {
             fields.write(UInt8(1))
             transaction.visitStoredFields(with: &fields)
         case .renewal(var renewal):
-            // Records live for a year: those without a status keep the form that older versions read.
-            fields.write(UInt8(renewal.status == nil ? 2 : 4))
+            // Records live for a year: the usual ones keep the form that older versions read.
+            let kind: UInt8 = renewal.isDowngrade ? 5 : renewal.status == nil ? 2 : 4
+            fields.write(kind)
             renewal.visitStoredFields(with: &fields)
-            if renewal.status != nil { renewal.visitStatus(with: &fields) }
+            if kind != 2 { renewal.visitStatus(with: &fields) }
         }
         return fields.bytes
     }
@@ -79,10 +80,11 @@ extension SignedStateItem {
             var transaction = Transaction(productID: "", transactionID: "")
             try transaction.visitStoredFields(with: &fields)
             self = .transaction(transaction)
-        case 2, 4:
+        case 2, 4, 5:
             var renewal = Renewal(originalTransactionID: "")
             try renewal.visitStoredFields(with: &fields)
-            if kind == 4 { try renewal.visitStatus(with: &fields) }
+            if kind != 2 { try renewal.visitStatus(with: &fields) }
+            renewal.isDowngrade = kind == 5
             self = .renewal(renewal)
         default: throw .unreadable
         }

@@ -23,15 +23,21 @@ public struct VerifiedJWS: Sendable {
 }
 
 extension VerifiedJWS {
-    /// Returns the claims of the payload that this version does not know, and the claims with these names. Reads the payload
-    /// once more.
+    /// Returns the claims of the payload that this version does not know, or not wholly, and the claims with these names.
+    /// Reads the payload once more.
     package func claims(unknownOr names: Set<String>) -> [JSONValue.Member] {
         // Verification has read the same bytes.
         let members = (try? JSONValue(parsing: payload))?.members ?? []
         return members.filter { member in
-            guard let name = member.name.string else { return true }
-            return names.contains(name) || ClaimName(rawValue: name) == nil
+            guard let name = member.name.string, let known = ClaimName(rawValue: name) else { return true }
+            return names.contains(name) || known == .commitmentInfo && member.value.hasUnknownClaim
         }
+    }
+}
+
+extension JSONValue {
+    fileprivate var hasUnknownClaim: Bool {
+        members?.contains { $0.name.string.flatMap(ClaimName.init(rawValue:)) == nil } ?? false
     }
 }
 

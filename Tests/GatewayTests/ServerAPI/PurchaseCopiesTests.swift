@@ -126,6 +126,18 @@ struct PurchaseCopiesTests {
         }
     }
 
+    @Test func `the end of sharing does not end the purchase that was shared`() {
+        let copies = [
+            Self.copy(chain: "1", signed: 10),
+            Self.copy(signed: 20) { ($0.ownership, $0.cancellationDate) = (.familyShared, SignedSamples.time(4)) },
+        ]
+        for transactions in [copies, copies.reversed()] {
+            let seen = Subscription.all(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules())
+            let states = Dictionary(uniqueKeysWithValues: seen.map { ($0.originalTransactionID, $0.state) })
+            #expect(states == ["1": .active, "5": .revoked])
+        }
+    }
+
     @Test func `Apple's answer about another copy is about the purchase`() async throws {
         var answer = UpstreamAnswer.customer("5")
         answer.transactions = [Self.copy(), Self.renewal()]

@@ -209,8 +209,8 @@ struct VerdictEndpointTests {
         var transaction = TransactionContents().adding(#""futureClaim":{"a":[1.50,null]},"futureDate":1760000000123"#)
         transaction.type = "Bundle"
         transaction.currency = nil
-        transaction = transaction.adding(#""currency":7"#)
-        var plan = RenewalInfoContents()
+        transaction = transaction.adding(#""currency":7,"commitmentInfo":{"commitmentPrice":1,"futureMember":2}"#)
+        var plan = RenewalInfoContents().adding(#""commitmentInfo":{"commitmentRenewalPrice":1}"#)
         plan.expirationIntent = 9
         let members: [String: Any] = [
             "signed_transactions": [Samples.text(transaction)], "signed_renewal_infos": [Samples.text(plan)],
@@ -219,7 +219,7 @@ struct VerdictEndpointTests {
         let expected = """
             {"items":[
               {"kind":"transaction","transaction_id":"2000000900000002",
-               "claims":{"type":"Bundle","currency":7,"futureClaim":{"a":[1.50,null]},"futureDate":1760000000123}},
+               "claims":{"type":"Bundle","currency":7,"commitmentInfo":{"commitmentPrice":1,"futureMember":2},"futureClaim":{"a":[1.50,null]},"futureDate":1760000000123}},
               {"kind":"renewal_info","original_transaction_id":"2000000900000001","claims":{"expirationIntent":9}}]}
             """
         let answer = try Self.answer(members.merging(["include": ["unknown"]]) { $1 })

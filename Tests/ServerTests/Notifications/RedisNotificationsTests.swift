@@ -360,6 +360,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [[1, 2], [2, 1], [1, 3], [3, 1]])
+    func `a downgrade stays one in a newer plan for the same product, in any order`(order: [Int64]) async throws {
+        try await NotificationStage.with { stage in
+            for second in order {
+                guard case .renewal(var plan) = Samples.renewal(at: second, willRenew: second != 1) else { continue }
+                (plan.productID, plan.renewalProductID) = ("gold", second == 3 ? "bronze" : "silver")
+                plan.isDowngrade = second == 1
+                _ = await stage.store().merge([.init(Samples.chain, [.renewal(plan)])])
+            }
+            let plan = try #require(await stage.store().states(of: [Samples.chain])?.first?.renewals.first)
+            #expect(plan.signedDate == StoreSamples.time(order.max() ?? 0) && plan.isDowngrade == !order.contains(3))
+        }
+    }
+
     /// Stores a plan in a form that this version does not know, and returns the key of its chain.
     private static func storeForeignState(in stage: NotificationStage, at second: Int64) async throws -> String {
         let store = stage.store(), item = Samples.renewal(at: second, willRenew: false)

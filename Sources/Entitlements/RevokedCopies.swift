@@ -1,0 +1,43 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// What all copies of one purchase have in common.
+protocol PurchaseIdentity: Hashable {
+    /// Nil for a transaction without such an identity.
+    init?(of transaction: Transaction)
+}
+
+/// The purchases of which a copy was revoked.
+struct RevokedCopies<Purchase: PurchaseIdentity> {
+    private struct Revocation {
+        let index: Int
+        let knownAt: Timestamp
+    }
+
+    /// The revocation of each purchase that was known last.
+    private var revocations: [Purchase: Revocation] = [:]
+    /// The time of transactions without a time of their own; nil if unknown.
+    private let knownAt: Timestamp?
+
+    init(_ transactions: [Transaction], _ indices: some Sequence<Int>, knownAt: Timestamp?) {
+        self.knownAt = knownAt
+        for index in indices where transactions[index].cancellationDate != nil && !transactions[index].isUpgraded {
+            guard let purchase = Purchase(of: transactions[index]) else { continue }
+            let new = Revocation(index: index, knownAt: transactions[index].signedDate ?? knownAt ?? .latest)
+            if revocations[purchase].map({ $0.knownAt <= new.knownAt }) ?? true { revocations[purchase] = new }
+        }
+    }
+
+    var isEmpty: Bool { revocations.isEmpty }
+
+    /// Returns the index of the copy whose revocation ends this one, too; nil without one, or if this one was known later.
+    func revocation(of transaction: Transaction) -> Int? {
+        guard !isEmpty, let purchase = Purchase(of: transaction), let revoked = revocations[purchase] else {
+            return nil
+        }
+        let isLater = (transaction.signedDate ?? knownAt).map { revoked.knownAt < $0 } ?? false
+        return isLater ? nil : revoked.index
+    }
+}
