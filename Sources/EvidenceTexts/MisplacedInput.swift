@@ -37,7 +37,9 @@ extension MisplacedInput {
             self = .jws
         } else if Self.startOfJSON(text) {
             self = .decodedJSON
-        } else if [.missingPadding, .nonCanonicalBits].contains(error.fault), Self.hasSpacesForPlus(text) {
+        } else if [.missingPadding, .trailingData, .nonCanonicalBits].contains(error.fault),
+            Self.hasSpacesForPlus(text)
+        {
             self = .plusToSpace
         } else {
             return nil

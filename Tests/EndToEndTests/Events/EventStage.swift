@@ -173,7 +173,7 @@ extension EventStage {
             var parts = NotificationFleet.Parts(webhooks: "    webhooks:\n" + list.joined() + more)
             parts.settings = [
                 "GATEWAY_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES": "true", "GATEWAY_WEBHOOKS_ALLOW_HTTP": "true",
-                "GATEWAY_WEBHOOKS_TIMEOUT": "5s",
+                "GATEWAY_WEBHOOKS_TIMEOUT": Patience.limitSetting,
             ].merging(settings) { $1 }
             let url = "redis://127.0.0.1:\(redis.port)"
             try await NotificationFleet.run(redisURL: url, customers: customers, parts) { fleet in

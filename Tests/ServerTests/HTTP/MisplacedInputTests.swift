@@ -25,7 +25,7 @@ struct MisplacedInputTests {
 
     private static let texts: [(String, MisplacedInput)] = [
         (#"{"transactionId":"1"}"#, .decodedJSON), (" \n{}", .decodedJSON),
-        (spaced(leaving: 3), .plusToSpace),
+        (spaced(leaving: 3), .plusToSpace), (spacedWithPadding, .plusToSpace),
     ]
     private static let decoded: [(String, MisplacedInput)] = [
         (encoded(jws), .encodedJWS), (encoded(base64), .encodedTwice),
@@ -33,6 +33,12 @@ struct MisplacedInputTests {
         // Without the lost characters, the rest has whole groups.
         (spaced(leaving: 0), .plusToSpace),
     ]
+    /// Base64 that a form decoder read, whose padding is in the wrong place without the lost characters.
+    private static let spacedWithPadding: String = {
+        let all = (990..<1000).map { Data(der.prefix($0)).base64EncodedString() }
+        return all.first { $0.hasSuffix("=") && $0.count { $0 == "+" } % 4 != 0 }?.replacing("+", with: " ") ?? ""
+    }()
+
     /// Returns base64 that a form decoder read, with this number of characters beyond whole groups of four.
     private static func spaced(leaving rest: Int) -> String {
         let all = base64.replacing("+", with: " "), starts = (0..<8).map { String(all.prefix(800 + $0)) }
