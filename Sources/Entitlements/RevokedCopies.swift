@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// What all copies of one purchase have in common.
+/// An identity that all copies of one purchase share.
 protocol PurchaseIdentity: Hashable {
     /// Nil for a transaction without such an identity.
     init?(of transaction: Transaction)

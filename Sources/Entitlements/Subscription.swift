@@ -141,7 +141,7 @@ private struct KnownChain {
     }
 }
 
-/// What is known of the groups of subscriptions. A request may be about several customers.
+/// The groups of subscriptions, as far as they are known. A request may be about several customers.
 private struct SubscriptionGroups {
     /// A chain without a group is one of its own.
     private struct Name: Hashable {

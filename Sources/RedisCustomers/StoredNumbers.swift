@@ -3,8 +3,8 @@
 
 internal import Redis
 
-/// How scripts read and count numbers in Redis. Another writer may have stored anything in their place: that counts as
-/// no number, and ends no script.
+/// The functions by which scripts read and count numbers in Redis. Another writer may have stored anything in place of a
+/// number: it counts as none, and ends no script.
 enum StoredNumbers {
     /// Lua functions for the beginning of a script.
     ///

@@ -58,7 +58,7 @@ struct HonestyTests {
     // The kernel counts a running thread's time at its ticks, so the first reading may already be late by several
     // milliseconds: the thread works at least once, and until a tick is seen.
     @Test func `a thread that works has running time`() {
-        let before = ThreadTime.current(), deadline = ContinuousClock.now + Patience.forOperation
+        let before = ThreadTime.current(), deadline = ContinuousClock.now + Patience.forEvent
         var generator = SplitMix64(seed: TestSeed.number(0)), sum: UInt64 = 0
         repeat {
             sum &+= generator.next()
