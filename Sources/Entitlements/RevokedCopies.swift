@@ -9,7 +9,7 @@ protocol PurchaseIdentity: Hashable {
     init?(of transaction: Transaction)
 }
 
-/// The purchases of which a copy was revoked.
+/// The purchases with a revoked copy.
 struct RevokedCopies<Purchase: PurchaseIdentity> {
     private struct Revocation {
         let index: Int

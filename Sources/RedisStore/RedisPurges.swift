@@ -214,13 +214,12 @@ package final class RedisPurges: Sendable {
     /// A Lua function. `position()` returns the history and the number of the head, the head, and the length of the log;
     /// nothing without a head, or if another writer replaced one of them by what nodes cannot read.
     private static let position = """
-        local function read(...)
-            local reply = redis.pcall(...)
+        local function typed(reply)
             if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
             return reply
         end
         local function position()
-            local head, entries = read('GET', KEYS[1]), read('LLEN', KEYS[2])
+            local head, entries = typed(redis.pcall('GET', KEYS[1])), typed(redis.pcall('LLEN', KEYS[2]))
             if type(head) ~= 'string' or type(entries) ~= 'number' then return nil end
             local history, number, nonce = string.match(head, '^([1-9a-f]%x*):(%d+):(%x+)$')
             if not history or math.max(#history, #nonce) > 16 or #number > 14 then return nil end

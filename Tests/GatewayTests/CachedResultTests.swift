@@ -23,7 +23,7 @@ struct CachedResultTests {
         #expect(Self.extra { $0.sign(offers: ids) } - signed >= texts)
     }
 
-    @Test func `the objects of Advanced Commerce count, those of transactions and of plans`() {
+    @Test func `the Advanced Commerce objects of transactions and plans count`() {
         let object = [UInt8](repeating: 0x20, count: 1000)
         let signed = Self.extra { $0.sign(transactions: 3) } + Self.extra { $0.sign(offers: nil) }
         let extra = Self.extra { answer in

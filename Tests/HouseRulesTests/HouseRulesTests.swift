@@ -127,7 +127,7 @@ struct HouseRulesTests {
         "Sources/Redis/Cluster/ClusterPipeline.swift": "a hash slot",
         "Sources/Redis/RedisValue.swift": "clamped to 2^48",
         "Sources/RedisCustomers/Events/RedisEventLog.swift": "a position has a number up to 2^53",
-        "Sources/RedisStore/RedisPurges.swift": "a number up to 2^53",
+        "Sources/RedisStore/RedisPurges.swift": "a number of at most 14 digits",
         "Sources/Settings/Configuration/ConfigurationValue.swift": "the range of the setting; products are checked",
     ]
 
