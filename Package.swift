@@ -34,7 +34,7 @@ let served: [SwiftSetting] =
 let package = Package(
     name: "receipt-gateway",
     products: [
-        .library(name: "Receipts", targets: ["Receipts", "SignedPayloads"]),
+        .library(name: "Receipts", targets: ["Receipts"]),
         // Apart, so that those who use the verifier alone link no Foundation.
         .library(name: "ReceiptsFoundation", targets: ["ReceiptsFoundation"]),
         .executable(name: "receipt-gateway", targets: ["Server"]),
@@ -66,82 +66,68 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Caching", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "Notifications",
-                "RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads",
+                "Cryptography", "Customers", "Gateway", "HTTPTransport", "JSON", "Receipts", "Resilience",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house + explored),
-        .target(name: "JSON", swiftSettings: house + explored),
-        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: house + sanitized),
-        .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
-        .target(name: "SignedPayloads", dependencies: ["JSON", "Receipts"], swiftSettings: house + explored),
-        .target(name: "EvidenceTexts", dependencies: ["JSON", "Receipts"], swiftSettings: served),
-        .target(name: "ReceiptsFoundation", dependencies: ["Receipts"], swiftSettings: house),
-        .target(name: "Caching", swiftSettings: house + sanitized),
-        .target(name: "Waiting", swiftSettings: house),
-        .target(name: "Resilience", swiftSettings: house),
-        .target(name: "RateLimits", dependencies: ["Resilience"], swiftSettings: house),
-        .target(name: "Secrets", swiftSettings: house),
         .target(
-            name: "Entitlements", dependencies: ["JSON", "Receipts", "Secrets", "SignedPayloads"],
+            name: "JSON",
+            swiftSettings: house + explored),
+        .target(
+            name: "Cryptography",
+            dependencies: [
+                "COpenSSL"
+            ],
             swiftSettings: house + sanitized),
+        .target(
+            name: "Receipts",
+            dependencies: [
+                "COpenSSL", "JSON",
+            ],
+            swiftSettings: house + explored),
+        .target(
+            name: "ReceiptsFoundation",
+            dependencies: [
+                "Receipts"
+            ],
+            swiftSettings: house),
+        .target(
+            name: "Resilience",
+            swiftSettings: house),
         .target(
             name: "Gateway",
             dependencies: [
-                "Caching", "Entitlements", "RateLimits", "Receipts", "Resilience", "Secrets", "SignedPayloads",
-                "Waiting",
+                "Cryptography", "JSON", "Receipts", "Resilience",
             ],
             swiftSettings: house + sanitized),
         .target(
-            name: "Events",
+            name: "Customers",
             dependencies: [
-                "Cryptography", "Entitlements", "Gateway", "JSON", "Privacy", "Receipts", "SignedPayloads", "Waiting",
-            ],
-            swiftSettings: house + sanitized),
-        .target(
-            name: "Privacy", dependencies: ["Caching", "Entitlements", "Gateway", "Receipts"],
-            swiftSettings: house + sanitized),
-        .target(
-            name: "Ownership",
-            dependencies: ["Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts"],
-            swiftSettings: house + sanitized),
-        .target(
-            name: "Jobs",
-            dependencies: ["Cryptography", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Waiting"],
-            swiftSettings: house + sanitized),
-        .target(
-            name: "Webhooks",
-            dependencies: [
-                "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Privacy", "Receipts", "Secrets",
-            ],
-            swiftSettings: house + sanitized),
-        .target(
-            name: "Notifications",
-            dependencies: [
-                "Caching", "Entitlements", "Events", "Gateway", "JSON", "Privacy", "Receipts", "Secrets",
-                "SignedPayloads", "Waiting",
+                "Cryptography", "Gateway", "HTTPTransport", "JSON", "Receipts", "Resilience",
             ],
             swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
+        .target(
+            name: "HTTPTransport",
+            dependencies: [
+                "CCurl"
+            ],
+            swiftSettings: house + sanitized),
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis", "Cryptography", "JSON", "Secrets",
+                "CHiredis", "Cryptography", "JSON",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: house + explored),
         .target(
-            name: "PrometheusExport", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
-            swiftSettings: house),
-        .target(
             name: "Settings",
             dependencies: [
-                "AppStore", "Cryptography", "Events", "Gateway", "HTTPTransport", "JSON", "Jobs", "Ownership",
-                "RateLimits", "Receipts", "Redis", "Resilience", "Secrets", "Webhooks",
+                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPTransport", "JSON", "Receipts", "Redis",
+                "Resilience",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -150,8 +136,8 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Caching", "Events", "Gateway", "JSON", "Jobs", "Notifications", "Ownership", "Privacy",
-                "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings", "SignedPayloads", "Webhooks",
+                "Customers", "Gateway", "JSON", "Receipts", "Resilience", "Settings",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -159,23 +145,10 @@ let package = Package(
             ],
             swiftSettings: served),
         .target(
-            name: "StoreFormat",
-            dependencies: ["Cryptography", "Entitlements", "Gateway", "JSON", "Receipts", "Redis", "Settings"],
-            swiftSettings: served),
-        .target(
-            name: "RedisCustomers",
-            dependencies: [
-                "Cryptography", "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Notifications", "Ownership",
-                "Privacy", "Receipts", "Redis", "Settings", "StoreFormat", "Webhooks",
-            ],
-            swiftSettings: served),
-        .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "Gateway", "JSON", "Jobs",
-                "Notifications", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "Redis",
-                "RedisCustomers", "Resilience", "Secrets", "Settings", "StoreFormat", "Telemetry", "Waiting",
-                "Webhooks",
+                "AppStore", "Cryptography", "Customers", "Gateway", "JSON", "Receipts", "Redis", "Resilience",
+                "Settings", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -184,8 +157,7 @@ let package = Package(
         .target(
             name: "HTTPServer",
             dependencies: [
-                "AppStore", "Gateway", "JSON", "Notifications", "PrometheusExport", "RateLimits", "Receipts",
-                "Settings", "Telemetry", "Waiting",
+                "AppStore", "Customers", "Gateway", "JSON", "Receipts", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -198,9 +170,8 @@ let package = Package(
         .target(
             name: "Endpoints",
             dependencies: [
-                "AppStore", "Caching", "Cryptography", "Entitlements", "Events", "EvidenceTexts", "Gateway",
-                "HTTPServer", "JSON", "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "Receipts",
-                "Secrets", "Settings", "SignedPayloads", "Telemetry", "Waiting",
+                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPServer", "JSON", "Receipts", "Resilience",
+                "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -209,10 +180,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "AppStore", "Cryptography", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
-                "Notifications", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts", "Redis",
-                "RedisCustomers", "RedisStore", "Resilience", "Settings", "SignedPayloads", "Telemetry", "Waiting",
-                "Webhooks",
+                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Receipts",
+                "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -225,9 +194,8 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "AppStore", "Endpoints", "Events", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs",
-                "Notifications", "Operations", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "Receipts",
-                "RedisStore", "Resilience", "Secrets", "Settings", "Telemetry", "Waiting", "Webhooks",
+                "AppStore", "Cryptography", "Customers", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON",
+                "Operations", "Receipts", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -239,13 +207,19 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(
-            name: "ReceiptForge", dependencies: ["COpenSSL", "JSON", "Receipts"], path: "loadtest/ReceiptForge",
+            name: "ReceiptForge",
+            dependencies: [
+                "COpenSSL", "JSON", "Receipts",
+            ],
+            path: "loadtest/ReceiptForge",
             swiftSettings: house + sanitized),
-        .target(name: "LoopbackPorts", path: "loadtest/LoopbackPorts", swiftSettings: house),
+        .target(
+            name: "LoopbackPorts",
+            path: "loadtest/LoopbackPorts", swiftSettings: house),
         .target(
             name: "AppleSimulator",
             dependencies: [
-                "JSON", "LoopbackPorts", "ReceiptForge", "Receipts", "SignedPayloads",
+                "JSON", "LoopbackPorts", "ReceiptForge", "Receipts",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -256,8 +230,7 @@ let package = Package(
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "AppleSimulator", "COpenSSL", "JSON", "LoopbackPorts", "RateLimits", "ReceiptForge", "Receipts",
-                "Resilience", "SignedPayloads",
+                "AppleSimulator", "COpenSSL", "JSON", "LoopbackPorts", "ReceiptForge", "Receipts", "Resilience",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -278,20 +251,29 @@ let package = Package(
             ],
             path: "loadtest/Ceilings", swiftSettings: house),
 
-        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: house),
+        .testTarget(
+            name: "CryptographyTests",
+            dependencies: [
+                "Cryptography"
+            ],
+            swiftSettings: house),
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "Cryptography", "Entitlements", "Gateway", "HTTPTransport", "JSON", "Notifications",
-                "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets", "SignedPayloads", "TestSupport",
+                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPTransport", "JSON", "ReceiptForge", "Receipts",
+                "Resilience", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: house),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
-        .target(name: "RealCorpus", path: "Tests/RealCorpus", swiftSettings: house),
+        .target(
+            name: "TestSupport",
+            path: "Tests/TestSupport", swiftSettings: house),
+        .target(
+            name: "RealCorpus",
+            path: "Tests/RealCorpus", swiftSettings: house),
         .target(
             name: "RealServers",
             dependencies: [
@@ -324,68 +306,68 @@ let package = Package(
             name: "JSONTests",
             dependencies: [
                 "JSON", "TestSupport",
-            ], swiftSettings: house),
+            ],
+            swiftSettings: house),
         .testTarget(
             name: "ReceiptsTests",
             dependencies: [
-                "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "SignedPayloads", "TestSupport",
+                "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(
             name: "ResilienceTests",
             dependencies: [
                 "ReceiptForge", "Resilience", "TestSupport",
-            ], swiftSettings: house),
+            ],
+            swiftSettings: house),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Caching", "Entitlements", "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets",
-                "SignedPayloads", "TestSupport", "Waiting",
+                "Cryptography", "Gateway", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(
             name: "NotificationsTests",
             dependencies: [
-                "Entitlements", "Events", "Gateway", "JSON", "Notifications", "RealCorpus", "ReceiptForge", "Receipts",
-                "SignedPayloads", "Waiting",
+                "Customers", "Gateway", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "Resilience",
             ],
             swiftSettings: house),
         .testTarget(
             name: "EventsTests",
             dependencies: [
-                "Entitlements", "Events", "Gateway", "JSON", "Jobs", "Ownership", "RealCorpus", "ReceiptForge",
-                "Receipts", "SignedPayloads", "TestSupport",
+                "Customers", "Gateway", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "TestSupport",
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),
         .testTarget(
             name: "JobsTests",
             dependencies: [
-                "Events", "Gateway", "JSON", "Jobs", "Privacy", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
+                "Customers", "Gateway", "JSON", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(
             name: "OwnershipTests",
-            dependencies: ["Entitlements", "Events", "Gateway", "JSON", "Ownership", "Privacy", "Receipts"],
+            dependencies: [
+                "Customers", "Gateway", "JSON", "Receipts",
+            ],
             swiftSettings: house),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Cryptography", "Events", "Gateway", "JSON", "ReceiptForge", "Receipts", "Secrets", "TestSupport",
-                "Webhooks",
+                "Cryptography", "Customers", "Gateway", "JSON", "ReceiptForge", "Receipts", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(
             name: "PrometheusExportTests",
             dependencies: [
-                "PrometheusExport",
+                "Telemetry",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: house),
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "HTTPTransport", "LoopbackPorts", "ReceiptForge", "TestSupport", "Webhooks",
+                "Customers", "HTTPTransport", "LoopbackPorts", "ReceiptForge", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -397,11 +379,9 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Caching", "Cryptography", "Endpoints", "Entitlements", "Events",
-                "EvidenceTexts", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Jobs", "Notifications",
-                "Operations", "Ownership", "Privacy", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers",
-                "ReceiptForge", "Receipts", "Redis", "RedisCustomers", "RedisStore", "Resilience", "Secrets", "Server",
-                "Settings", "StoreFormat", "Telemetry", "TestSupport", "Waiting", "Webhooks",
+                "AppStore", "AppleSimulator", "Cryptography", "Customers", "Endpoints", "Gateway", "HTTPServer",
+                "HTTPTransport", "JSON", "Operations", "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis",
+                "RedisStore", "Resilience", "Server", "Settings", "Telemetry", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -415,10 +395,8 @@ let package = Package(
         .target(
             name: "ReceiptFuzzTargets",
             dependencies: [
-                "AppStore", "Caching", "Endpoints", "Entitlements", "Events", "EvidenceTexts", "Gateway", "HTTPServer",
-                "HTTPTransport", "JSON", "Jobs", "Notifications", "Ownership", "Privacy", "RateLimits", "ReceiptForge",
-                "Receipts", "Redis", "RedisCustomers", "RedisStore", "Settings", "SignedPayloads", "StoreFormat",
-                "Telemetry", "Waiting", "Webhooks",
+                "AppStore", "Customers", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "ReceiptForge",
+                "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -428,15 +406,21 @@ let package = Package(
             ],
             path: "Tests/ReceiptFuzzTargets", swiftSettings: house + sanitized),
         .testTarget(
-            name: "FuzzCorpusReplayTests", dependencies: ["ReceiptFuzzTargets"], swiftSettings: house),
+            name: "FuzzCorpusReplayTests",
+            dependencies: [
+                "ReceiptFuzzTargets"
+            ],
+            swiftSettings: house),
         .testTarget(
-            name: "ReceiptForgeTests", dependencies: ["COpenSSL", "ReceiptForge", "Receipts", "SignedPayloads"],
+            name: "ReceiptForgeTests",
+            dependencies: [
+                "COpenSSL", "ReceiptForge", "Receipts",
+            ],
             swiftSettings: house),
         .testTarget(
             name: "AppleSimulatorTests",
             dependencies: [
-                "AppleSimulator", "LoopbackPorts", "RealCorpus", "ReceiptForge", "Receipts", "SignedPayloads",
-                "TestSupport",
+                "AppleSimulator", "LoopbackPorts", "RealCorpus", "ReceiptForge", "Receipts", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -446,15 +430,17 @@ let package = Package(
         .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Gateway", "JSON", "LoadTest", "RateLimits", "RealServers",
-                "ReceiptForge", "Receipts", "Resilience", "TestSupport",
+                "AppStore", "AppleSimulator", "Gateway", "JSON", "LoadTest", "RealServers", "ReceiptForge", "Receipts",
+                "Resilience", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: house),
-        .target(name: "WallClock", path: "Tests/WallClock"),
+        .target(
+            name: "WallClock",
+            path: "Tests/WallClock"),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
@@ -471,8 +457,7 @@ let package = Package(
         .testTarget(
             name: "HouseRulesTests",
             dependencies: [
-                "Entitlements", "Events", "Gateway", "HTTPServer", "Operations", "PrometheusExport", "Receipts",
-                "Server", "Settings", "Telemetry", "Webhooks",
+                "Customers", "Gateway", "HTTPServer", "Operations", "Receipts", "Server", "Settings", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -484,7 +469,11 @@ if isFuzzing {
     package.products.append(.executable(name: "receipt-fuzzer", targets: ["ReceiptFuzzer"]))
     package.targets.append(
         .executableTarget(
-            name: "ReceiptFuzzer", dependencies: ["ReceiptFuzzTargets"], path: "Tests/ReceiptFuzzer",
+            name: "ReceiptFuzzer",
+            dependencies: [
+                "ReceiptFuzzTargets"
+            ],
+            path: "Tests/ReceiptFuzzer",
             exclude: ["fuzz.sh"],
             swiftSettings: house + sanitized + [.enableExperimentalFeature("Extern")],
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])]))

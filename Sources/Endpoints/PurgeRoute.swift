@@ -6,7 +6,7 @@ package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 internal import Settings
-internal import Waiting
+internal import Resilience
 
 extension Route {
     /// `DELETE /v1/cache/transactions/{id}`: purges every cached result that names a transaction, an original

@@ -1,10 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Caching
-package import Entitlements
+package import Resilience
 package import Receipts
-package import SignedPayloads
 
 package enum Verdict: Hashable, Sendable {
     /// Apple signed the evidence, and it matches the client's expectations.

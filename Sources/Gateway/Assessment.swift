@@ -1,9 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 internal import Receipts
-internal import SignedPayloads
 
 /// The rules by which evidence and results of Apple are assessed.
 struct AssessmentRules: Sendable {

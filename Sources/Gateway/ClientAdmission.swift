@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import RateLimits
+package import Resilience
 internal import Synchronization
-package import Waiting
 
 /// Admits the requests of clients: each needs a concurrency slot, and tokens from all buckets that it is charged to.
 package final class ClientAdmission: Sendable {

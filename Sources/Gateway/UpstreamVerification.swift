@@ -1,11 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Caching
-internal import Entitlements
+internal import Resilience
 package import Receipts
-internal import Secrets
-internal import Waiting
+internal import Cryptography
 
 /// Answers with Apple's data about a purchase, and decides if a request to Apple is needed and possible.
 ///

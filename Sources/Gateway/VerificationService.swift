@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
-internal import SignedPayloads
-package import Waiting
+package import Resilience
 
 /// Verifies evidence, looks up transactions, and answers requests.
 ///

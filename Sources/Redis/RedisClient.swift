@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import NIOCore
-internal import Secrets
+internal import Cryptography
 
 /// Redis in any topology: one node, a master with sentinels, or a cluster.
 ///

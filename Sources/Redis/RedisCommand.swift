@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
-internal import Secrets
 
 /// One command for Redis: its name and arguments, as bytes.
 package struct RedisCommand: Sendable {

@@ -2,24 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
-package import Events
+package import Customers
 package import Gateway
-package import Jobs
 package import Logging
 internal import NIOPosix
-package import Notifications
-package import Ownership
-package import Privacy
-internal import RateLimits
+internal import Resilience
 package import Receipts
 internal import Redis
-internal import RedisCustomers
-internal import Secrets
 package import ServiceLifecycle
 package import Settings
-internal import StoreFormat
 package import Telemetry
-package import Webhooks
 
 /// The state this node shares with the others through Redis, or keeps alone without Redis.
 package struct FleetStore: Sendable {

@@ -5,7 +5,6 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 package import Redis
-internal import StoreFormat
 
 /// The fleet's flight leases in Redis: a key with the holder's token that expires by itself.
 ///

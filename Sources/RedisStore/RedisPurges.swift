@@ -1,12 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Caching
+internal import Resilience
 internal import Gateway
 internal import JSON
 internal import Receipts
 package import Redis
-internal import StoreFormat
 internal import Synchronization
 
 /// The purges of the fleet, in Redis, and the newest of them in this process.

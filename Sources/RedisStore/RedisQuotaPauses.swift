@@ -5,7 +5,6 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 internal import Redis
-internal import StoreFormat
 internal import Synchronization
 
 /// The pauses of the App Store Server API's quotas, in Redis: one key per paused quota.

@@ -3,10 +3,9 @@
 
 internal import Gateway
 internal import JSON
-internal import Privacy
+internal import Customers
 internal import Redis
 internal import Settings
-internal import StoreFormat
 
 /// Deletes the cached results about a customer of an app from Redis. They are invalid already (`CachedResultPurge`), and would end
 /// by themselves; their deletion is announced to the nodes, which drop their copies.

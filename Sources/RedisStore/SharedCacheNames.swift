@@ -6,7 +6,6 @@ internal import JSON
 internal import Receipts
 internal import Redis
 internal import Settings
-internal import StoreFormat
 
 /// The names of cached results in Redis: one per store key, the writing key's first.
 package struct SharedCacheNames: Sendable {

@@ -6,7 +6,7 @@ internal import JSON
 internal import Logging
 internal import Redis
 internal import Synchronization
-internal import Waiting
+internal import Resilience
 
 /// A signal to refresh from the shared store. Signals before the next refresh count as one.
 struct RefreshSignal: Sendable {

@@ -4,8 +4,7 @@
 internal import Gateway
 package import Redis
 internal import ServiceLifecycle
-internal import StoreFormat
-internal import Waiting
+internal import Resilience
 
 /// Runs the connections to Redis: connects before the first request, probes and sends heartbeats, and leaves last.
 struct StoreService: Service {

@@ -5,11 +5,10 @@ internal import AppStore
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTransport
-internal import Notifications
-internal import RateLimits
+internal import Customers
+internal import Resilience
 internal import Receipts
 internal import RedisStore
-internal import Resilience
 internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry

@@ -3,12 +3,10 @@
 
 internal import Gateway
 internal import HTTPServer
-internal import Jobs
-internal import PrometheusExport
+internal import Customers
+internal import Telemetry
 internal import RedisStore
 internal import Settings
-internal import Telemetry
-internal import Webhooks
 
 /// The metrics of this process, by the part that counts them.
 struct GatewayMetrics: Sendable {

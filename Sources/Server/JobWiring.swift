@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Endpoints
-internal import Events
+internal import Customers
 internal import Gateway
-internal import Jobs
-internal import Notifications
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle

@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import Events
+internal import Customers
 internal import Gateway
-internal import Notifications
-internal import RateLimits
+internal import Resilience
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
 internal import Settings
 internal import Synchronization
 internal import Telemetry
-internal import Waiting
 
 /// The handling of Apple's notifications: the intake for the route, and the service that applies what is stored.
 struct NotificationHandling: Sendable {

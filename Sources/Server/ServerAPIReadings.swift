@@ -3,9 +3,8 @@
 
 internal import AppStore
 internal import Gateway
-internal import PrometheusExport
-internal import Synchronization
 internal import Telemetry
+internal import Synchronization
 
 /// The state of the App Store Server API's client that each scrape reads.
 ///

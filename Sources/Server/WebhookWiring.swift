@@ -8,7 +8,7 @@ internal import RedisStore
 internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
-internal import Webhooks
+internal import Customers
 
 /// Delivers events to the endpoints in the clients file until the shutdown. Attempts in flight end first; the rest waits
 /// in the store for other nodes.

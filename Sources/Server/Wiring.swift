@@ -3,23 +3,19 @@
 
 internal import AppStore
 internal import Endpoints
-internal import Events
+internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
-internal import Jobs
 internal import Logging
-internal import Notifications
 internal import Operations
-internal import PrometheusExport
-internal import RateLimits
+internal import Telemetry
+internal import Resilience
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
 internal import Settings
-internal import Telemetry
 internal import Tracing
-internal import Webhooks
 
 /// The dependencies from outside the configuration. Tests replace them.
 struct Dependencies: Sendable {

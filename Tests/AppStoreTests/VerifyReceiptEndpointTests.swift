@@ -5,7 +5,7 @@ import AppStore
 import HTTPTransport
 import NIOHTTP1
 import Receipts
-import Secrets
+import Cryptography
 import Testing
 
 /// With the production transport and a local server.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Receipts
-import Secrets
+import Cryptography
 import Testing
 
 @testable import AppStore

@@ -4,7 +4,7 @@
 import Receipts
 import Testing
 
-@testable import Events
+@testable import Customers
 
 @Suite("The cursor of a reader")
 struct EventCursorTests {

@@ -4,7 +4,7 @@
 import Receipts
 import Testing
 
-@testable import Events
+@testable import Customers
 
 @Suite("Reading events of several partitions")
 struct EventReaderTests {

@@ -4,7 +4,7 @@
 import TestSupport
 import Testing
 
-@testable import Events
+@testable import Customers
 
 @Suite("Waiting for events", .timeLimit(.patient))
 struct EventWatcherTests {

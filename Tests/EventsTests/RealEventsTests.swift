@@ -1,13 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Events
-import Foundation
 import Gateway
+import Customers
+import Foundation
 import RealCorpus
 import Receipts
-import SignedPayloads
 import Testing
 
 /// Events of notifications that Apple really sent. Skipped without their folder, beside that of the receipts.

@@ -1,13 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import ReceiptForge
 import Receipts
 import TestSupport
 import Testing
-
-@testable import Gateway
 
 /// A promise to app developers: no answer says active past the end, however it was cached.
 struct BoundaryTests {

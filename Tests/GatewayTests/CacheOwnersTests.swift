@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Caching
+@testable import Resilience
 
 @Suite("The owners of a cache's values")
 struct CacheOwnersTests {

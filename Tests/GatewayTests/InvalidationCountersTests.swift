@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Caching
+@testable import Resilience
 @testable import Gateway
 
 struct InvalidationCountersTests {

@@ -5,7 +5,7 @@ import ReceiptForge
 import TestSupport
 import Testing
 
-@testable import Caching
+@testable import Resilience
 
 struct PurgeHistoryTests {
     private func position(_ number: UInt64, history: UInt64 = 0) -> PurgePosition {

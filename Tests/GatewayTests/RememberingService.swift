@@ -1,12 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import RateLimits
+import Resilience
 import Receipts
 import Synchronization
 
 @testable import Gateway
-import Waiting
 
 extension VerificationService {
     /// Answers one request of a client without limits.

@@ -5,7 +5,7 @@ import ReceiptForge
 import TestSupport
 import Testing
 
-@testable import Caching
+@testable import Resilience
 
 struct S3FIFOCacheTests {
     private typealias Cache = S3FIFOCache<Int, Int>

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Caching
+@testable import Resilience
 
 struct ShardedTests {
     @Test(arguments: zip([0, 1, 2, 7, 8, 100], [1, 1, 2, 4, 8, 16]))

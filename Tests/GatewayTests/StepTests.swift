@@ -4,7 +4,7 @@
 import Testing
 
 @testable import Gateway
-import Waiting
+import Resilience
 
 struct StepTests {
     private struct Failure: Error {}

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Waiting
+@testable import Resilience
 
 /// Records the timeouts that fired, by name.
 private final class Bell: Sendable {

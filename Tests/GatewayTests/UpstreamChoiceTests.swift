@@ -3,7 +3,6 @@
 
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import Gateway

@@ -1,17 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import RateLimits
+@testable import Gateway
+import Resilience
 import ReceiptForge
 import Receipts
-import Resilience
-import Secrets
+import Cryptography
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Gateway
 
 /// A gateway with a scripted upstream, and a receipt whose period ends 100 seconds after it was made.
 private struct Fixture {

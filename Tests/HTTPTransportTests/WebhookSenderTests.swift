@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Webhooks
+@testable import Customers
 
 /// Webhooks to real endpoints, sound and faulty.
 @Suite("Sending webhooks", .timeLimit(.patient))

@@ -1,20 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
 import Gateway
 import Logging
-import PrometheusExport
+@testable import Telemetry
 import Receipts
 import Testing
-import Webhooks
+import Customers
 import Yams
 
 @testable import HTTPServer
 @testable import Operations
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 /// The documentation matches the code, in both directions.
 struct DocumentationTests {
@@ -61,7 +59,7 @@ struct DocumentationTests {
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
         let allowed = line.split(separator: " ")
         let sources = try Repository.swiftFiles(in: [
-            "Sources/Redis", "Sources/RedisCustomers", "Sources/RedisStore", "Sources/Operations",
+            "Sources/Redis", "Sources/RedisStore", "Sources/Operations",
         ]).map(\.text)
         let commands = sources.flatMap { $0.matches(of: #/RedisCommand\(\[?"([A-Z]+)"/#).map(\.output.1) }
         let calls = sources.flatMap { $0.matches(of: #/redis\.p?call\('([A-Z]+)'/#).map(\.output.1) }

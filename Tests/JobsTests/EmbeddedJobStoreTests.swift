@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Jobs
-import Privacy
+import Customers
 import Receipts
 import Testing
 

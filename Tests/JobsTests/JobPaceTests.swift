@@ -6,7 +6,7 @@ import ReceiptForge
 import TestSupport
 import Testing
 
-@testable import Jobs
+@testable import Customers
 
 struct JobPaceTests {
     private var generator = SplitMix64(seed: TestSeed.number(0))

@@ -5,7 +5,7 @@ import Gateway
 import Synchronization
 import Testing
 
-@testable import Jobs
+@testable import Customers
 
 struct JobWatcherTests {
     @Test func `a job that ended on another node wakes its request`() async throws {

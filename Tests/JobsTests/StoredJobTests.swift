@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Jobs
+import Customers
 import Receipts
 import Testing
 

@@ -1,16 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Foundation
 import Gateway
+import Foundation
 import JSON
 import RealCorpus
 import Receipts
-import SignedPayloads
 import Testing
 
-@testable import Notifications
+@testable import Customers
 
 /// Notifications that Apple really sent. Skipped without their folders, beside that of the receipts.
 struct RealNotificationsTests {

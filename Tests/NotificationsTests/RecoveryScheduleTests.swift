@@ -5,7 +5,7 @@ import Gateway
 import Receipts
 import Testing
 
-@testable import Notifications
+@testable import Customers
 
 struct RecoverySpanTests {
     private typealias Samples = RecoverySamples

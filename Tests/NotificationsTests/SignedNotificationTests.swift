@@ -1,13 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Events
+import Gateway
+@testable import Customers
 import ReceiptForge
 import Receipts
 import Testing
-
-@testable import Notifications
 
 /// The effects of notifications that the forge signed.
 struct SignedNotificationTests {

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import PrometheusExport
+@testable import Telemetry
 
 struct CatalogueTests {
     private static let good = MetricFamily("good_total", .counter, "Help.", labelNames: ["x"], labelSets: [["a"]])

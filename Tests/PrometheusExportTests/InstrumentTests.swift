@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import PrometheusExport
+@testable import Telemetry
 
 struct InstrumentTests {
     private static let counted = MetricFamily(

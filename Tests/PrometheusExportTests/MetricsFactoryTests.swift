@@ -4,7 +4,7 @@
 import CoreMetrics
 import Testing
 
-@testable import PrometheusExport
+@testable import Telemetry
 
 /// The view of a library that counts through swift-metrics.
 struct MetricsFactoryTests {

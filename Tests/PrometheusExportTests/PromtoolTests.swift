@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@testable import PrometheusExport
+@testable import Telemetry
 
 /// Checks the output with Prometheus' promtool, which `make test` installs; without it the test is skipped.
 struct PromtoolTests {

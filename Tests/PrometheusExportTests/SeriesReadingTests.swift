@@ -4,7 +4,7 @@
 import Synchronization
 import Testing
 
-@testable import PrometheusExport
+@testable import Telemetry
 
 /// Families whose series are listed at each scrape.
 struct SeriesReadingTests {

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import PrometheusExport
+@testable import Telemetry
 
 struct TextFormatTests {
     /// Returns the text without the family that is part of every registry.

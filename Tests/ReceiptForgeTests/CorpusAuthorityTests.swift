@@ -4,7 +4,6 @@
 import FoundationEssentials
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 /// Tests that the keys of a corpus are recreated from its folder.

@@ -4,7 +4,6 @@
 import FoundationEssentials
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 struct CorpusTests {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import ReceiptForge

@@ -3,7 +3,6 @@
 
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 /// A series of notifications, as a verifier reads it.

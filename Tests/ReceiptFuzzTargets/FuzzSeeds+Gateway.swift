@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if DEBUG || RECEIPT_FUZZING
-    internal import Entitlements
     internal import Gateway
     internal import Receipts
     @testable internal import RedisStore

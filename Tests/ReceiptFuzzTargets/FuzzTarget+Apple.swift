@@ -3,7 +3,6 @@
 
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import AppStore
-    internal import Entitlements
     internal import Gateway
     @testable internal import HTTPTransport
     internal import JSON

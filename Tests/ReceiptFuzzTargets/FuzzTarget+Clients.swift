@@ -3,7 +3,7 @@
 
 #if DEBUG || RECEIPT_FUZZING
     internal import Gateway
-    internal import RateLimits
+    internal import Resilience
     internal import Receipts
     @testable internal import Settings
 

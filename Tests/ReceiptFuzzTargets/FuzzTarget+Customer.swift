@@ -3,9 +3,8 @@
 
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import AppStore
-    internal import Entitlements
     @testable internal import Gateway
-    @testable internal import Notifications
+    @testable internal import Customers
     internal import ReceiptForge
     internal import Receipts
 

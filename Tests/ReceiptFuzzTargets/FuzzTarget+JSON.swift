@@ -4,7 +4,6 @@
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import JSON
     @testable internal import Endpoints
-    internal import EvidenceTexts
     internal import Receipts
 
     extension FuzzTarget {

@@ -5,7 +5,6 @@
     internal import JSON
     internal import ReceiptForge
     internal import Receipts
-    internal import SignedPayloads
 
     /// Genuine JWS and a verifier that trusts them.
     enum GenuineJWS {

@@ -8,7 +8,6 @@
     internal import JSON
     internal import ReceiptForge
     internal import Receipts
-    internal import SignedPayloads
 
     /// A call, and Apple's answer to it.
     struct ServerAPIExchange: Sendable {

@@ -6,7 +6,6 @@
     internal import Receipts
     @testable internal import RedisStore
     @testable internal import Settings
-    @testable internal import StoreFormat
 
     extension FuzzTarget {
         /// Checks values of the shared store, to which others may write. The first byte chooses the kind of value.

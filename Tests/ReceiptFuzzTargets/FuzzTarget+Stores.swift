@@ -2,25 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if DEBUG || RECEIPT_FUZZING
-    internal import Caching
+    internal import Resilience
     internal import Dispatch
-    internal import Events
+    internal import Customers
     internal import Gateway
-    internal import Jobs
     internal import NIOCore
-    internal import Notifications
-    internal import Ownership
-    internal import Privacy
-    internal import RateLimits
     internal import Receipts
     @testable internal import Redis
-    @testable internal import RedisCustomers
     @testable internal import RedisStore
     internal import Settings
-    internal import StoreFormat
     internal import Synchronization
     internal import Telemetry
-    internal import Webhooks
 
     extension FuzzTarget {
         /// Checks that no replies of Redis end a store that reads them, or the sums and metrics made of them. The first byte

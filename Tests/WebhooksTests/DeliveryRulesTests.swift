@@ -1,13 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+@testable import Customers
 import ReceiptForge
 import Receipts
 import TestSupport
 import Testing
-
-@testable import Webhooks
 
 /// The rules of time: the schedule of one event, the health of an endpoint, and the shares of nodes.
 struct DeliveryRulesTests {

@@ -1,11 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+@testable import Customers
 import Receipts
 import Testing
-
-@testable import Webhooks
 
 /// An endpoint that fails as a whole.
 struct EndpointOutageTests {

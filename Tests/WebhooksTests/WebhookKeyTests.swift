@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Secrets
+import Cryptography
 import Testing
 
-@testable import Webhooks
+@testable import Customers
 
 struct WebhookKeyTests {
     /// The example of the Standard Webhooks reference libraries.

@@ -1,12 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+@testable import Customers
 import JSON
 import Receipts
 import Testing
-
-@testable import Webhooks
 
 struct WebhookMessagesTests {
     private let now = Timestamp(millisecondsSince1970: 1_614_265_330_900)

@@ -4,7 +4,6 @@
 internal import Cryptography
 internal import JSON
 internal import Receipts
-internal import Secrets
 
 /// The bearer token of one call: a JWS in compact serialization, signed with ES256 ("Generating JSON Web Tokens for API
 /// requests").

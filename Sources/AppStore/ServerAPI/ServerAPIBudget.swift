@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import RateLimits
 internal import Resilience
 
 /// The gateway's share of Apple's quotas, as token buckets that the fleet shares.

@@ -5,7 +5,7 @@ package import Gateway
 internal import HTTPTransport
 package import JSON
 internal import Receipts
-internal import Secrets
+internal import Cryptography
 
 /// One call of the App Store Server API, without host, app and token. Only valid calls can be created.
 package struct ServerAPICall: Hashable, Sendable {

@@ -4,10 +4,9 @@
 package import Gateway
 package import HTTPTransport
 package import Logging
-package import RateLimits
+package import Resilience
 package import Receipts
-internal import Resilience
-internal import Secrets
+internal import Cryptography
 internal import Synchronization
 
 /// The base URLs of Apple's hosts, without a slash at the end.

@@ -1,10 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 package import Gateway
 internal import Receipts
-internal import SignedPayloads
 
 /// Looks up customers' purchases with the App Store Server API: their history, and the statuses of their subscriptions.
 package struct ServerAPICustomerLookup: CustomerLookup {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Cryptography
-internal import Secrets
 
 /// A key for the App Store Server API, from App Store Connect.
 package struct ServerAPIKey: Hashable, Sendable {

@@ -3,7 +3,7 @@
 
 internal import Gateway
 internal import Logging
-internal import Secrets
+internal import Cryptography
 
 /// Logs one line for each call, with Apple's correlation key, and one for each pause of a key, with its app. Never an ID
 /// of a purchase, a token or a body.

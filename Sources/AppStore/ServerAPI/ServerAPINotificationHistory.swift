@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-package import Notifications
+package import Customers
 package import Receipts
 
 /// Reads Apple's notification history with the App Store Server API, and requests test notifications.

@@ -1,11 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Entitlements
 package import Gateway
 package import Receipts
-internal import Secrets
-package import SignedPayloads
+internal import Cryptography
 
 /// A call for an app in an environment.
 package struct ServerAPIRequest: Sendable {

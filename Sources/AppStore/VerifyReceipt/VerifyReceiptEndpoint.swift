@@ -4,7 +4,7 @@
 package import HTTPTransport
 internal import JSON
 package import Receipts
-package import Secrets
+package import Cryptography
 
 /// A client of `verifyReceipt` at one URL. It does not choose the URL or retry.
 package struct VerifyReceiptEndpoint: Sendable {

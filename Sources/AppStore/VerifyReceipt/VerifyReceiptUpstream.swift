@@ -1,12 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 package import Gateway
 internal import HTTPTransport
 package import Logging
 internal import Receipts
-package import Secrets
+package import Cryptography
 
 package struct VerifyReceiptUpstream: Upstream {
     private let production: VerifyReceiptEndpoint

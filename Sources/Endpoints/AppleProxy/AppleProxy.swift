@@ -8,7 +8,7 @@ internal import HTTPTypes
 package import Logging
 internal import NIOCore
 internal import Settings
-internal import Waiting
+internal import Resilience
 
 /// The proxy to the App Store Server API, for backends that hold no key:
 /// `/v1/apple/{bundle_id}/{environment}/inApps/…`.

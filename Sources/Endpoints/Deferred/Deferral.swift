@@ -1,14 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 package import Gateway
 internal import HTTPServer
 internal import HTTPTypes
-package import Jobs
+package import Customers
 package import Receipts
 internal import Settings
-internal import Waiting
+internal import Resilience
 
 /// The deferral of verifications: a job that is stored, and an answer with 202.
 package final class Deferral: Sendable {

@@ -3,7 +3,7 @@
 
 internal import HTTPServer
 internal import HTTPTypes
-internal import Jobs
+internal import Customers
 
 extension Problem {
     static let invalidIdempotencyKey: Problem = {

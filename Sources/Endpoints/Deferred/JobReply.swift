@@ -5,9 +5,8 @@ internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
-internal import Jobs
+internal import Customers
 internal import Receipts
-internal import SignedPayloads
 
 extension Reply {
     /// Creates the answer about a job: 202 with the time to come again while it waits, else 200.

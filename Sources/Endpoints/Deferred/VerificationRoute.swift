@@ -4,10 +4,10 @@
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
-package import Jobs
+package import Customers
 package import Receipts
 package import Settings
-internal import Waiting
+internal import Resilience
 
 /// `GET /v1/verifications/{id}`: a deferred verification, at once or after a wait for its end.
 ///

@@ -3,10 +3,10 @@
 
 package import Gateway
 internal import HTTPServer
-package import Jobs
+package import Customers
 package import Receipts
 package import Settings
-internal import Waiting
+internal import Resilience
 
 /// The attempts of deferred verifications, with the apps and the policies that their clients have by then.
 package struct VerificationRunner: JobRunner {

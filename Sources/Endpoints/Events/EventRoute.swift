@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Events
+package import Customers
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 internal import NIOCore
 package import Settings
-internal import Waiting
+internal import Resilience
 
 /// `GET /v1/events`: the events of a client's apps, as a page, after a wait if there are none, or as a stream.
 ///

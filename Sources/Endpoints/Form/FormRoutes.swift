@@ -9,7 +9,7 @@ internal import JSON
 internal import NIOCore
 package import Receipts
 package import Settings
-internal import Waiting
+internal import Resilience
 
 /// `POST /api` and `POST /apiencrypted`: the protocol of an existing receipt verification service, whose clients change
 /// only the host name.

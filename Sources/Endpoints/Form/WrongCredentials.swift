@@ -3,7 +3,7 @@
 
 package import Gateway
 internal import HTTPServer
-internal import RateLimits
+internal import Resilience
 internal import Settings
 internal import Telemetry
 

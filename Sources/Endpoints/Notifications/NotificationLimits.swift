@@ -3,11 +3,10 @@
 
 package import Gateway
 internal import HTTPServer
-internal import Notifications
-internal import RateLimits
+internal import Customers
+internal import Resilience
 internal import Settings
 internal import Telemetry
-internal import Waiting
 
 /// The limits of notifications, whose senders have no API key.
 ///

@@ -5,10 +5,10 @@ internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import NIOCore
-package import Notifications
+package import Customers
 package import Receipts
 package import Settings
-internal import Waiting
+internal import Resilience
 
 /// `POST /apple/notifications`, or `POST /apple/notifications/{token}` if a token is configured: App Store Server
 /// Notifications, for which Apple has no API key.

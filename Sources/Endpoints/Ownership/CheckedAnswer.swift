@@ -4,7 +4,7 @@
 internal import Gateway
 internal import HTTPServer
 internal import JSON
-internal import Ownership
+internal import Customers
 internal import Settings
 
 /// An answer as the client gets it, and the relation of the account to its purchases.

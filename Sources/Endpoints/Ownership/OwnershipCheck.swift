@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Events
+package import Customers
 package import Gateway
-package import Ownership
 package import Receipts
 package import Settings
 

@@ -7,10 +7,10 @@ internal import HTTPTypes
 internal import JSON
 package import Logging
 internal import NIOCore
-package import Ownership
+package import Customers
 internal import Receipts
 internal import Settings
-internal import Waiting
+internal import Resilience
 
 /// `/v1/ownership/{original_transaction_id}`: `PUT` binds a purchase to another account, as after a merge of accounts,
 /// and `DELETE` to none. Clients need `may: [ownership]`.

@@ -3,7 +3,7 @@
 
 internal import Gateway
 internal import JSON
-internal import Privacy
+internal import Customers
 internal import Settings
 
 /// The JSON body of `POST /v1/erasures`.

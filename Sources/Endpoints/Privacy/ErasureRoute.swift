@@ -7,11 +7,11 @@ internal import HTTPTypes
 internal import JSON
 package import Logging
 internal import NIOCore
-package import Privacy
+package import Customers
 internal import Receipts
 internal import Settings
 internal import Synchronization
-internal import Waiting
+internal import Resilience
 
 /// `POST /v1/erasures`: deletes everything that is stored about a customer. Clients need `may: [erase]`.
 ///

@@ -3,10 +3,9 @@
 
 package import Gateway
 package import HTTPServer
-package import RateLimits
+package import Resilience
 package import Settings
 package import Telemetry
-internal import Waiting
 
 /// Charges requests to their clients, and records the decision for header fields, log and metrics.
 package struct RequestCharging: Sendable {

@@ -4,11 +4,11 @@
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
-internal import Ownership
+internal import Customers
 package import Receipts
 package import Settings
 package import Telemetry
-internal import Waiting
+internal import Resilience
 
 /// The handler of requests to verify receipts, for every endpoint.
 ///

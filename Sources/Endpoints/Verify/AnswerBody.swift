@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import Entitlements
 internal import Gateway
 internal import HTTPServer
 internal import JSON
 internal import Receipts
-internal import SignedPayloads
 
 /// The JSON of an answer to `POST /v1/verify`.
 ///

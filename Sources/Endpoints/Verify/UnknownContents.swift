@@ -1,11 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 internal import Gateway
 internal import JSON
 internal import Receipts
-internal import SignedPayloads
 
 /// `unknown` of an answer: what Apple signed in the evidence, and this version gives no meaning to.
 extension JSONWriter {

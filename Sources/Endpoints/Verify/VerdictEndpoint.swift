@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import EvidenceTexts
 package import Gateway
 package import HTTPServer
 internal import JSON

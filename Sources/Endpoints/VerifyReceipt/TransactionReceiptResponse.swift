@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import Entitlements
+internal import Gateway
 internal import JSON
 internal import Receipts
 

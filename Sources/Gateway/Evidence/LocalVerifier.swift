@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
-internal import SignedPayloads
 
 /// Verifies evidence from its bytes alone.
 struct LocalVerifier: Sendable {

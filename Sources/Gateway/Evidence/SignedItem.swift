@@ -1,9 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Entitlements
 package import Receipts
-package import SignedPayloads
 
 /// One verified item that Apple signed. Values that this kind of item does not sign are nil.
 package indirect enum SignedItem: Sendable {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
-internal import Secrets
+internal import Cryptography
 
 /// The purchase that a verification is about: signed evidence, or an identifier to look up at Apple.
 package enum VerificationSubject: Sendable {

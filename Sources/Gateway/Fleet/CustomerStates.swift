@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Entitlements
 package import Receipts
 
 /// All transactions of one app and environment with the same original transaction ID.

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import RateLimits
+package import Resilience
 
 /// The ports to the state that all nodes share: all in Redis, or all in this process.
 package struct FleetPorts: Sendable {

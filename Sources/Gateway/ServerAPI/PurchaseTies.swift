@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Entitlements
-
 /// The signed facts that tie a customer's history to evidence whose transaction ID the history does not have: copies of a
 /// purchase have IDs of their own.
 package struct PurchaseTies: Hashable, Sendable {

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 package import Receipts
 
 /// A transaction or plan in an answer of Apple that cannot be read. It is left out; the rest of the answer counts.

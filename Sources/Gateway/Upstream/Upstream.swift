@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Entitlements
 package import Receipts
-package import Secrets
+package import Cryptography
 
 /// The port to Apple: one request to one endpoint, one reply. The gateway selects endpoints and interprets replies.
 package protocol Upstream: Sendable {

@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Caching
-internal import Entitlements
+package import Resilience
 package import Receipts
 internal import Synchronization
 

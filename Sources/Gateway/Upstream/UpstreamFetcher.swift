@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Caching
+internal import Resilience
 internal import Receipts
-internal import Waiting
 
 /// Fetches results from Apple and stores them. In a node one request fetches and the others join; in the fleet one node
 /// sends the request and the others wait for a moment.

@@ -1,11 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import RateLimits
-internal import Receipts
 package import Resilience
+internal import Receipts
 internal import Synchronization
-internal import Waiting
 
 package struct UpstreamGuardPolicy: Hashable, Sendable {
     package var breaker = CircuitBreaker.Policy()

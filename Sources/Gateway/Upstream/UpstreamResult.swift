@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Caching
-internal import Entitlements
+package import Resilience
 package import Receipts
 
 /// The outcome of a request to Apple about a genuine receipt.
@@ -98,12 +97,12 @@ package struct CachedResult: Sendable {
 
     /// True if a period of a subscription ended or began since the request: then Apple may know of another.
     func hasPassedBoundary(at now: Timestamp) -> Bool {
-        nextBoundary(after: fetchedAt).map { $0 <= now } ?? false
+        boundary(after: fetchedAt).map { $0 <= now } ?? false
     }
 
     /// Returns the first end or start of a period after a time.
-    private func nextBoundary(after time: Timestamp) -> Timestamp? {
-        answer.flatMap { Entitlements.nextBoundary(after: time, in: $0.transactions, $0.renewals) }
+    private func boundary(after time: Timestamp) -> Timestamp? {
+        answer.flatMap { nextBoundary(after: time, in: $0.transactions, $0.renewals) }
     }
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in
@@ -111,7 +110,7 @@ package struct CachedResult: Sendable {
     package func shifted(by difference: Duration) -> CachedResult {
         let fetchedAt = fetchedAt.advanced(by: difference), end = freshUntil.advanced(by: difference)
         return CachedResult(
-            result, status: status, fetchedAt: fetchedAt, freshUntil: min(end, nextBoundary(after: fetchedAt) ?? end),
+            result, status: status, fetchedAt: fetchedAt, freshUntil: min(end, boundary(after: fetchedAt) ?? end),
             took: took, purges: purges)
     }
 

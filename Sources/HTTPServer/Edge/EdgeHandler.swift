@@ -6,7 +6,7 @@ internal import HTTPTypes
 internal import NIOCore
 internal import Receipts
 internal import Settings
-internal import Waiting
+internal import Resilience
 
 /// The handler of one connection. It parses what arrives, performs the actions of `EdgeConnection`, passes complete
 /// requests to the pipeline, and writes the answers.

@@ -3,7 +3,7 @@
 
 internal import HTTPTypes
 internal import JSON
-internal import Notifications
+internal import Customers
 internal import Receipts
 internal import Settings
 

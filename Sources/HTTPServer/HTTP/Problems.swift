@@ -5,8 +5,8 @@ internal import AppStore
 package import Gateway
 internal import HTTPTypes
 internal import JSON
-internal import Notifications
-internal import RateLimits
+internal import Customers
+internal import Resilience
 internal import Receipts
 package import Settings
 

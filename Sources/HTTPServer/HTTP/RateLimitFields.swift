@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HTTPTypes
-package import RateLimits
+package import Resilience
 
 extension RateAdmission {
     /// Returns the header fields that tell a client its limits: `RateLimit-Policy` and `RateLimit`

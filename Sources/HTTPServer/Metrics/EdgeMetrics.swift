@@ -3,8 +3,7 @@
 
 internal import HTTPTypes
 internal import NIOCore
-package import PrometheusExport
-internal import Telemetry
+package import Telemetry
 
 /// The metrics at the edge of the data plane. Each answer counts exactly once, whether the edge or a handler gave it.
 package final class EdgeMetrics: Sendable {

@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import PrometheusExport
-internal import Telemetry
+package import Telemetry
 
 extension MetricCatalogue {
     package static let requests = MetricFamily(
@@ -40,8 +39,8 @@ extension MetricCatalogue {
 }
 
 extension ServerLifecycle.Stage: SeriesLabels {
-    static let labelNames = ["stage"]
-    var labelValues: [String] { ["\(self)"] }
+    package static let labelNames = ["stage"]
+    package var labelValues: [String] { ["\(self)"] }
 }
 
 extension BodyBudget {

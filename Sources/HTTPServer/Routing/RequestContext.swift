@@ -5,7 +5,7 @@ package import Gateway
 package import HTTPTypes
 package import Logging
 internal import NIOCore
-package import Notifications
+package import Customers
 internal import Receipts
 package import Settings
 internal import Synchronization

@@ -3,7 +3,7 @@
 
 internal import JSON
 package import Logging
-internal import Notifications
+internal import Customers
 package import Receipts
 internal import Settings
 package import Telemetry

@@ -8,7 +8,7 @@ internal import NIOCore
 internal import Receipts
 internal import Settings
 internal import Telemetry
-internal import Waiting
+internal import Resilience
 
 /// The path of every request that the edge accepts: dispatch, handler, problem, log, trace, common header fields.
 package final class RequestPipeline: Sendable {

@@ -3,7 +3,7 @@
 
 package import HTTPTypes
 package import Settings
-package import Waiting
+package import Resilience
 
 /// One endpoint of a listener: a method, a path, the required credentials, and the handler.
 ///

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import Jobs
+internal import Customers
 internal import NIOPosix
 internal import Receipts
 internal import Redis
-internal import RedisCustomers
 internal import RedisStore
 internal import Settings
-internal import StoreFormat
 internal import Synchronization
 
 /// Checks Redis with the gateway's client and login, but longer timeouts, so that slowness can be measured.

@@ -5,9 +5,8 @@ internal import AppStore
 internal import Gateway
 internal import HTTPTransport
 internal import Logging
-internal import RateLimits
-internal import Receipts
 internal import Resilience
+internal import Receipts
 internal import Settings
 
 /// The reply of one host to a call that a key signed.

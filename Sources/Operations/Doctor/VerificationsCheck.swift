@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Jobs
-internal import Ownership
-internal import RedisCustomers
+internal import Customers
+internal import RedisStore
 internal import Settings
 
 extension AreaCheck {

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import Events
+internal import Customers
 internal import Gateway
 internal import HTTPTransport
 internal import Receipts
 internal import Settings
-internal import Webhooks
 
 /// The answer of an endpoint to a request without an event.
 struct TriedEndpoint: Sendable {

@@ -10,7 +10,7 @@ internal import NIOCore
 package import Receipts
 internal import Settings
 package import Telemetry
-internal import Waiting
+internal import Resilience
 
 /// `GET /log-level` and `PUT /log-level` on the admin plane: the log settings, and a change of them for a limited time.
 package struct LogLevelRoute: Sendable {

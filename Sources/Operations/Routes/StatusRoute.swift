@@ -10,7 +10,6 @@ internal import Redis
 internal import RedisStore
 internal import Resilience
 internal import Settings
-internal import SignedPayloads
 
 extension Route {
     /// `GET /v1/status`: the state of this node and of Apple's endpoints, in every stage of the process. Names no app,

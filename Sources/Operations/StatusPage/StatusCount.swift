@@ -3,12 +3,10 @@
 
 internal import Gateway
 internal import HTTPServer
-internal import Notifications
-internal import PrometheusExport
-internal import RateLimits
-internal import RedisStore
-internal import StoreFormat
+internal import Customers
 internal import Telemetry
+internal import Resilience
+internal import RedisStore
 
 /// The counts of the status page: sums of existing metric series.
 enum StatusCount: Hashable, Sendable {

@@ -5,7 +5,7 @@ internal import Gateway
 internal import Receipts
 internal import Settings
 internal import Telemetry
-internal import Webhooks
+internal import Customers
 
 // Webhooks: the state of the queues is that of the fleet, the last attempts are those of this node.
 extension StatusSources {

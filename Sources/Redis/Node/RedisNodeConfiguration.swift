@@ -3,7 +3,7 @@
 
 internal import NIOCore
 internal import NIOSSL
-internal import Secrets
+internal import Cryptography
 
 package struct RedisNodeConfiguration: Sendable {
     package var address: RedisAddress

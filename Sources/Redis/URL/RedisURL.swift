@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOCore
-internal import Secrets
+internal import Cryptography
 
 /// The addresses and topology of Redis as a URL:
 ///

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-package import PrometheusExport
+package import Telemetry
 internal import Redis
 internal import Resilience
-internal import StoreFormat
-internal import Telemetry
 
 package final class StoreMetrics: Sendable {
     private let commands: [StoreCommandOutcome: PrometheusCounter]
@@ -85,7 +83,7 @@ package enum StoreCommandOutcome: String, SeriesLabels {
     case shutDown = "shut_down"
     case rejected
 
-    static let labelNames = ["outcome"]
+    package static let labelNames = ["outcome"]
 
     init(_ result: Result<RedisValue, RedisError>) {
         switch result {
@@ -132,20 +130,20 @@ enum FleetUpdateResult: String, SeriesLabels {
 }
 
 extension RedisConnectionRole: SeriesLabels {
-    static var labelNames: [String] { ["connection"] }
+    package static var labelNames: [String] { ["connection"] }
 }
 
 extension RedisRefusal.Kind: SeriesLabels {
-    static var labelNames: [String] { ["kind"] }
-    var labelValues: [String] { [self == .other ? "other" : rawValue.lowercased()] }
+    package static var labelNames: [String] { ["kind"] }
+    package var labelValues: [String] { [self == .other ? "other" : rawValue.lowercased()] }
 }
 
 extension StoreCondition: SeriesLabels {
-    static var labelNames: [String] { ["state"] }
+    package static var labelNames: [String] { ["state"] }
 }
 
 extension SharedCacheFault: SeriesLabels {
-    static let labelNames = ["fault"]
+    package static let labelNames = ["fault"]
 }
 
 extension StoreHealth {

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import Events
+internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import Logging
-internal import Notifications
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle

@@ -3,7 +3,7 @@
 
 internal import ArgumentParser
 internal import JSON
-internal import Secrets
+internal import Cryptography
 internal import Settings
 internal import Telemetry
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Secrets
+internal import Cryptography
 internal import Settings
 
 /// `receipt-gateway seal-key`

@@ -1,10 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Cryptography
+package import Cryptography
 internal import JSON
 internal import Receipts
-package import Secrets
 
 /// An API key as the client sends it: `rgk_5f0c9a3e71b2d846.` and 43 more characters.
 ///

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import AppStore
-internal import Events
+package import Customers
 package import Receipts
-package import Secrets
+package import Cryptography
 internal import Synchronization
-package import Webhooks
 
 /// The clients that may send requests, and the credentials of requests to Apple.
 package struct AccessRules: Hashable, Sendable {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
-internal import Secrets
+internal import Cryptography
 
 /// Authenticates clients by their API keys.
 package struct Authenticator: Sendable {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-package import Ownership
+package import Customers
 package import Receipts
 
 /// A client of the gateway, such as an app's backend, identified by its API keys.

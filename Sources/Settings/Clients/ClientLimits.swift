@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-package import RateLimits
+package import Resilience
 
 package struct ClientLimits: Hashable, Sendable {
     /// The rate limits; none means unlimited.

@@ -1,11 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Cryptography
+package import Cryptography
 internal import Gateway
-internal import RateLimits
+internal import Resilience
 internal import Receipts
-package import Secrets
 internal import Yams
 
 /// The settings that reading form accounts depends on.

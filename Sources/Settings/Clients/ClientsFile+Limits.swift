@@ -3,7 +3,7 @@
 
 internal import Gateway
 internal import JSON
-internal import RateLimits
+internal import Resilience
 internal import Yams
 
 extension ClientsFile {

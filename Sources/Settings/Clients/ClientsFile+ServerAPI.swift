@@ -5,7 +5,6 @@ internal import AppStore
 internal import Cryptography
 internal import Gateway
 internal import JSON
-internal import Secrets
 internal import Yams
 
 // MARK: - Keys of the App Store Server API

@@ -4,10 +4,9 @@
 package import AppStore
 package import Gateway
 internal import JSON
-internal import Ownership
+package import Customers
 package import Receipts
-package import Secrets
-package import Webhooks
+package import Cryptography
 internal import Yams
 
 /// Reads a text file.

@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Cryptography
+package import Cryptography
 internal import Receipts
-package import Secrets
 
 /// Encrypts values of the clients file under a key derived from the pepper, so that a stolen file is of no use.
 package struct ClientsFileSeal: Sendable {

@@ -3,7 +3,6 @@
 
 package import Cryptography
 package import Receipts
-package import Secrets
 
 /// A client's access to the form API (`POST /api`, `POST /apiencrypted`): keys, and the apps that they may name.
 ///

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
-internal import Secrets
+internal import Cryptography
 
 /// Authenticates requests of the form API by the key and the token in their body.
 package struct FormAuthenticator: Sendable {

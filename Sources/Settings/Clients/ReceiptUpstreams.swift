@@ -3,7 +3,7 @@
 
 internal import AppStore
 package import Gateway
-internal import Webhooks
+internal import Customers
 
 /// The interfaces that are permitted for the receipts of each app.
 package struct ReceiptUpstreams: Hashable, Sendable {

@@ -6,7 +6,7 @@ package import Gateway
 internal import HTTPTransport
 package import Receipts
 package import Resilience
-internal import Secrets
+internal import Cryptography
 
 package struct AppleConfiguration: Hashable, Sendable {
     package var isEnabled = true

@@ -1,9 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Events
-internal import Jobs
-internal import Ownership
+internal import Customers
 
 /// A setting: its name, its place in `GatewayConfiguration` and its description.
 package struct ConfigurationKey: Sendable {

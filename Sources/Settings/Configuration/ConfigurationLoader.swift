@@ -3,7 +3,7 @@
 
 internal import Configuration
 internal import Receipts
-package import Secrets
+package import Cryptography
 
 /// The source of the configuration, at the start and at each reload.
 package struct ConfigurationSource: Sendable {

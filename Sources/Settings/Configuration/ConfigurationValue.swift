@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Logging
-package import Secrets
+package import Cryptography
 
 /// A type that settings can have.
 package protocol ConfigurationValue: Equatable, Sendable {

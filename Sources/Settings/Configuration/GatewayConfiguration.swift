@@ -1,11 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Events
-package import Jobs
+package import Customers
 package import Logging
-package import Ownership
-package import Secrets
+package import Cryptography
 
 /// All settings, with their defaults.
 ///

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Secrets
+internal import Cryptography
 
 /// The secret last segment of the path that Apple posts notifications to.
 package struct NotificationToken: Hashable, Sendable {

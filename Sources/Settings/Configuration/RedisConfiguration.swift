@@ -3,7 +3,7 @@
 
 internal import Receipts
 package import Redis
-package import Secrets
+package import Cryptography
 
 /// The settings of the Redis that all nodes share.
 package struct RedisConfiguration: Hashable, Sendable {

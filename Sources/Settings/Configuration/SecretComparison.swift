@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Cryptography
-package import Secrets
+package import Cryptography
 
 extension Secret {
     /// Compares a text that was sent with this secret in constant time.

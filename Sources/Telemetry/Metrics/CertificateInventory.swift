@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Logging
-package import PrometheusExport
 package import Receipts
 internal import Synchronization
 

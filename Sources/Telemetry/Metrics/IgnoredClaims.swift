@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Logging
-package import PrometheusExport
 package import Receipts
-package import SignedPayloads
 internal import Synchronization
 
 extension IgnorableClaim: SeriesLabels {

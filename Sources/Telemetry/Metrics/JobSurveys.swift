@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Jobs
-package import PrometheusExport
+package import Customers
 internal import Synchronization
 
 /// The last survey of the deferred verifications in the store, which each scrape reads.

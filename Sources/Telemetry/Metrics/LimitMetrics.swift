@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-package import PrometheusExport
-package import RateLimits
+package import Resilience
 package import Settings
 
 /// Counts the decisions of clients' limits by subject, never by name: operators choose the names.

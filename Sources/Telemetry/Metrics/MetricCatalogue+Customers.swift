@@ -1,9 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Ownership
-package import Privacy
-package import PrometheusExport
+package import Customers
 
 // Ownership of purchases, and the erasure of customers' data.
 extension MetricCatalogue {

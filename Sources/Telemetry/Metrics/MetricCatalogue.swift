@@ -1,13 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Entitlements
 internal import Gateway
-package import PrometheusExport
 internal import Receipts
 internal import Resilience
 internal import Settings
-internal import SignedPayloads
 
 /// The metrics that no other target declares. docs/metrics.md has their meaning and thresholds.
 ///

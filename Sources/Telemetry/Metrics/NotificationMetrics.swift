@@ -1,10 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Events
+package import Customers
 package import Logging
-package import Notifications
-package import PrometheusExport
 package import Receipts
 internal import Synchronization
 

@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Ownership
-package import PrometheusExport
+package import Customers
 
 /// Counts the checks of ownership.
 package final class OwnershipMetrics: OwnershipObserver {

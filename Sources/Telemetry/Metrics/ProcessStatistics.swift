@@ -6,7 +6,6 @@
 #else
     internal import Foundation
 #endif
-package import PrometheusExport
 internal import Settings
 
 /// The system's statistics about this process, from Linux's `/proc` (proc(5)). Missing values are NaN.

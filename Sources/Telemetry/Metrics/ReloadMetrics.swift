@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-package import PrometheusExport
 package import Receipts
 package import Settings
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-package import PrometheusExport
 package import Resilience
 
 /// The labels of one series. All cases together are all series of a family, so there must be few: never a client, an

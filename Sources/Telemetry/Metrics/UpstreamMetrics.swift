@@ -3,7 +3,6 @@
 
 internal import Gateway
 package import Logging
-package import PrometheusExport
 package import Receipts
 internal import Resilience
 

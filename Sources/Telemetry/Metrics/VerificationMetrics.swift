@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-package import PrometheusExport
 internal import Receipts
 
 package final class VerificationMetrics: Sendable {

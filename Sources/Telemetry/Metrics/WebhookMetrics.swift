@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Logging
-package import PrometheusExport
 package import Receipts
 internal import Synchronization
-package import Webhooks
+package import Customers
 
 /// Counts the deliveries of webhooks, and logs those that need an operator.
 package final class WebhookMetrics: WebhookObserver {

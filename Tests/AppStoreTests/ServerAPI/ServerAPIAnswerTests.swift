@@ -1,12 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
 import Gateway
 import JSON
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import AppStore

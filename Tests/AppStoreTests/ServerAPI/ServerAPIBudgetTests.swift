@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import RateLimits
 import Resilience
 import Testing
 

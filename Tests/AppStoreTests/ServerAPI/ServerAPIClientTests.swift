@@ -1,15 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
 import Gateway
 import HTTPTransport
 import JSON
 import NIOHTTP1
-import RateLimits
+import Resilience
 import ReceiptForge
 import Receipts
-import Resilience
 import Synchronization
 import Testing
 

@@ -1,10 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
 import Gateway
 import NIOHTTP1
-import RateLimits
+import Resilience
 import ReceiptForge
 import Receipts
 import Synchronization

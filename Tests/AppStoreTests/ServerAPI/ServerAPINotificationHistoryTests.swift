@@ -3,8 +3,8 @@
 
 import Gateway
 import NIOHTTP1
-import Notifications
-import RateLimits
+import Customers
+import Resilience
 import Receipts
 import Testing
 

@@ -1,11 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
 import Gateway
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import AppStore

@@ -5,9 +5,8 @@ import AppStore
 import Gateway
 import HTTPTransport
 import Logging
-import RateLimits
-import Receipts
 import Resilience
+import Receipts
 import Synchronization
 
 /// A client of the Server API with local servers in Apple's place, and everything it reports.

@@ -3,7 +3,6 @@
 
 import AppStore
 import Cryptography
-import Entitlements
 import Gateway
 import NIOHTTP1
 import ReceiptForge

@@ -4,7 +4,6 @@
 import NIOHTTP1
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import AppleSimulator

@@ -5,7 +5,6 @@ import Foundation
 import NIOHTTP1
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import AppleSimulator

@@ -4,7 +4,6 @@
 import Foundation
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import AppleSimulator

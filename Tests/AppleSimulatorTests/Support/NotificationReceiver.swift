@@ -7,7 +7,6 @@ import NIOHTTP1
 import NIOPosix
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Synchronization
 import Testing
 

@@ -6,7 +6,6 @@ import NIOCore
 import NIOHTTP1
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import AppleSimulator

@@ -5,7 +5,7 @@ import Gateway
 import Receipts
 import Synchronization
 
-@testable import Events
+@testable import Customers
 
 /// A log that counts its round trips, and may be unreachable.
 final class CountingLog: EventLog {

@@ -1,12 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Events
 import Gateway
+import Customers
 import ReceiptForge
 import Receipts
-import SignedPayloads
 
 /// A subscription of 30-day periods that begins on day 0, as Apple would sign it.
 enum EventSamples {

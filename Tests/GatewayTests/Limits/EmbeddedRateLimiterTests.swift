@@ -1,10 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Resilience
+@testable import Resilience
 import Testing
-
-@testable import RateLimits
 
 struct EmbeddedRateLimiterTests {
     private static let policy = RatePolicy(name: "second", quota: 10, window: .seconds(1))

@@ -1,12 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Resilience
+@testable import Resilience
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import RateLimits
 
 struct FleetRateLimiterTests {
     private static let minute = RatePolicy(name: "minute", quota: 6000, window: .seconds(60))

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
-import Resilience
+@testable import Resilience
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import RateLimits
 
 /// Simulates random nodes, clients and requests, and checks every time interval.
 struct FleetSimulationTests {

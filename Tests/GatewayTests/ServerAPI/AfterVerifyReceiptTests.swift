@@ -1,13 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import ReceiptForge
 import Receipts
-import Secrets
+import Cryptography
 import Testing
-
-@testable import Gateway
 
 /// Receipts that the App Store Server API answers for, because `verifyReceipt` ends or fails.
 struct AfterVerifyReceiptTests {

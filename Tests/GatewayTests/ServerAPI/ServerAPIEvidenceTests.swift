@@ -1,14 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import TestSupport
 import Testing
-
-@testable import Gateway
 
 /// Evidence that the App Store Server API is asked about.
 struct ServerAPIEvidenceTests {

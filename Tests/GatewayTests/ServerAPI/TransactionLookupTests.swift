@@ -1,14 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import RateLimits
+@testable import Gateway
+import Resilience
 import Receipts
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Gateway
 
 /// A gateway with a scripted App Store Server API. Times are seconds after the sample transaction was signed.
 struct CustomerFixture {

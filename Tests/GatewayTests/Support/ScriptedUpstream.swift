@@ -3,7 +3,7 @@
 
 import Gateway
 import Receipts
-import Secrets
+import Cryptography
 import Synchronization
 
 /// A scripted upstream: replies in order, then the last one again and again. Records the requests.

@@ -4,7 +4,6 @@
 import Gateway
 import ReceiptForge
 import Receipts
-import SignedPayloads
 
 /// Signed items for many tests: one subscription, whose current period ends 240 seconds after it was signed.
 enum SignedSamples {

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Privacy
+@testable import Customers
 import Synchronization
-
-@testable import Jobs
 
 /// A store of jobs that workers reach only at times.
 final class InterruptedJobStore: JobStore {

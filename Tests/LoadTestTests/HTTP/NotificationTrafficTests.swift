@@ -7,7 +7,6 @@ import Foundation
 import NIOCore
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import LoadTest

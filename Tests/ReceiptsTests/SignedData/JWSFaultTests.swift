@@ -3,7 +3,6 @@
 
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 /// Runs every fault of the forge through the verifier.

@@ -3,7 +3,6 @@
 
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 /// Roots that an operator adds: for test chains, for Xcode, and for local tests.

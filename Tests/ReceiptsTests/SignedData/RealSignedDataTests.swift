@@ -6,7 +6,6 @@ import Testing
 
 @testable import ReceiptForge
 @testable import Receipts
-@testable import SignedPayloads
 
 /// JWS that Apple, Xcode and tests of others really signed, through the whole verifier.
 @Suite(

@@ -3,7 +3,6 @@
 
 import ReceiptForge
 import Receipts
-import SignedPayloads
 
 /// Shared between tests of signed data.
 enum SignedSamples {

@@ -5,7 +5,7 @@ import AppleSimulator
 import Foundation
 import ReceiptForge
 import Receipts
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 

@@ -4,7 +4,7 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import RateLimits
+import Resilience
 import TestSupport
 import Testing
 

@@ -1,13 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Caching
+import Resilience
 import HTTPTypes
 import Logging
 import NIOCore
 import NIOHTTP1
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
 import Receipts
 import Synchronization
 
@@ -17,8 +16,6 @@ import Gateway
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
-import Waiting
 
 /// The proxy of one client, in front of a client of the Server API whose results are scripted.
 final class ProxySite: Sendable {

@@ -3,7 +3,7 @@
 
 import Gateway
 import Receipts
-import Secrets
+import Cryptography
 import Testing
 
 @testable import Server

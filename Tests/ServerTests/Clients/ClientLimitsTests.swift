@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import RateLimits
+import Resilience
 import Receipts
 import Testing
 

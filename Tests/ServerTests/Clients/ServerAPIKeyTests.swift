@@ -5,7 +5,6 @@ import AppStore
 import Cryptography
 import ReceiptForge
 import Receipts
-import Secrets
 import Testing
 
 @testable import Settings

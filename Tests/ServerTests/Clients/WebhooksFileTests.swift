@@ -1,11 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Receipts
 import Redis
 import Testing
-import Webhooks
 
 @testable import Settings
 

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import HTTPTransport
 import ReceiptForge
 import Receipts
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 

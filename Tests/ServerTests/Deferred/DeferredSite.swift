@@ -1,28 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Events
+@testable import Gateway
+import Customers
 import Foundation
 import HTTPTypes
-import Jobs
 import NIOCore
 import NIOHTTP1
-import Ownership
-import Privacy
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
+import Resilience
 import Receipts
-import Secrets
+import Cryptography
 import Synchronization
-import Waiting
 
 @testable import Endpoints
-@testable import Gateway
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 /// `POST /v1/verify` and `GET /v1/verifications/{id}` with a scripted App Store Server API, and jobs in this process.
 struct DeferredSite {

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import HTTPTypes
 import NIOHTTP1
 import Receipts
@@ -9,9 +9,8 @@ import TestSupport
 import Testing
 
 @testable import Endpoints
-@testable import Gateway
 @testable import HTTPServer
-@testable import Jobs
+@testable import Customers
 @testable import Settings
 
 @Suite("Deferred verifications", .timeLimit(.patient))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOHTTP1
-import Ownership
+import Customers
 import TestSupport
 import Testing
 

@@ -5,11 +5,10 @@ import Foundation
 import Gateway
 import ReceiptForge
 import Receipts
-import Secrets
+@testable import Cryptography
 import Testing
 
 @testable import AppStore
-@testable import Cryptography
 @testable import Operations
 @testable import Settings
 

@@ -5,7 +5,7 @@ import Foundation
 import RealServers
 import Receipts
 import Redis
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Jobs
-import Secrets
+import Customers
+import Cryptography
 import Redis
 import Testing
 
 @testable import Operations
-@testable import RedisCustomers
+@testable import RedisStore
 @testable import Settings
 
 /// The doctor's checks of deferred verifications and ownership.

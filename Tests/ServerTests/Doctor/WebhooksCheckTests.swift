@@ -9,7 +9,7 @@ import Testing
 
 @testable import Operations
 @testable import Settings
-@testable import Webhooks
+@testable import Customers
 
 /// The doctor's checks of webhooks.
 @Suite("Webhooks in the doctor's report", .timeLimit(.patient))

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 
-@testable import Events
+@testable import Customers
 @testable import HTTPServer
 @testable import Settings
-@testable import Waiting
+@testable import Resilience
 
 /// The ends of waits whose clients have closed their half of the connection.
 @Suite(.timeLimit(.patient)) struct ClosedConnectionTests {

@@ -5,8 +5,8 @@ import Gateway
 import Logging
 import NIOCore
 import NIOEmbedded
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
+import Resilience
 import Receipts
 import Testing
 
@@ -14,7 +14,6 @@ import Testing
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 /// One connection without a socket, observed between the ticks of its event loop.
 @Suite("Back pressure of a connection")

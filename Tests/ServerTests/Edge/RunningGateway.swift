@@ -3,7 +3,7 @@
 
 import FoundationEssentials
 import Logging
-import Secrets
+import Cryptography
 import ServiceLifecycle
 import Synchronization
 

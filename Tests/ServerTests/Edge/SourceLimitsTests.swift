@@ -3,14 +3,13 @@
 
 import NIOCore
 import NIOHTTP1
-import PrometheusExport
+@testable import Telemetry
 import TestSupport
 import Testing
 
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 @Suite("Limits for one address", .timeLimit(.patient))
 struct SourceLimitsTests {

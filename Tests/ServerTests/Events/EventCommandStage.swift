@@ -1,12 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+@testable import Customers
 import Gateway
 import Receipts
 import Synchronization
-
-@testable import Webhooks
 
 /// A log and deliveries in this process, with a clock that the test sets.
 final class EventCommandStage: Sendable {

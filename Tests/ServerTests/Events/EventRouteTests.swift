@@ -4,12 +4,12 @@
 import Foundation
 import Gateway
 import NIOHTTP1
-import RateLimits
+import Resilience
 import TestSupport
 import Testing
 
 @testable import Endpoints
-@testable import Events
+@testable import Customers
 @testable import HTTPServer
 @testable import Server
 @testable import Settings

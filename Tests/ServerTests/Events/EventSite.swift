@@ -1,22 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Foundation
 import Gateway
 import Logging
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
+import Resilience
 import Receipts
-import Secrets
-import Synchronization
+import Cryptography
 import Synchronization
 
 @testable import Endpoints
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 /// `GET /v1/events` behind a real listener, for two clients, over logs in this process.
 struct EventSite: Sendable {

@@ -4,14 +4,14 @@
 import Gateway
 import NIOCore
 import NIOHTTP1
-import PrometheusExport
+import Telemetry
 import Receipts
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Endpoints
-@testable import Events
+@testable import Customers
 @testable import HTTPServer
 @testable import Server
 @testable import Settings

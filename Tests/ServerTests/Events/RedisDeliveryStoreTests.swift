@@ -1,15 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import RealServers
 import Receipts
 import Redis
 import TestSupport
 import Testing
-import Webhooks
 
-@testable import RedisCustomers
 @testable import RedisStore
 
 /// The state of deliveries in real Redis servers.

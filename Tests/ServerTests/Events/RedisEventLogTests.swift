@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Gateway
-import Notifications
 import RealServers
 import Receipts
 import Redis
@@ -11,9 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import RedisCustomers
 @testable import RedisStore
-@testable import StoreFormat
 
 /// Events in real Redis servers.
 @Suite(.timeLimit(.patient)) struct RedisEventLogTests {

@@ -1,14 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+@testable import Customers
 import Foundation
 import Gateway
 import Receipts
 import Testing
 
 @testable import Server
-@testable import Webhooks
 
 /// `events replay`, `events redeliver` and `events endpoints`.
 struct ReplayTests {

@@ -1,17 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Events
 import Gateway
+@testable import Customers
 import RealServers
 import Receipts
 import Redis
 import TestSupport
 import Testing
 
-@testable import Notifications
-@testable import RedisCustomers
 @testable import RedisStore
 
 /// The events that a real Redis writes together with the states that make them.

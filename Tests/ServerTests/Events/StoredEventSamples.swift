@@ -1,15 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
-import Notifications
+import Customers
 import Receipts
 import Redis
-import Webhooks
 
-@testable import RedisCustomers
 @testable import RedisStore
-@testable import StoreFormat
 
 /// Events for the log in Redis.
 enum StoredEventSamples {

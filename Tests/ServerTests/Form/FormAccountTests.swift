@@ -5,7 +5,6 @@ import Cryptography
 import Foundation
 import Gateway
 import Receipts
-import Secrets
 import Testing
 
 @testable import Settings

@@ -10,7 +10,7 @@ import Testing
 @testable import Gateway
 @testable import HTTPServer
 @testable import Settings
-import Waiting
+import Resilience
 
 @Suite("Deprecation, Sunset and Link fields", .timeLimit(.patient))
 struct EndAnnouncementTests {

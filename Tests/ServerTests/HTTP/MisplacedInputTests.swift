@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import EvidenceTexts
+@testable import Endpoints
 import Foundation
 import Gateway
 import HTTPServer
@@ -10,8 +10,6 @@ import JSON
 import NIOCore
 import Receipts
 import Testing
-
-@testable import Endpoints
 
 /// Texts that clients send in place of a receipt.
 struct MisplacedInputTests {

@@ -3,7 +3,7 @@
 
 import HTTPTypes
 import NIOHTTP1
-import RateLimits
+import Resilience
 import Receipts
 import TestSupport
 import Testing
@@ -12,7 +12,6 @@ import Testing
 @testable import Gateway
 @testable import HTTPServer
 @testable import Settings
-import Waiting
 
 @Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.patient))
 struct PurgeRouteTests {

@@ -5,15 +5,14 @@ import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
+import Resilience
 
 @testable import Endpoints
 @testable import Gateway
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 extension ClientAdmission {
     /// The admission of one process.

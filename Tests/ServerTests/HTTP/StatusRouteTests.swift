@@ -13,7 +13,6 @@ import Testing
 @testable import Operations
 @testable import Server
 @testable import Settings
-import Waiting
 
 @Suite("GET /v1/status", .timeLimit(.patient))
 struct StatusRouteTests {

@@ -1,24 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
+import Resilience
 import Receipts
-import Secrets
+import Cryptography
 import Synchronization
 import Testing
 
 @testable import Endpoints
-@testable import Gateway
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
-import Waiting
 
 @Suite("transaction_id in POST /v1/verify")
 struct TransactionIDTests {

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import Foundation
 import NIOCore
 import ReceiptForge
@@ -9,9 +9,8 @@ import Receipts
 import Testing
 
 @testable import Endpoints
-@testable import Gateway
 @testable import HTTPServer
-import Waiting
+import Resilience
 
 /// Requests with signed items as they are read, and the JSON of their answers.
 @Suite("Signed items at POST /v1/verify")

@@ -3,7 +3,7 @@
 
 import Gateway
 import JSON
-import Secrets
+import Cryptography
 import Testing
 
 @testable import Endpoints

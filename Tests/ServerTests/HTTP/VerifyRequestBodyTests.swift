@@ -1,14 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import EvidenceTexts
 import Gateway
+@testable import Endpoints
 import JSON
 import Receipts
 import Testing
-
-@testable import Endpoints
 
 @Suite("The body of POST /v1/verify")
 struct VerifyRequestBodyTests {

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Jobs
+import Customers
 import RealServers
 import Receipts
 import Redis
-import StoreFormat
+@testable import RedisStore
 
-@testable import RedisCustomers
 @testable import Settings
 
 /// Deferred verifications for tests.

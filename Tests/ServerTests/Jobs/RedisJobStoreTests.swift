@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Jobs
-import Privacy
+import Customers
 import RealServers
 import Receipts
 import Redis
 import TestSupport
 import Testing
 
-@testable import RedisCustomers
+@testable import RedisStore
 
 /// Deferred verifications in real Redis servers: what clients see of them.
 @Suite(.timeLimit(.patient)) struct RedisJobStoreTests {

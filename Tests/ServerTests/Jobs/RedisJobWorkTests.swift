@@ -2,17 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Jobs
-import Privacy
+import Customers
 import RealServers
 import Receipts
 import Redis
-import StoreFormat
+@testable import RedisStore
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import RedisCustomers
 
 /// Deferred verifications in real Redis servers: the work on them.
 @Suite(.timeLimit(.patient)) struct RedisJobWorkTests {

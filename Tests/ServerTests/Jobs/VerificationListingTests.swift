@@ -3,11 +3,11 @@
 
 import Foundation
 import Gateway
-import Jobs
+import Customers
 import Receipts
 import Testing
 
-@testable import RedisCustomers
+@testable import RedisStore
 @testable import Server
 
 /// `verifications list` and `verifications show`.

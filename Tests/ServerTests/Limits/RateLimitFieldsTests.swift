@@ -3,11 +3,10 @@
 
 import Gateway
 import HTTPTypes
-import Resilience
+@testable import Resilience
 import Testing
 
 @testable import HTTPServer
-@testable import RateLimits
 
 /// The header fields, byte for byte.
 struct RateLimitFieldsTests {

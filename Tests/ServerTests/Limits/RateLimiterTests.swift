@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import RateLimits
+import Resilience
 import RealServers
 import Redis
-import Resilience
 import Synchronization
 import TestSupport
 import Testing

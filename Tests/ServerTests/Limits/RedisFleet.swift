@@ -4,14 +4,13 @@
 import Cryptography
 import Gateway
 import NIOPosix
-import RateLimits
+import Resilience
 import RealServers
 import Redis
 import TestSupport
 import Testing
 
 @testable import RedisStore
-@testable import StoreFormat
 
 /// A real Redis, and the limiters of some nodes that share it.
 final class RedisFleet: Sendable {

@@ -4,11 +4,10 @@
 import Gateway
 import RealServers
 import Redis
-import Resilience
+@testable import Resilience
 import TestSupport
 import Testing
 
-@testable import RateLimits
 @testable import RedisStore
 
 struct RedisTokenBucketsTests {

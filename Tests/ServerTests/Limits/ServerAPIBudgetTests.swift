@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Resilience
+@testable import Resilience
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Gateway
-@testable import RateLimits
 @testable import RedisStore
 
 /// The budget of an app's calls to the App Store Server API, in a fleet, by the hours of a real Redis.

@@ -6,7 +6,7 @@ import Receipts
 import Testing
 
 @testable import HTTPServer
-@testable import Notifications
+@testable import Customers
 @testable import Settings
 @testable import Telemetry
 

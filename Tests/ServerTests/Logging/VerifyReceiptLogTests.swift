@@ -4,7 +4,7 @@
 import Gateway
 import Logging
 import Receipts
-import Secrets
+import Cryptography
 import Testing
 
 @testable import AppStore

@@ -1,13 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Ownership
-import PrometheusExport
-import Privacy
+import Customers
+@testable import Telemetry
 import Testing
 
 @testable import Server
-@testable import Telemetry
 
 /// Ownership and erasures, in metrics.
 struct CustomerMetricsTests {

@@ -6,14 +6,13 @@ import HTTPTypes
 import Logging
 import NIOCore
 import NIOEmbedded
-import PrometheusExport
+@testable import Telemetry
 import Testing
 
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-@testable import Telemetry
-import Waiting
+import Resilience
 
 /// A connection without a socket. The test decides when its requests are answered.
 private struct Connection {

@@ -1,15 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Jobs
+import Customers
 import Logging
-import PrometheusExport
+@testable import Telemetry
 import Receipts
 import Synchronization
 import Testing
 
 @testable import Server
-@testable import Telemetry
 
 /// Deferred verifications, in metrics and log.
 struct JobMetricsTests {

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import PrometheusExport
+@testable import Telemetry
 import Testing
 
 @testable import HTTPServer
 @testable import Settings
-@testable import Telemetry
 
 struct LabelTests {
     @Test func `unexpected methods and codes share one label`() {

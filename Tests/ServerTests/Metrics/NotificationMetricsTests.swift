@@ -1,16 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+@testable import Customers
 import Logging
-import PrometheusExport
+@testable import Telemetry
 import Receipts
 import Synchronization
 import Testing
 
-@testable import Notifications
 @testable import Server
-@testable import Telemetry
 
 /// The handling of notifications, in metrics and log.
 struct NotificationMetricsTests {

@@ -1,17 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Logging
-import Notifications
-import PrometheusExport
+@testable import Telemetry
 import Receipts
 import Synchronization
 import Testing
-import Webhooks
 
 @testable import Server
-@testable import Telemetry
 
 /// The delivery of webhooks, in metrics and log.
 struct WebhookMetricsTests {

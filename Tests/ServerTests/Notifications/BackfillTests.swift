@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 @testable import AppStore
-@testable import Notifications
+@testable import Customers
 @testable import Server
 
 struct BackfillTests {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import PrometheusExport
+import Telemetry
 import ReceiptForge
 import Receipts
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 

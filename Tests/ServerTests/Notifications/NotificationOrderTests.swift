@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Events
 import Gateway
+@testable import Customers
 import RealServers
 import ReceiptForge
 import Receipts
@@ -11,8 +10,6 @@ import Redis
 import TestSupport
 import Testing
 
-@testable import Notifications
-@testable import RedisCustomers
 @testable import RedisStore
 
 /// Random notifications of one customer, stored in a real Redis and applied by two nodes: the state in the end depends

@@ -1,20 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+@testable import Customers
 import Gateway
 import HTTPTypes
 import NIOCore
-import PrometheusExport
-import RateLimits
+import Telemetry
+import Resilience
 import ReceiptForge
 import Receipts
-import SignedPayloads
 import Testing
 
 @testable import Endpoints
 @testable import HTTPServer
-@testable import Notifications
 @testable import Settings
 
 /// The answers to Apple's notifications.

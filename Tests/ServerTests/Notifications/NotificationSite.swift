@@ -2,27 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
-import Events
+@testable import Customers
 import Foundation
 import Gateway
 import Logging
 import NIOCore
 import NIOHTTP1
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
+import Resilience
 import ReceiptForge
 import Receipts
-import Resilience
-import Secrets
+import Cryptography
 import Synchronization
 
 @testable import Endpoints
 @testable import HTTPServer
-@testable import Notifications
 @testable import Server
 @testable import Settings
-@testable import Telemetry
-import Waiting
 
 /// The routes for notifications of one app, over a store in this process. Time stands still.
 final class NotificationSite: Sendable {

@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Events
 import Gateway
+@testable import Customers
 import NIOPosix
 import RealServers
 import Receipts
@@ -11,8 +10,6 @@ import Redis
 import TestSupport
 import Testing
 
-@testable import Notifications
-@testable import RedisCustomers
 @testable import RedisStore
 @testable import Settings
 

@@ -1,10 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Gateway
-import Ownership
-import Privacy
 import Receipts
 import TestSupport
 import Testing

@@ -3,12 +3,12 @@
 
 import Foundation
 import Gateway
-import Ownership
+import Customers
 import RealCorpus
 import ReceiptForge
 import Receipts
 import Testing
-import Waiting
+import Resilience
 
 @Suite("The purchases of an answer that are bound to an account")
 struct OwnershipClaimTests {

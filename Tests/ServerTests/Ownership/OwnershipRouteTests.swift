@@ -4,8 +4,8 @@
 import Gateway
 import HTTPTypes
 import NIOHTTP1
-import Ownership
-import RateLimits
+import Customers
+import Resilience
 import Receipts
 import Testing
 

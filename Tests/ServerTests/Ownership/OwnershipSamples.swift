@@ -1,16 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Gateway
-import Ownership
-import Privacy
 import Receipts
 import Redis
-import StoreFormat
+@testable import RedisStore
 import Testing
-
-@testable import RedisCustomers
 
 /// Purchases and accounts for tests.
 enum OwnershipSamples {

@@ -1,15 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Logging
 import NIOCore
 import NIOHTTP1
-import Ownership
-import Privacy
 import Receipts
 import Synchronization
-import Waiting
+import Resilience
 
 @testable import Endpoints
 @testable import Gateway

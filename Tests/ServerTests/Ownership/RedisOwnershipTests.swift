@@ -1,18 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Gateway
-import Ownership
-import Privacy
 import RealServers
 import Receipts
 import Redis
-import StoreFormat
+@testable import RedisStore
 import TestSupport
 import Testing
-
-@testable import RedisCustomers
 
 /// The accounts of purchases in real Redis servers.
 @Suite(.timeLimit(.patient)) struct RedisOwnershipTests {

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Jobs
-import Ownership
-import Privacy
+import Customers
 import Receipts
 import Redis
 import Settings
 import TestSupport
 import Testing
 
-@testable import RedisCustomers
+@testable import RedisStore
 
 /// The erasure of an account, of which nothing but the account is named.
 @Suite(.timeLimit(.patient)) struct AccountErasureTests {

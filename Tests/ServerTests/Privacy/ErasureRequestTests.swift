@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import JSON
-import Privacy
+import Customers
 import Testing
 
 @testable import Endpoints

@@ -6,10 +6,10 @@ import HTTPTypes
 import Logging
 import NIOCore
 import NIOHTTP1
-import Privacy
+import Customers
 import TestSupport
 import Testing
-import Waiting
+import Resilience
 
 @testable import Endpoints
 @testable import HTTPServer

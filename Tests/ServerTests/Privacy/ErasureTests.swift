@@ -1,21 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Caching
-import Events
-import Notifications
-import Privacy
+import Resilience
+import Customers
 import RealServers
 import Receipts
 import Redis
 import TestSupport
 import Testing
-import Webhooks
 
 @testable import Gateway
-@testable import RedisCustomers
 @testable import RedisStore
-@testable import StoreFormat
 
 /// The deletion of a customer's data, shown by searching real Redis servers.
 @Suite(.timeLimit(.patient)) struct ErasureTests {

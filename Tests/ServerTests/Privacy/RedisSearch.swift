@@ -5,9 +5,7 @@ import Receipts
 import Redis
 import Testing
 
-@testable import RedisCustomers
 @testable import RedisStore
-@testable import StoreFormat
 
 /// Everything in a Redis, decrypted: a search that knows where values are, not how they are deleted.
 struct RedisSearch {

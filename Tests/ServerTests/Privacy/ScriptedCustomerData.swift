@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Ownership
-import Privacy
+import Customers
 import Synchronization
 
 /// A store that records what it is to erase.

@@ -1,18 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Caching
-import Entitlements
-import Events
-import Privacy
+import Resilience
+@testable import Gateway
+@testable import Customers
 import Receipts
 import Redis
 import Testing
-import Webhooks
 
-@testable import Gateway
-@testable import Notifications
-@testable import RedisCustomers
 @testable import RedisStore
 
 /// A customer of whom every store has something.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import PrometheusExport
+import Telemetry
 import TestSupport
 import Testing
 

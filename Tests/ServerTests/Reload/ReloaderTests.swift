@@ -7,10 +7,10 @@ import Gateway
 import HTTPTypes
 import ReceiptForge
 import Receipts
-import Secrets
+import Cryptography
 import Synchronization
 import Testing
-import Webhooks
+import Customers
 
 @testable import Server
 @testable import Settings

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import PrometheusExport
+@testable import Telemetry
 import Receipts
 import Redis
 import Resilience
@@ -11,9 +11,7 @@ import Testing
 @testable import HTTPServer
 @testable import Operations
 @testable import RedisStore
-@testable import StoreFormat
 @testable import Settings
-@testable import Telemetry
 
 /// The issues on the page, and their conditions.
 @Suite("Issues on the status page")

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Jobs
-import PrometheusExport
+import Customers
+@testable import Telemetry
 import Settings
 import Testing
 
 @testable import Operations
-@testable import Telemetry
 
 /// Deferred verifications on the status page.
 @Suite("Deferred verifications on the status page")

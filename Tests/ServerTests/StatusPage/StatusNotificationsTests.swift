@@ -1,16 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
+import Customers
 import Foundation
-import Notifications
-import PrometheusExport
+@testable import Telemetry
 import Receipts
 import Testing
 
 @testable import Operations
 @testable import Settings
-@testable import Telemetry
 
 /// Apple's notifications on the status page.
 @Suite("Notifications on the status page")

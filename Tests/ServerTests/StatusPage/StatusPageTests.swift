@@ -4,14 +4,13 @@
 import Foundation
 import Gateway
 import HTTPTypes
-import PrometheusExport
+@testable import Telemetry
 import Receipts
-import Secrets
+import Cryptography
 import Testing
 
 @testable import Operations
 @testable import Settings
-@testable import Telemetry
 
 @Suite("The status page")
 struct StatusPageTests {

@@ -3,7 +3,7 @@
 
 import Gateway
 import Logging
-import PrometheusExport
+@testable import Telemetry
 import Receipts
 import Resilience
 import Synchronization
@@ -13,7 +13,6 @@ import Synchronization
 @testable import RedisStore
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 /// The sources of the status page, without a gateway.
 struct StatusSample {

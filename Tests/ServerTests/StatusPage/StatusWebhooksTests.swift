@@ -4,7 +4,7 @@
 import Foundation
 import Receipts
 import Testing
-import Webhooks
+import Customers
 
 @testable import Operations
 @testable import Telemetry

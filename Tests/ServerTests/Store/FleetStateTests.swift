@@ -2,19 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
-import Entitlements
 import Gateway
-import PrometheusExport
+import Telemetry
 import RealServers
 import Receipts
 import Redis
 import Synchronization
-import Telemetry
 import TestSupport
 import Testing
 
 @testable import RedisStore
-@testable import StoreFormat
 @testable import Server
 @testable import Settings
 

@@ -1,11 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import RateLimits
+import Resilience
 import RealServers
 import Receipts
 import Redis
-import Resilience
 import TestSupport
 import Testing
 

@@ -1,15 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Events
-import Jobs
-import Notifications
-import Ownership
+import Customers
 import Redis
 import TestSupport
 import Testing
 
-@testable import RedisCustomers
 @testable import RedisStore
 
 /// Numbers that another writer to Redis has stored. None ends a node, and none keeps it from storing.

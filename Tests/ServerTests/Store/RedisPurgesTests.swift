@@ -1,15 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Caching
-import Entitlements
+import Resilience
+@testable import Gateway
 import Redis
 import TestSupport
 import Testing
 
-@testable import Gateway
 @testable import RedisStore
-@testable import StoreFormat
 
 /// Purges in Redis: no loss of a key may restore a purged result.
 @Suite(.timeLimit(.patient)) struct RedisPurgesTests {

@@ -1,17 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Caching
-import Entitlements
+import Resilience
+@testable import Gateway
 import Receipts
 import Redis
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 
-@testable import Gateway
 @testable import RedisStore
-@testable import StoreFormat
 
 /// The behaviour of the cache in Redis only.
 @Suite(.timeLimit(.patient)) struct RedisUpstreamCacheTests {

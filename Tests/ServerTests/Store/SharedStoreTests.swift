@@ -3,7 +3,7 @@
 
 import Gateway
 import HTTPTypes
-import PrometheusExport
+@testable import Telemetry
 import RealServers
 import Redis
 import Resilience
@@ -15,7 +15,6 @@ import Testing
 @testable import RedisStore
 @testable import Server
 @testable import Settings
-@testable import Telemetry
 
 @Suite(.timeLimit(.patient))
 struct SharedStoreTests {

@@ -5,7 +5,6 @@ import Receipts
 import Testing
 
 @testable import RedisStore
-@testable import StoreFormat
 @testable import Settings
 
 struct StoreKeysTests {

@@ -3,12 +3,12 @@
 
 import Gateway
 import Logging
-import PrometheusExport
+import Telemetry
 import RealServers
 import ReceiptForge
 import Receipts
 import Redis
-import Secrets
+import Cryptography
 import ServiceLifecycle
 import Synchronization
 
@@ -18,7 +18,7 @@ import Synchronization
 @testable import Settings
 import TestSupport
 import Testing
-import Waiting
+import Resilience
 
 /// A node of a fleet without HTTP: the shared store as the gateway wires it, with a scripted Apple.
 struct StoreNode: Sendable {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Caching
-import Entitlements
+import Resilience
+@testable import Gateway
 import NIOCore
 import NIOPosix
 import RealServers
@@ -13,9 +13,7 @@ import Synchronization
 import TestSupport
 
 @testable import AppStore
-@testable import Gateway
 @testable import RedisStore
-@testable import StoreFormat
 @testable import Settings
 
 /// A receipt, Apple's answer to it, and keys to encrypt that with.

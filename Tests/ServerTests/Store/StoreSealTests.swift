@@ -4,7 +4,6 @@
 import Testing
 
 @testable import RedisStore
-@testable import StoreFormat
 
 struct StoreSealTests {
     private let seal = StoreSeal(keys: StoreSamples.keys())

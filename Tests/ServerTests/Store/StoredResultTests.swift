@@ -1,13 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import Receipts
 import Testing
 
-@testable import Gateway
 @testable import RedisStore
-@testable import StoreFormat
 
 struct StoredResultTests {
     private static let policy = FreshnessPolicy()

@@ -1,15 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import ReceiptForge
 import Receipts
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 
-@testable import Caching
-@testable import Gateway
+@testable import Resilience
 
 /// The behaviour of every cache of upstream results, embedded and in Redis.
 @Suite(.timeLimit(.patient)) struct UpstreamCacheTests {

@@ -11,7 +11,7 @@ import RealServers
 import ReceiptForge
 import Receipts
 import Redis
-import Secrets
+import Cryptography
 import TestSupport
 import Testing
 import Tracing

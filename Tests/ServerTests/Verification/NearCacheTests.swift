@@ -3,16 +3,15 @@
 
 import Gateway
 import NIOCore
-import PrometheusExport
+@testable import Telemetry
 import Receipts
-import Secrets
+import Cryptography
 import Testing
 
 @testable import Endpoints
 @testable import HTTPServer
 @testable import Server
-@testable import Telemetry
-import Waiting
+import Resilience
 
 @Suite("The near cache")
 struct NearCacheTests {

@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
-import Foundation
 import Gateway
+import Foundation
 import JSON
 import RealCorpus
 import Receipts

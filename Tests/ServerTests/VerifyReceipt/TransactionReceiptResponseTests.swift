@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Entitlements
+@testable import Gateway
 import Foundation
 import HTTPTypes
 import JSON
@@ -9,13 +9,12 @@ import NIOCore
 import RealCorpus
 import ReceiptForge
 import Receipts
-import Secrets
+import Cryptography
 import Testing
-import Waiting
+import Resilience
 
 @testable import AppStore
 @testable import Endpoints
-@testable import Gateway
 @testable import HTTPServer
 @testable import Settings
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Cryptography
-import Events
+@testable import Customers
 import Foundation
 import Logging
-import PrometheusExport
-import RateLimits
+@testable import Telemetry
+import Resilience
 import Receipts
 import ServiceLifecycle
 import Synchronization
@@ -18,8 +18,6 @@ import Testing
 @testable import RedisStore
 @testable import Server
 @testable import Settings
-@testable import Telemetry
-@testable import Webhooks
 
 /// Webhooks as the gateway wires them, from the log of events to a real endpoint.
 @Suite("The delivery of webhooks in a gateway", .timeLimit(.patient))

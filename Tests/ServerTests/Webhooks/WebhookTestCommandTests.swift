@@ -8,7 +8,7 @@ import Testing
 
 @testable import Operations
 @testable import Server
-@testable import Webhooks
+@testable import Customers
 
 /// `webhook test`.
 struct WebhookTestCommandTests {

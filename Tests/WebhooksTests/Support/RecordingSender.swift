@@ -3,7 +3,7 @@
 
 import Synchronization
 
-@testable import Webhooks
+@testable import Customers
 
 /// An endpoint in the test's hands.
 final class RecordingSender: WebhookSender {

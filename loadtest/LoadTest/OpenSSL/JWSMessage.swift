@@ -4,7 +4,6 @@
 internal import COpenSSL
 internal import JSON
 internal import Receipts
-internal import SignedPayloads
 
 /// A JWS in compact serialization, verified as Apple's libraries do: the certificates are read from its header, and
 /// their chain is verified each time.

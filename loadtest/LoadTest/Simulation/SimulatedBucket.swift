@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RateLimits
 internal import Resilience
 
 /// One token bucket in Redis: the rules of the script in `RedisTokenBuckets`, with the gateway's `TokenBucket`.

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RateLimits
 internal import Resilience
 
 /// Apple's budget of one app for two operations, shared by a fleet. Decisions are those of the gateway's `NodeBuckets`,

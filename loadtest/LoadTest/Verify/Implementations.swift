@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import ReceiptForge
 internal import Receipts
-internal import SignedPayloads
 
 extension ForgedEvidenceKind: ExpressibleByArgument {
     /// The programs that are measured side by side.

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Events
+internal import Customers
 internal import Gateway
 internal import Receipts
 internal import Settings
 internal import Telemetry
-internal import Webhooks
 
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,7 +5,7 @@ internal import ArgumentParser
 internal import Gateway
 internal import RedisStore
 internal import Settings
-internal import Webhooks
+internal import Customers
 
 struct RedeliverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Events
+internal import Customers
 internal import Gateway
 internal import Receipts
 internal import RedisStore
 internal import Settings
 internal import Telemetry
-internal import Webhooks
 
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

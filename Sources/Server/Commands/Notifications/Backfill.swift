@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import Notifications
+internal import Customers
 internal import Receipts
 
 /// Reads Apple's notification histories into the store, and reports the progress.

@@ -3,7 +3,7 @@
 
 internal import AppStore
 internal import HTTPTransport
-internal import Notifications
+internal import Customers
 internal import Receipts
 internal import RedisStore
 internal import Settings

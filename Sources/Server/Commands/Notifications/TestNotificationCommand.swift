@@ -3,9 +3,8 @@
 
 internal import AppStore
 internal import ArgumentParser
-internal import Events
+internal import Customers
 internal import Gateway
-internal import Notifications
 internal import Receipts
 internal import Settings
 internal import Telemetry

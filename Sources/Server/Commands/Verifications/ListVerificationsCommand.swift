@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Jobs
+internal import Customers
 internal import Receipts
 internal import RedisStore
 internal import Settings

@@ -3,7 +3,7 @@
 
 internal import ArgumentParser
 internal import JSON
-internal import Jobs
+internal import Customers
 internal import Receipts
 internal import RedisStore
 internal import Settings

@@ -6,7 +6,7 @@ internal import HTTPTransport
 internal import Operations
 internal import Receipts
 internal import Settings
-internal import Webhooks
+internal import Customers
 
 struct TestWebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,7 +3,6 @@
 
 internal import JSON
 internal import Receipts
-internal import SignedPayloads
 
 /// The body of `PUT /accounts`: `{"receipts": [base64…], "signed_transactions": [JWS…], "answers": [object…]}`.
 struct AccountEvidence: Sendable {

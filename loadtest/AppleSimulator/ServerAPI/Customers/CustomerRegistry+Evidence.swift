@@ -3,7 +3,6 @@
 
 internal import ReceiptForge
 internal import Receipts
-internal import SignedPayloads
 
 extension CustomerRegistry {
     /// Registers a genuine receipt. Returns the account for its answer, and true if the customer is kept.

@@ -1,0 +1,179 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import JSON
+package import Receipts
+
+/// One change to announce, before its JSON is written.
+struct EventContents: Sendable {
+    /// The changes by which IDs are derived: several types may report one, each source as it reads it. The raw values are
+    /// part of IDs.
+    enum Change: String, CaseIterable, Sendable {
+        case period, refund, refundReversal = "refund_reversal", `extension`
+        case renewal, nextProduct = "next_product", priceConsent = "price_consent"
+        case gracePeriod = "grace_period", billingRetry = "billing_retry", expiry
+        case consumption, notification
+    }
+
+    var type: EventType
+    var change: Change
+    /// The object of the change, such as a transaction ID and a date.
+    var key: [String]
+    var occurredAt: Timestamp
+    var transaction: Transaction?
+    /// Apple's plan for the subscription.
+    var renewal: Renewal?
+    /// The product that this one replaced.
+    var previousProductID: String?
+    /// The time from which another product counts.
+    var effectiveDate: Timestamp?
+    /// The time until which Apple waits for an answer.
+    var deadline: Timestamp?
+
+    init(_ type: EventType, _ change: Change, of key: [String], at date: Timestamp, _ transaction: Transaction?) {
+        (self.type, self.change, self.key) = (type, change, key)
+        (occurredAt, self.transaction) = (date, transaction)
+    }
+}
+
+/// The app and purchase chain that events are about.
+package struct EventScope: Sendable {
+    var bundleID: String
+    var environment: Environment
+    var originalTransactionID: String?
+
+    package init(_ chain: PurchaseChain) {
+        self.init(bundleID: chain.bundleID, environment: chain.environment)
+        originalTransactionID = chain.originalTransactionID
+    }
+
+    package init(bundleID: String, environment: Environment) {
+        (self.bundleID, self.environment) = (bundleID, environment)
+    }
+
+    func id(_ change: EventContents.Change, of key: [String]) -> String {
+        Event.id(change.rawValue, bundleID: bundleID, environment, cause: key)
+    }
+}
+
+extension Event {
+    init(_ contents: EventContents, of scope: EventScope, _ cause: EventCause, keepsSignedData: Bool) {
+        self.init(
+            contents.type, id: scope.id(contents.change, of: contents.key), of: scope, at: contents.occurredAt, cause
+        ) { json in
+            json.data(contents)
+            json.member("summary", object: cause.summary)
+            json.member("external_purchase_token", object: cause.externalPurchaseToken)
+        }
+        if keepsSignedData { signedData = cause.signedData }
+    }
+
+    /// Creates an event and its JSON. Members have the names of `POST /v1/verify` if it has them.
+    /// - Parameter data: writes the members of `data` that not every event has.
+    package init(
+        _ type: EventType, id: String, of scope: EventScope, at date: Timestamp, _ cause: EventCause,
+        data: (inout JSONWriter) -> Void
+    ) {
+        var json = JSONWriter(reservingCapacity: 1536)
+        json.object { json in
+            json.member("id", id)
+            json.member("type", type.rawValue)
+            json.member("timestamp", date.description)
+            json.key("data")
+            json.object { json in
+                json.member("schema_version", Event.schemaVersion)
+                json.member("bundle_id", scope.bundleID)
+                json.member("environment", scope.environment.rawValue)
+                json.member("original_transaction_id", scope.originalTransactionID)
+                data(&json)
+                json.member("occurred_at", date)
+                json.key("cause")
+                json.cause(cause)
+            }
+        }
+        self.init(
+            id: id, type: type, bundleID: scope.bundleID, environment: scope.environment,
+            originalTransactionID: scope.originalTransactionID, occurredAt: date, json: json.bytes)
+    }
+
+    /// The version of the JSON's schema (docs/events.yaml). New members and types do not change it.
+    static let schemaVersion: Int64 = 1
+}
+
+extension EventCause {
+    /// The JSON object of the signed data; empty without any.
+    fileprivate var signedData: [UInt8] {
+        guard signedTransaction != nil || signedRenewalInfo != nil else { return [] }
+        var json = JSONWriter(reservingCapacity: 12_288)
+        json.object { json in
+            json.member("signed_transaction", signedTransaction.map { String(decoding: $0, as: UTF8.self) })
+            json.member("signed_renewal_info", signedRenewalInfo.map { String(decoding: $0, as: UTF8.self) })
+        }
+        return json.bytes
+    }
+}
+
+// MARK: - JSON
+
+extension JSONWriter {
+    /// Absent members are left out.
+    fileprivate mutating func data(_ contents: EventContents) {
+        if let transaction = contents.transaction { purchase(transaction) }
+        member("previous_product_id", contents.previousProductID)
+        if let renewal = contents.renewal { plan(renewal) }
+        member("effective_date", contents.effectiveDate)
+        member("deadline", contents.deadline)
+    }
+
+    private mutating func purchase(_ transaction: Transaction) {
+        member("transaction_id", transaction.transactionID)
+        member("product_id", transaction.productID)
+        member("product_type", transaction.productType?.apiName)
+        member("transaction_reason", transaction.reason.rawValue)
+        member("purchase_date", transaction.purchaseDate)
+        member("original_purchase_date", transaction.originalPurchaseDate)
+        member("expires_date", transaction.expiresDate)
+        member("cancellation_date", transaction.cancellationDate)
+        identifier("cancellation_reason", transaction.cancellationReason)
+        member("revocation", transaction.revocation?.rawValue)
+        member("web_order_line_item_id", transaction.webOrderLineItemID)
+        member("subscription_group_identifier", transaction.subscriptionGroupID)
+        member("quantity", transaction.quantity)
+        member("is_trial_period", transaction.isTrialPeriod)
+        member("is_in_intro_offer_period", transaction.isInIntroOfferPeriod)
+        member("in_app_ownership_type", transaction.ownership?.rawValue)
+        member("app_account_token", transaction.appAccountToken)
+        if let fields = transaction.signedFields?.value { sale(fields) }
+    }
+
+    private mutating func sale(_ fields: SignedTransactionFields) {
+        member("revocation_percentage", fields.revocationPercentage)
+        member("storefront", fields.storefront)
+        member("price", fields.price)
+        member("currency", fields.currency)
+        identifier("offer_type", fields.offerType)
+        member("offer_identifier", fields.offerIdentifier)
+        member("offer_discount_type", fields.offerDiscountType)
+        member("offer_period", fields.offerPeriod)
+        member("advanced_commerce_info", object: fields.advancedCommerceInfo)
+    }
+
+    private mutating func plan(_ renewal: Renewal) {
+        member("will_renew", renewal.willRenew)
+        member("auto_renew_product_id", renewal.renewalProductID)
+        member("expiration_intent", renewal.expirationIntent?.rawValue)
+        member("grace_period_expires_date", renewal.gracePeriodExpiresDate)
+        member("price_consent", renewal.priceConsent?.rawValue)
+        member("renewal_price", renewal.signedFields?.value.renewalPrice)
+    }
+
+    fileprivate mutating func cause(_ cause: EventCause) {
+        object { json in
+            json.member("source", cause.source.rawValue)
+            json.member("notification_uuid", cause.notificationUUID)
+            json.member("notification_type", cause.notificationType)
+            json.member("notification_subtype", cause.subtype)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Receipts
+
+/// One chain before and after its state became newer, or dates passed.
+///
+/// `events` derives the changes to announce. It reads no clock and stores nothing, so every node derives the same.
+package struct StateTransition: Sendable {
+    package enum Limits {
+        /// The age at which a change is history: a gateway that sees it for the first time does not announce it. The same
+        /// as the time for which the identities of notifications are kept.
+        package static let window: Duration = .seconds(8 * 86_400)
+    }
+
+    package var chain: PurchaseChain
+    /// The state before; empty if it is unknown.
+    package var before: CustomerState
+    /// The state after, with all that is signed so far; equal to `before` for the schedule.
+    package var after: CustomerState
+    /// The IDs of the events that this chain already has.
+    package var announced: Set<String>
+    package var cause: EventCause
+    package var now: Timestamp
+    /// The time after the end of a period at which it counts as expired without a notification.
+    package var expiryDelay: Duration
+    /// True to keep the cause's signed data with the events.
+    package var keepsSignedData: Bool
+
+    package init(
+        of chain: PurchaseChain, from before: CustomerState, to after: CustomerState, announced: Set<String>,
+        cause: EventCause, at now: Timestamp, expiryDelay: Duration, keepsSignedData: Bool
+    ) {
+        (self.chain, self.before, self.after, self.announced) = (chain, before, after, announced)
+        (self.cause, self.now, self.expiryDelay, self.keepsSignedData) = (cause, now, expiryDelay, keepsSignedData)
+    }
+
+    /// The events to add to the log, in this order. None has an ID that was announced.
+    package var events: [Event] {
+        var known = announced
+        let scope = EventScope(chain)
+        return contents.filter { known.insert(scope.id($0.change, of: $0.key)).inserted }
+            .map { Event($0, of: scope, cause, keepsSignedData: keepsSignedData) }
+    }
+
+    private var contents: [EventContents] {
+        if cause.source == .schedule {
+            return after.scheduledChanges(of: chain, announced: announced, expiryDelay: expiryDelay, at: now)
+                .filter { $0.due <= now }.map(\.contents)
+        }
+        let change = ChainChange(self)
+        let facts = change.changes.filter(\.isNews).flatMap(\.contents)
+            .filter { !change.isAnnounced($0.change, of: $0.key) }
+        let plan = PlanChange(change, announcing: facts)?.contents ?? []
+        return facts + plan + notification(change)
+    }
+
+    /// The events of notifications that say nothing about the state.
+    private func notification(_ change: ChainChange) -> [EventContents] {
+        guard let transaction = change.notified, cause.isRecent(at: now) else { return [] }
+        switch cause.notifiedChange {
+        case .consumptionRequest: return [cause.consumptionRequest(of: transaction)]
+        // The type alone proves nothing in version 1.
+        case .unknown: return cause.notificationUUID == nil ? [] : [cause.unknown(transaction)]
+        default: return []
+        }
+    }
+}
+
+extension EventCause {
+    private enum Limits {
+        /// The time that Apple waits for the answer to a consumption request.
+        static let consumptionAnswer: Duration = .seconds(12 * 3600)
+    }
+
+    /// Returns false for a notification that may be a repetition whose identity is no longer known.
+    fileprivate func isRecent(at now: Timestamp) -> Bool {
+        signedDate >= now.advanced(by: .zero - StateTransition.Limits.window)
+    }
+
+    /// Apple repeats a request under other UUIDs, so one counts for each day.
+    fileprivate func consumptionRequest(of transaction: Transaction) -> EventContents {
+        let day = String(signedDate.description.prefix { $0 != "T" })
+        var contents = EventContents(
+            .consumptionRequested, .consumption, of: [transaction.transactionID, day], at: signedDate, transaction)
+        contents.deadline = signedDate.advanced(by: Limits.consumptionAnswer)
+        return contents
+    }
+
+    fileprivate func unknown(_ transaction: Transaction?) -> EventContents {
+        let key = notificationUUID.map { [$0.lowercased()] } ?? notificationIdentity
+        return EventContents(.unknown, .notification, of: key, at: signedDate, transaction)
+    }
+}
+
+// MARK: - Dates
+
+extension CustomerState {
+    /// Returns the next time at which dates alone make an event of this chain; nil if there is none. In the past for one
+    /// that is due.
+    package func nextEventTime(
+        of chain: PurchaseChain, announced: Set<String>, expiryDelay: Duration, at now: Timestamp
+    ) -> Timestamp? {
+        scheduledChanges(of: chain, announced: announced, expiryDelay: expiryDelay, at: now).first?.due
+    }
+}
+
+// MARK: - Without a chain
+
+extension Event {
+    /// Creates the event for a notification about no chain, which has type `unknown`.
+    /// - Parameter cause: the notification.
+    /// - Returns: nil if the notification is too old.
+    package static func notification(
+        _ cause: EventCause, bundleID: String, _ environment: Environment, at now: Timestamp
+    ) -> Event? {
+        guard cause.isRecent(at: now) else { return nil }
+        let scope = EventScope(bundleID: bundleID, environment: environment)
+        return Event(cause.unknown(nil), of: scope, cause, keepsSignedData: false)
+    }
+}

@@ -1,0 +1,70 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Cryptography
+package import Receipts
+
+/// One change of a customer's state, as clients receive it.
+///
+/// The JSON is written once, when the change is found, and stored: an event reads the same in every delivery and after
+/// an upgrade of the gateway.
+package struct Event: Hashable, Sendable {
+    /// `evt_` and 32 base64url characters. Derived from environment, cause and change, so it is the same whenever and
+    /// wherever the same change is found.
+    package var id: String
+    package var type: EventType
+    package var bundleID: String
+    /// Production or the sandbox.
+    package var environment: Environment
+    /// The purchase chain whose events stay in order; nil for an event about none.
+    package var originalTransactionID: String?
+    /// The time at which Apple signed the change, or at which it followed from dates.
+    package var occurredAt: Timestamp
+    /// The JSON object that clients receive: `{"id", "type", "timestamp", "data"}` (docs/events.yaml).
+    package var json: [UInt8]
+    /// The JSON object of what Apple signed (`signed_transaction`, `signed_renewal_info`), for those who request it; empty
+    /// if it is not kept.
+    package var signedData: [UInt8] = []
+
+    package init(
+        id: String, type: EventType, bundleID: String, environment: Environment, originalTransactionID: String?,
+        occurredAt: Timestamp, json: [UInt8], signedData: [UInt8] = []
+    ) {
+        (self.id, self.type, self.bundleID, self.environment) = (id, type, bundleID, environment)
+        (self.originalTransactionID, self.occurredAt) = (originalTransactionID, occurredAt)
+        (self.json, self.signedData) = (json, signedData)
+    }
+
+    /// Returns the JSON with members added to its end.
+    /// - Parameters:
+    ///   - includesSignedData: true to add `signed_data`, if it is kept.
+    ///   - followsGap: true to add `"gap": true`: an earlier event of this chain was not delivered.
+    package func json(includingSignedData includesSignedData: Bool, followsGap: Bool = false) -> [UInt8] {
+        var added = followsGap ? Array(#","gap":true"#.utf8) : []
+        if includesSignedData, !signedData.isEmpty { added += Array(#","signed_data":"#.utf8) + signedData }
+        return added.isEmpty ? json : json.dropLast() + added + [UInt8(ascii: "}")]
+    }
+
+    /// Returns true if the event is about one of these purchases, or names one.
+    package func names(_ ids: ErasedIDs) -> Bool {
+        originalTransactionID.map(ids.contains) ?? false || ids.areNamed(in: json)
+    }
+
+    /// The partition whose log has the event.
+    package var partition: AppPartition { AppPartition(bundleID: bundleID, of: originalTransactionID ?? id) }
+}
+
+extension Event {
+    /// Returns the ID of the event for a change.
+    /// - Parameters:
+    ///   - change: the name of the change. Events of different types that report the same change share it.
+    ///   - cause: what the change happened to, such as a transaction ID and a date.
+    package static func id(
+        _ change: String, bundleID: String, _ environment: Environment, cause: [String]
+    ) -> String {
+        let parts = [change, bundleID, environment.rawValue] + cause
+        // With the length of each part, so that no two lists are one text.
+        let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
+        return "evt_" + Base64.encodeURL(Array(HashFunction.sha256.digest(of: Array(text.utf8)).prefix(24)))
+    }
+}

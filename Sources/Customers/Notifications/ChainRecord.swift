@@ -1,0 +1,138 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Receipts
+
+/// A signed state with its place among the states of its transaction or plan.
+package struct OrderedState: Hashable, Sendable {
+    package let item: SignedStateItem
+    package let order: SignedStateOrder
+
+    package init(_ item: SignedStateItem, _ order: SignedStateOrder) {
+        self.item = item
+        self.order = order
+    }
+
+    /// Returns true for a state of the same transaction, or also of the plan.
+    package func isAbout(_ other: OrderedState) -> Bool {
+        item.transaction?.transactionID == other.item.transaction?.transactionID
+    }
+
+    /// Returns the plan with what another one says about the same change of product.
+    fileprivate func adoptingChange(of other: OrderedState) -> OrderedState {
+        guard var renewal = item.renewal, let known = other.item.renewal else { return self }
+        renewal.adoptChange(of: known)
+        return OrderedState(.renewal(renewal), order)
+    }
+}
+
+/// The settings of the events that changes make.
+package struct EventRules: Hashable, Sendable {
+    /// True to keep what Apple signed with each event.
+    package var keepsSignedData: Bool
+    /// The time after the end of a period at which a subscription without other news counts as expired.
+    package var expiryDelay: Duration
+
+    package init(keepsSignedData: Bool, expiryDelay: Duration) {
+        (self.keepsSignedData, self.expiryDelay) = (keepsSignedData, expiryDelay)
+    }
+}
+
+/// The record of one chain: the newest signed state of each transaction and of the plan, and the events made of them.
+///
+/// Two nodes that merge the same states in any order have the same record.
+package struct ChainRecord: Hashable, Sendable {
+    package enum Limits {
+        /// The transactions of a chain whose state is kept, those signed last. A change of an older one, such as a
+        /// refund, makes it one of them.
+        package static let transactions = 32
+        /// The events that a chain remembers, the newest.
+        package static let announced = 64
+    }
+
+    package let chain: PurchaseChain
+    /// By transaction ID.
+    package private(set) var transactions: [String: OrderedState] = [:]
+    package private(set) var renewal: OrderedState?
+    /// The IDs of the events of this chain, the oldest first.
+    package private(set) var announced: [String]
+    /// True if Apple has renamed the chain: its events are those of the other name.
+    package private(set) var isRenamed: Bool
+
+    package init(_ chain: PurchaseChain, announced: [String] = [], isRenamed: Bool = false) {
+        self.chain = chain
+        self.announced = announced
+        self.isRenamed = isRenamed
+    }
+
+    package var states: [OrderedState] { transactions.values + [renewal].compactMap(\.self) }
+
+    package var state: CustomerState {
+        CustomerState(
+            transactions: transactions.values.sorted { $1.order < $0.order }.compactMap(\.item.transaction),
+            renewals: [renewal?.item.renewal].compactMap(\.self))
+    }
+
+    /// Adds a state unless a newer one of its transaction or plan is known.
+    package mutating func add(_ new: OrderedState) {
+        switch new.item {
+        case .transaction(let transaction):
+            let known = transactions[transaction.transactionID]
+            if known.map({ $0.order < new.order }) ?? true { transactions[transaction.transactionID] = new }
+        case .renewal:
+            guard let known = renewal else { return renewal = new }
+            renewal = known.order < new.order ? new.adoptingChange(of: known) : known.adoptingChange(of: new)
+        }
+    }
+
+    /// Adds signed states, and returns the events that they make. Only a notification begins a record.
+    /// - Parameter order: returns the order of a state.
+    package mutating func merge(
+        _ update: CustomerStateUpdate, _ rules: EventRules, at now: Timestamp,
+        order: (SignedStateItem) -> SignedStateOrder
+    ) -> MergeOutcome {
+        guard !states.isEmpty || update.cause.source == .notification else {
+            return MergeOutcome(changed: false, events: [])
+        }
+        let before = self
+        for item in update.items { add(OrderedState(item, order(item))) }
+        removeSurplus()
+        isRenamed = newestChainID.map { $0 != chain.originalTransactionID } ?? false
+        let events = isRenamed ? [] : newEvents(since: before, update.cause, rules, at: now)
+        announced = Array((announced + events.map(\.id)).suffix(Limits.announced))
+        return MergeOutcome(changed: self != before, events: events)
+    }
+
+    /// The name of the chain in its newest state. Apple may rename it, and later rename it back.
+    private var newestChainID: String? {
+        transactions.values.max { $0.order < $1.order }?.item.transaction?.chainID
+    }
+
+    private mutating func removeSurplus() {
+        let newest = transactions.sorted { $1.value.order < $0.value.order }.prefix(Limits.transactions)
+        if newest.count < transactions.count { transactions = Dictionary(uniqueKeysWithValues: Array(newest)) }
+    }
+
+    private func newEvents(
+        since before: ChainRecord, _ cause: EventCause, _ rules: EventRules, at now: Timestamp
+    ) -> [Event] {
+        StateTransition(
+            of: chain, from: before.state, to: state, announced: Set(announced), cause: cause, at: now,
+            expiryDelay: rules.expiryDelay, keepsSignedData: rules.keepsSignedData
+        ).events
+    }
+
+    /// The next time at which dates alone make an event; nil if none is expected.
+    package func nextEventTime(_ rules: EventRules, at now: Timestamp) -> Timestamp? {
+        isRenamed
+            ? nil : state.nextEventTime(of: chain, announced: Set(announced), expiryDelay: rules.expiryDelay, at: now)
+    }
+}
+
+extension SignedStateItem {
+    fileprivate var transaction: Transaction? {
+        if case .transaction(let transaction) = self { transaction } else { nil }
+    }
+    fileprivate var renewal: Renewal? { if case .renewal(let renewal) = self { renewal } else { nil } }
+}

@@ -1,0 +1,247 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Resilience
+package import Gateway
+package import Receipts
+internal import Synchronization
+
+/// Applies stored notifications: takes over their signed states, and purges the cached results that they make wrong.
+///
+/// ```
+/// stored ──▶ verify ──▶ newest signed state of each chain ──▶ purge on all nodes ──▶ remove
+/// ```
+/// Each step may be repeated, and notifications may come in any order: the states are the same. A node applies what it
+/// stored itself at once. A survey of all partitions finds what other nodes left.
+package final class NotificationApplier: Sendable {
+    package enum Limits {
+        /// The time between two surveys of all partitions.
+        package static let surveyInterval: Duration = .seconds(2)
+        /// The batches of one partition that are applied before the others have their turn.
+        static let batches = 16
+        /// The attempts to purge, and the time between them.
+        static let purges = 3
+        static let purgePause: Duration = .milliseconds(200)
+        /// The partitions that are applied at once.
+        static let concurrentPartitions = 8
+        /// The age at which a notification that cannot be applied becomes a dead letter.
+        static let attempts: Duration = .seconds(3600)
+        /// The evidence that waits to be looked up at Apple; beyond it, the next verification looks it up.
+        static let refreshes = 256
+    }
+
+    private let queue: any NotificationQueue
+    private let states: any CustomerStateStore
+    private let cache: any UpstreamCache
+    private let verifier: NotificationVerifier
+    private let apps: @Sendable () -> Set<String>
+    private let refresh: @Sendable (NotifiedRefresh) async -> Void
+    private let observer: any NotificationObserver
+    private let onEvents: @Sendable (AppPartition) -> Void
+    private let onSurvey: @Sendable (_ bundleID: String, [QueueSurvey]) -> Void
+    private let clock: @Sendable () -> Timestamp
+    /// The partitions with notifications that this node stored.
+    private let stored = Mutex<Set<AppPartition>>([])
+    private let wakeUps = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let refreshes = AsyncStream.makeStream(
+        of: NotifiedRefresh.self, bufferingPolicy: .bufferingOldest(Limits.refreshes))
+
+    /// - Parameters:
+    ///   - apps: returns the apps whose partitions are surveyed.
+    ///   - refresh: looks evidence up at Apple, within the limits for requests.
+    ///   - onEvents: called after events were written.
+    ///   - onSurvey: receives the state of an app's queue.
+    package init(
+        queue: any NotificationQueue, states: any CustomerStateStore, purging cache: any UpstreamCache,
+        verifier: NotificationVerifier, apps: @escaping @Sendable () -> Set<String>,
+        refresh: @escaping @Sendable (NotifiedRefresh) async -> Void, observer: any NotificationObserver,
+        onEvents: @escaping @Sendable (AppPartition) -> Void,
+        onSurvey: @escaping @Sendable (_ bundleID: String, [QueueSurvey]) -> Void,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.queue, self.states, self.cache, self.verifier) = (queue, states, cache, verifier)
+        (self.apps, self.refresh, self.observer, self.onSurvey) = (apps, refresh, observer, onSurvey)
+        self.onEvents = onEvents
+        self.clock = clock
+    }
+
+    /// Announces that a partition has a notification to apply.
+    package func announce(_ partition: AppPartition) {
+        stored.withLock { _ = $0.insert(partition) }
+        wakeUps.continuation.yield()
+    }
+
+    /// Applies notifications until the task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.applyStored() }
+            group.addTask { await self.surveyRepeatedly() }
+            group.addTask { for await refresh in self.refreshes.stream { await self.refresh(refresh) } }
+        }
+    }
+
+    private func applyStored() async {
+        for await _ in wakeUps.stream {
+            let partitions = stored.withLock { stored in
+                defer { stored = [] }
+                return stored
+            }
+            await concurrently(partitions) { await self.apply($0, includingStalled: false) }
+        }
+    }
+
+    private func surveyRepeatedly() async {
+        while !Task.isCancelled {
+            for bundleID in apps().sorted() { await survey(bundleID) }
+            try? await Task.sleep(for: Limits.surveyInterval)
+        }
+    }
+
+    /// Applies what other nodes left, and reads the state of the queue.
+    func survey(_ bundleID: String) async {
+        let surveys = Mutex<[QueueSurvey]>([])
+        await concurrently(AppPartition.all(of: bundleID)) { partition in
+            guard let survey = await self.queue.survey(partition) else { return }
+            surveys.withLock { $0.append(survey) }
+            if survey.entries > 0 { await self.apply(partition, includingStalled: true) }
+            if survey.hasDueEvents { await self.makeDueEvents(in: partition) }
+        }
+        onSurvey(bundleID, surveys.withLock { $0 })
+    }
+
+    /// Makes the events of which dates are the only cause.
+    private func makeDueEvents(in partition: AppPartition) async {
+        for _ in 0..<Limits.batches where !Task.isCancelled {
+            let chains = await states.due(in: partition), now = clock()
+            guard !chains.isEmpty else { return }
+            let cause = EventCause(.schedule, signedDate: now)
+            let results = await states.merge(chains.map { CustomerStateUpdate($0, [], cause) })
+            report(results.flatMap { (try? $0.get())?.events ?? [] }, in: partition)
+        }
+    }
+
+    private func concurrently(
+        _ partitions: some Collection<AppPartition>,
+        _ work: @escaping @Sendable (AppPartition) async -> Void
+    ) async {
+        var waiting = Array(partitions)
+        await withTaskGroup { group in
+            for _ in 0..<min(Limits.concurrentPartitions, waiting.count) {
+                let partition = waiting.removeLast()
+                group.addTask { await work(partition) }
+            }
+            while await group.next() != nil {
+                guard let partition = waiting.popLast() else { continue }
+                group.addTask { await work(partition) }
+            }
+        }
+    }
+}
+
+// MARK: - One partition
+
+extension NotificationApplier {
+    /// Applies all notifications of a partition that wait.
+    package func apply(_ partition: AppPartition, includingStalled: Bool) async {
+        for _ in 0..<Limits.batches where !Task.isCancelled {
+            let taken = await queue.take(from: partition, includingStalled: includingStalled)
+            guard !taken.isEmpty else { return }
+            await apply(taken, in: partition)
+        }
+        // The other partitions have their turn first.
+        announce(partition)
+    }
+
+    private func apply(_ taken: [TakenNotification], in partition: AppPartition) async {
+        var readable: [(taken: TakenNotification, signed: SignedNotification)] = []
+        for notification in taken {
+            switch read(notification) {
+            case .success(let signed): readable.append((notification, signed))
+            case .failure(let reason): await leave(notification, reason, in: partition)
+            }
+        }
+        let results = await states.merge(readable.flatMap(\.signed.updates))
+        var next = results[...]
+        var applied: [AppliedNotification] = []
+        for (notification, signed) in readable {
+            let own = next.prefix(signed.updates.count)
+            next = next.dropFirst(own.count)
+            // One that is merged in part is taken again.
+            guard let outcomes = try? own.map({ try $0.get() }) else { continue }
+            applied.append(AppliedNotification(notification, signed, outcomes, at: clock()))
+        }
+        report(applied.flatMap(\.events), in: partition)
+        await finish(applied, in: partition)
+    }
+
+    /// A notification whose states are merged.
+    private struct AppliedNotification {
+        let taken: TakenNotification
+        let signed: SignedNotification
+        let changed: Bool
+        /// The events that were written with the states.
+        let events: [Event]
+        /// The event of a notification about no chain.
+        let ownEvent: Event?
+
+        init(
+            _ taken: TakenNotification, _ signed: SignedNotification, _ outcomes: [MergeOutcome], at now: Timestamp
+        ) {
+            (self.taken, self.signed) = (taken, signed)
+            changed = outcomes.contains(where: \.changed)
+            events = outcomes.flatMap(\.events)
+            // Without a UUID, as in version 1, nothing proves such a notification: old apps have the secret.
+            ownEvent =
+                signed.updates.isEmpty && signed.cause.notificationUUID != nil
+                ? .notification(signed.cause, bundleID: signed.bundleID, signed.environment, at: now) : nil
+        }
+    }
+
+    private func report(_ events: [Event], in partition: AppPartition) {
+        guard !events.isEmpty else { return }
+        for event in events { observer.observe(.event(event.type)) }
+        onEvents(partition)
+    }
+
+    private func finish(_ applied: [AppliedNotification], in partition: AppPartition) async {
+        // Also for a state that is known: the node that merged it may have ended before the purge.
+        // Not all IDs are signed in version 1: the app's secret purges no results of another app.
+        let outdated = Set(applied.flatMap(\.signed.outdated)).sorted()
+        guard await purge(outdated.map { Purge($0, in: partition.bundleID) }) else { return }
+        await queue.finish(applied.map { FinishedNotification($0.taken, $0.ownEvent) }, in: partition)
+        report(applied.compactMap(\.ownEvent), in: partition)
+        for notification in applied {
+            observer.observe(.applied(changed: notification.changed, after: notification.taken.age))
+            if let refresh = notification.signed.refresh { refreshes.continuation.yield(refresh) }
+        }
+    }
+
+    /// - Returns: false if the store does not take the purge now; the notifications are taken again later.
+    private func purge(_ purges: [Purge]) async -> Bool {
+        if purges.isEmpty { return true }
+        for attempt in 1...Limits.purges {
+            if (try? await cache.purge(purges)) != nil { return true }
+            if attempt < Limits.purges { try? await Task.sleep(for: Limits.purgePause) }
+        }
+        return false
+    }
+
+    private func read(_ taken: TakenNotification) -> Result<SignedNotification, DeadLetterReason> {
+        taken.record.flatMap { record in
+            do throws(NotificationRejection) {
+                return .success(try verifier.verify(record, at: clock()))
+            } catch {
+                return .failure(.notGenuine)
+            }
+        }
+    }
+
+    /// Leaves a notification that cannot be applied to another node, and at last to the dead letters.
+    private func leave(
+        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
+    ) async {
+        guard reason == .unreadable || taken.age >= Limits.attempts else { return }
+        await queue.discard(taken, reason, in: partition)
+        observer.observe(.deadLetter(reason))
+    }
+}

@@ -1,0 +1,114 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+package import Receipts
+
+/// Accepts notifications: verifies and stores them, each once, before Apple gets an answer.
+///
+/// ```
+/// body ──▶ verify: signatures, app ──▶ store with its identity (atomic) ──▶ answer
+///            │ wrong                       │ known          │ not stored
+///            └──▶ rejected                 └──▶ duplicate   └──▶ Apple must send it again
+/// ```
+package struct NotificationIntake: Sendable {
+    private let verifier: NotificationVerifier
+    private let queue: any NotificationQueue
+    private let observer: any NotificationObserver
+    private let onStored: @Sendable (AppPartition) -> Void
+
+    /// - Parameter onStored: called after a notification was stored, to apply it.
+    package init(
+        _ verifier: NotificationVerifier, queue: any NotificationQueue, observer: any NotificationObserver,
+        onStored: @escaping @Sendable (AppPartition) -> Void
+    ) {
+        self.verifier = verifier
+        self.queue = queue
+        self.observer = observer
+        self.onStored = onStored
+    }
+
+    /// Verifies a body that was posted, in less than a millisecond.
+    package func verify(body: [UInt8], at now: Timestamp) throws(NotificationRejection) -> VerifiedNotificationBody {
+        let notification = try observing(nil, .posted) { () throws(NotificationRejection) in
+            try NotificationBody(body)
+        }
+        let (record, signed) = try observing(notification.version, .posted) { () throws(NotificationRejection) in
+            try verifier.verify(notification, body: body, at: now)
+        }
+        return VerifiedNotificationBody(record: record, signed: signed, isPadded: notification.isPadded(in: body))
+    }
+
+    /// Stores a notification that was posted.
+    package func store(
+        _ notification: VerifiedNotificationBody
+    ) async throws(NotificationRejection) -> AcceptedNotification {
+        let (record, signed) = (notification.record, notification.signed)
+        let outcome = try await store(record, signed, .posted)
+        return AcceptedNotification(outcome: outcome, version: record.version, environment: signed.environment)
+    }
+
+    /// Accepts a notification from Apple's history.
+    /// - Returns: nil for a test notification, which is not stored: its arrival must mean that Apple reached a gateway.
+    package func accept(
+        signedPayload jws: [UInt8], at now: Timestamp
+    ) async throws(NotificationRejection) -> IntakeOutcome? {
+        var (record, signed) = try observing(.v2, .history) { () throws(NotificationRejection) in
+            try verifier.verify(signedPayload: jws, at: now)
+        }
+        guard signed.cause.notificationType != "TEST" else { return nil }
+        record.origin = .history
+        return try await store(record, signed, .history)
+    }
+
+    private func store(
+        _ record: NotificationRecord, _ signed: SignedNotification, _ origin: NotificationOrigin
+    ) async throws(NotificationRejection) -> IntakeOutcome {
+        let partition = signed.partition
+        do throws(NotificationStoreFault) {
+            let isNew = try await queue.store(record, signed.identity, in: partition)
+            let outcome = isNew ? IntakeOutcome.stored : .duplicate
+            observer.observe(.received(outcome, record.version, origin))
+            if isNew { onStored(partition) }
+            return outcome
+        } catch {
+            observer.observe(.refused(error))
+            observer.observe(.received(.refused, record.version, origin))
+            throw .notStored(error)
+        }
+    }
+
+    private func observing<Value>(
+        _ version: NotificationRecord.Version?, _ origin: NotificationOrigin,
+        _ verify: () throws(NotificationRejection) -> Value
+    ) throws(NotificationRejection) -> Value {
+        do throws(NotificationRejection) {
+            return try verify()
+        } catch {
+            observer.observe(.received(error.outcome, version, origin))
+            if case .appNotConfigured(let bundleID?) = error { observer.observe(.unknownApp(bundleID: bundleID)) }
+            throw error
+        }
+    }
+}
+
+/// A notification that was posted and verified, and is not stored yet.
+package struct VerifiedNotificationBody: Sendable {
+    fileprivate let record: NotificationRecord
+    fileprivate let signed: SignedNotification
+    /// True if the body is much larger than the notification in it.
+    package let isPadded: Bool
+
+    package var version: NotificationRecord.Version { record.version }
+    package var bundleID: String { signed.bundleID }
+    package var byteCount: Int { record.bytes.count }
+}
+
+/// A notification that is stored.
+package struct AcceptedNotification: Hashable, Sendable {
+    /// `stored` or `duplicate`.
+    package let outcome: IntakeOutcome
+    package let version: NotificationRecord.Version
+    /// Production if nothing is signed.
+    package let environment: Environment
+}

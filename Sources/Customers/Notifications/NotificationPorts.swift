@@ -1,0 +1,219 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Receipts
+
+/// Stores notifications until they are applied, each once.
+package protocol NotificationQueue: Sendable {
+    /// Stores a notification and its identity in one atomic step.
+    /// - Returns: false for a duplicate, which has no effect.
+    func store(
+        _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: AppPartition
+    ) async throws(NotificationStoreFault) -> Bool
+
+    /// Returns true if a notification of this identity was stored in the last days.
+    func hasSeen(_ identity: NotificationIdentity, in partition: AppPartition) async throws(StoreUnreachable)
+        -> Bool
+
+    /// Takes stored notifications that no node has taken. Bounded in number and bytes; empty if there are none, or the
+    /// store is unreachable.
+    /// - Parameter includingStalled: true to take over those that a node took and did not finish in time, too.
+    func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification]
+
+    /// Removes applied notifications, and writes an event in the same step, if there is one. One that cannot be removed
+    /// now is taken again later.
+    func finish(_ finished: [FinishedNotification], in partition: AppPartition) async
+
+    /// Moves a notification that cannot be applied to the dead letters.
+    func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async
+
+    /// Reads the state of a partition, and removes what is too old; nil if the store is unreachable.
+    func survey(_ partition: AppPartition) async -> QueueSurvey?
+}
+
+/// A notification that a node took and has not finished.
+package struct TakenNotification: Sendable {
+    /// The name of its entry in the store.
+    package let id: String
+    /// The bytes of its stored form.
+    package let storedBytes: Int
+    /// The time since it was stored.
+    package let age: Duration
+    /// The notification, or the reason why its stored form cannot be read.
+    package let record: Result<NotificationRecord, DeadLetterReason>
+
+    package init(
+        id: String, storedBytes: Int, age: Duration, record: Result<NotificationRecord, DeadLetterReason>
+    ) {
+        self.id = id
+        self.storedBytes = storedBytes
+        self.age = age
+        self.record = record
+    }
+}
+
+/// An applied notification.
+package struct FinishedNotification: Sendable {
+    package let taken: TakenNotification
+    /// The event of a notification about no chain, whose state would have made one.
+    package let event: Event?
+
+    package init(_ taken: TakenNotification, _ event: Event? = nil) {
+        self.taken = taken
+        self.event = event
+    }
+}
+
+/// The reason why a stored notification cannot be applied. The raw values are those of metrics.
+package enum DeadLetterReason: String, Error, CaseIterable, Hashable, Sendable {
+    /// The stored form was changed, or is not one.
+    case unreadable
+    /// It was encrypted with a key that this node does not have, or has a form of another version of the gateway.
+    case unknownForm = "unknown_form"
+    /// It no longer verifies, for example because a trust root was removed.
+    case notGenuine = "not_genuine"
+
+    /// True if another node may be able to apply it.
+    var mayBeReadable: Bool { self == .unknownForm }
+}
+
+/// The state of a partition's queue.
+package struct QueueSurvey: Hashable, Sendable {
+    /// The notifications that are not applied yet.
+    package var entries = 0
+    /// The bytes of their stored form.
+    package var bytes = 0
+    /// The time since the oldest of them was stored; nil without one.
+    package var oldestAge: Duration?
+    /// The time since the last intake, over all nodes; nil if unknown.
+    package var lastIntakeAge: Duration?
+    package var deadLetters = 0
+    /// The time since the newest notification that the store still knows of, if the store lost a later one; else nil.
+    package var lostSince: Duration?
+    /// True if dates alone make events by now.
+    package var hasDueEvents = false
+    /// The reason why nothing may be stored; nil if all is well.
+    package var fault: NotificationStoreFault?
+
+    package init() {}
+}
+
+/// The reason why a notification is not stored. The raw values are those of metrics.
+package enum NotificationStoreFault: String, Error, CaseIterable, Hashable, Sendable {
+    case unreachable = "store_unreachable"
+    /// The memory of the store is full.
+    case full = "store_full"
+    /// The backlog of notifications that are not applied has its maximum size.
+    case backlog = "backlog_full"
+    /// The store may evict what is stored: `maxmemory-policy` is `allkeys-*`, or unknown.
+    case evicts = "store_evicts"
+    /// Too few replicas confirmed the write.
+    case replicas = "replicas_missing"
+    /// Without Redis, nothing would outlive this process.
+    case volatile = "store_volatile"
+}
+
+/// Keeps the newest signed state of each chain, and writes the events of its changes in the same step.
+package protocol CustomerStateStore: CustomerStates {
+    /// Adds signed states; each replaces an older one of its transaction or plan, and nothing newer. The events that this
+    /// makes are in the log once it returns.
+    /// - Returns: the outcome of each update, in order.
+    func merge(_ updates: [CustomerStateUpdate]) async -> [Result<MergeOutcome, StoreUnreachable>]
+
+    /// Returns chains of which dates alone make an event by now. Bounded; empty if the store is unreachable.
+    func due(in partition: AppPartition) async -> [PurchaseChain]
+}
+
+/// New signed states of one chain. Without any, only the dates of the known ones count.
+package struct CustomerStateUpdate: Hashable, Sendable {
+    package var chain: PurchaseChain
+    package var items: [SignedStateItem]
+    package var cause: EventCause
+
+    package init(_ chain: PurchaseChain, _ items: [SignedStateItem], _ cause: EventCause) {
+        self.chain = chain
+        self.items = items
+        self.cause = cause
+    }
+}
+
+/// The effect of a `CustomerStateUpdate`.
+package struct MergeOutcome: Hashable, Sendable {
+    /// True if the chain's record changed.
+    package var changed: Bool
+    package var events: [Event]
+
+    package init(changed: Bool, events: [Event]) {
+        (self.changed, self.events) = (changed, events)
+    }
+}
+
+/// A signed state of a transaction or of a chain's plan.
+package enum SignedStateItem: Hashable, Sendable {
+    case transaction(Transaction)
+    case renewal(Renewal)
+
+    package var signedDate: Timestamp {
+        let date =
+            switch self {
+            case .transaction(let transaction): transaction.signedDate
+            case .renewal(let renewal): renewal.signedDate
+            }
+        return date ?? Timestamp(millisecondsSince1970: 0)
+    }
+}
+
+/// Apple's record of the notifications that it sent (Get Notification History).
+package protocol NotificationHistory: Sendable {
+    /// Returns true if the app has a key, without which Apple shows no history.
+    func isAvailable(forApp bundleID: String) -> Bool
+
+    /// Returns a page of the notifications that Apple signed in a span of time.
+    /// - Throws: the reason why there is none.
+    func page(_ query: NotificationHistoryQuery, after token: String?) async throws(DegradedReason)
+        -> NotificationHistoryPage
+}
+
+/// The notifications to read from Apple's history.
+package struct NotificationHistoryQuery: Hashable, Sendable {
+    package var bundleID: String
+    /// Production or the sandbox.
+    package var environment: Environment
+    package var start: Timestamp
+    package var end: Timestamp
+    /// True for those that no server has acknowledged yet.
+    package var onlyFailures = false
+
+    package init(bundleID: String, environment: Environment, start: Timestamp, end: Timestamp) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.start = start
+        self.end = end
+    }
+}
+
+package struct NotificationHistoryPage: Hashable, Sendable {
+    /// The JWS of each notification, not verified yet.
+    package var signedPayloads: [[UInt8]]
+    /// The token of the next page; nil after the last one.
+    package var next: String?
+
+    package init(_ signedPayloads: [[UInt8]], next: String? = nil) {
+        self.signedPayloads = signedPayloads
+        self.next = next
+    }
+}
+
+/// The progress of the fleet in reading Apple's history.
+package protocol RecoveryProgress: Sendable {
+    /// Returns the time up to which an app's history was read; nil if it never was, or the store is unreachable.
+    func recovered(_ bundleID: String, _ environment: Environment) async -> Timestamp?
+    func record(recovered time: Timestamp, _ bundleID: String, _ environment: Environment) async
+    /// Returns true if this node may read the history now, and no other node does.
+    func begin(_ bundleID: String, _ environment: Environment, lease: Duration) async -> Bool
+    func end(_ bundleID: String, _ environment: Environment) async
+}
+
+/// The store of everything about notifications: Redis, or this process.
+package typealias NotificationStore = NotificationQueue & CustomerStateStore & RecoveryProgress

@@ -1,0 +1,61 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Receipts
+
+/// The order of the signed states of one transaction or plan. The later one counts, in whatever order they arrive.
+package struct SignedStateOrder: Comparable, Hashable, Sendable {
+    /// Milliseconds since 1970.
+    private let signedDate: Int64
+    /// Of two states of one millisecond, the one that ends an entitlement counts.
+    private let isFinal: Bool
+    /// Any order that is the same on all nodes, for what is left.
+    private let tieBreaker: UInt32
+
+    /// - Parameter tieBreaker: a number that depends on the item's contents.
+    package init(_ item: SignedStateItem, tieBreaker: UInt32) {
+        signedDate = min(max(0, item.signedDate.millisecondsSince1970), Self.maximumDate)
+        isFinal = item.isFinal
+        self.tieBreaker = tieBreaker
+    }
+
+    package static func < (one: Self, other: Self) -> Bool {
+        (one.signedDate, one.isFinal ? 1 : 0, one.tieBreaker)
+            < (other.signedDate, other.isFinal ? 1 : 0, other.tieBreaker)
+    }
+
+    /// The order as digits of fixed number: texts compare as their orders do, in every locale.
+    package var text: String {
+        padded(String(signedDate), 15) + (isFinal ? "1" : "0") + padded(String(tieBreaker), 10)
+    }
+
+    /// Reads `text`.
+    package init?(text: some Sequence<UInt8>) {
+        let text = Array(text)
+        guard text.count == Self.textBytes, text.allSatisfy({ (0x30...0x39).contains($0) }),
+            let date = Int64(String(decoding: text[..<15], as: UTF8.self)),
+            let tieBreaker = UInt32(String(decoding: text[16...], as: UTF8.self)), text[15] <= UInt8(ascii: "1")
+        else { return nil }
+        (signedDate, isFinal, self.tieBreaker) = (date, text[15] == UInt8(ascii: "1"), tieBreaker)
+    }
+
+    /// The length of `text`.
+    package static let textBytes = 26
+
+    private func padded(_ digits: String, _ count: Int) -> String {
+        String(repeating: "0", count: count - digits.utf8.count) + digits
+    }
+
+    /// 15 digits, which are enough for 30,000 years.
+    private static let maximumDate: Int64 = 999_999_999_999_999
+}
+
+extension SignedStateItem {
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .transaction(let transaction): transaction.cancellationDate != nil || transaction.isUpgraded
+        case .renewal: false
+        }
+    }
+}

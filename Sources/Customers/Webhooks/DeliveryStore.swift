@@ -1,0 +1,140 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Receipts
+
+/// The deliveries of one partition's events to one endpoint. At any time one node works on it.
+package struct DeliveryQueue: Hashable, Sendable {
+    /// The endpoint's name (`WebhookEndpoint.name`). Its state survives a change of its URL and keys.
+    package var endpoint: String
+    package var partition: AppPartition
+    package var stream: EventStream
+
+    package init(endpoint: String, partition: AppPartition, stream: EventStream) {
+        (self.endpoint, self.partition, self.stream) = (endpoint, partition, stream)
+    }
+}
+
+/// The state of a delivery queue in the store.
+package struct DeliveryState: Hashable, Sendable {
+    /// The last event that was read from the log: delivered, or in `held`. Nil for a new endpoint, which begins at the
+    /// newest event.
+    package var position: EventPosition?
+    /// The events behind `position` that are not delivered: failed ones, and later ones of the same chain.
+    package var held: [HeldEvent] = []
+    /// The chains whose next event is marked with `gap`.
+    package var gaps: Set<String> = []
+    /// The time at which the endpoint answered 410, since when it gets nothing; nil if it is enabled.
+    package var disabledAt: Timestamp?
+
+    package init() {}
+}
+
+/// An event that waits for its delivery.
+package struct HeldEvent: Hashable, Sendable {
+    package var position: EventPosition
+    /// The chain, as a digest: events of one are delivered in order. Equal to the event's ID for an event about none.
+    package var chain: String
+    /// The failed attempts; 0 for an event that waits behind another of its chain.
+    package var attempts: Int
+    /// The time of the next attempt; nil for one that waits behind another.
+    package var nextAttempt: Timestamp?
+    /// The time of the first attempt; nil before it.
+    package var firstAttempt: Timestamp?
+
+    package init(_ position: EventPosition, chain: String) {
+        (self.position, self.chain) = (position, chain)
+        attempts = 0
+    }
+}
+
+/// An event whose delivery was given up.
+package struct DeadDelivery: Hashable, Sendable {
+    package var position: EventPosition
+    package var eventID: String
+    package var chain: String
+    package var attempts: Int
+    /// The last fault, in the words of metrics (`DeliveryFault.name`).
+    package var reason: String
+    package var time: Timestamp
+
+    package init(
+        position: EventPosition, eventID: String, chain: String, attempts: Int, reason: String, time: Timestamp
+    ) {
+        (self.position, self.eventID, self.chain) = (position, eventID, chain)
+        (self.attempts, self.reason, self.time) = (attempts, reason, time)
+    }
+}
+
+/// Changes of a queue's state, written in one step.
+package struct DeliveryChanges: Hashable, Sendable {
+    package var position: EventPosition?
+    /// Added or replaced, by position.
+    package var held: [HeldEvent] = []
+    /// Delivered or given up.
+    package var removed: [EventPosition] = []
+    package var dead: [DeadDelivery] = []
+    package var gapsAdded: Set<String> = []
+    package var gapsRemoved: Set<String> = []
+    /// The time of a 410; nil for no change.
+    package var disabledAt: Timestamp?
+
+    package init() {}
+
+    package var isEmpty: Bool { self == DeliveryChanges() }
+}
+
+/// The reason why a queue's state was not written.
+package enum DeliveryStoreFault: Error, Hashable, Sendable {
+    /// Another node has the queue now.
+    case leaseLost
+    case unreachable
+}
+
+/// A summary of a queue, for operators.
+package struct DeliverySurvey: Hashable, Sendable {
+    package var position: EventPosition?
+    package var held = 0
+    package var dead = 0
+    package var disabledAt: Timestamp?
+    /// The events in the log after `position`.
+    package var unread: UInt64 = 0
+    /// The time since the oldest undelivered event was written; nil if all are delivered.
+    package var lag: Duration?
+    /// True if a node works on it.
+    package var isLeased = false
+
+    package init() {}
+}
+
+/// The state of deliveries, shared by the nodes.
+package protocol DeliveryStore: Sendable {
+    /// Sets the position of new queues to the newest event, so that they get the next one whenever a node takes them.
+    func begin(_ queues: [DeliveryQueue]) async throws(StoreUnreachable)
+
+    /// Takes the lease of a queue, and reads its state.
+    /// - Returns: nil if another node has it.
+    func acquire(_ queue: DeliveryQueue, for lease: Duration) async throws(StoreUnreachable) -> DeliveryState?
+
+    /// Writes changes, and renews the lease, in one step. Without changes only the lease is renewed.
+    func save(_ changes: DeliveryChanges, of queue: DeliveryQueue, renewing lease: Duration)
+        async throws(DeliveryStoreFault)
+
+    /// Ends the lease, so that another node may take it at once.
+    func release(_ queue: DeliveryQueue) async
+
+    // MARK: For operators
+
+    func survey(_ queues: [DeliveryQueue]) async -> [DeliverySurvey]?
+    /// Returns the dead deliveries of a queue, the newest first.
+    func dead(_ queue: DeliveryQueue, maximum: Int) async throws(StoreUnreachable) -> [DeadDelivery]
+    /// Moves dead deliveries back to the held events, for an attempt at once; all if `eventID` is nil. The worker that
+    /// has the lease loses it, and the state is read anew.
+    /// - Returns: the number moved.
+    func redeliver(_ queue: DeliveryQueue, eventID: String?) async throws(StoreUnreachable) -> Int
+    /// Sets the position back or forward, and enables the endpoint. The worker that has the lease loses it.
+    func rewind(_ queue: DeliveryQueue, to position: EventPosition) async throws(StoreUnreachable)
+    /// Enables a disabled endpoint. The worker that has the lease loses it.
+    func enable(_ queue: DeliveryQueue) async throws(StoreUnreachable)
+}

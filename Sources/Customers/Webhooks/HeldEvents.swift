@@ -1,0 +1,78 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// The events of a queue that wait for a further attempt, or behind another of their chain. Of each chain only the first
+/// is sent.
+struct HeldEvents: Sendable {
+    /// In order of their positions.
+    private var chains: [String: [HeldEvent]]
+    /// The times of the next attempts of chains of which no event is being sent.
+    private var due: [String: Timestamp]
+    /// The earliest time in `due`.
+    private(set) var nextAttempt: Timestamp?
+    private(set) var count: Int
+
+    init(_ held: [HeldEvent]) {
+        count = held.count
+        chains = Dictionary(grouping: held.sorted { $0.position < $1.position }, by: \.chain)
+        due = chains.compactMapValues { $0.first?.dueTime }
+        nextAttempt = due.values.min()
+    }
+
+    func contains(chain: String) -> Bool { chains[chain] != nil }
+
+    func event(at position: EventPosition, of chain: String) -> HeldEvent? {
+        chains[chain]?.first { $0.position == position }
+    }
+
+    /// Returns the events that a probe may send, due or not, the oldest first.
+    var firsts: [HeldEvent] {
+        due.keys.compactMap { chains[$0]?.first }.sorted { $0.position < $1.position }
+    }
+
+    /// Returns the event whose attempt has been due for the longest time, of several the oldest; nil if none is due.
+    func due(at now: Timestamp) -> HeldEvent? {
+        guard let time = nextAttempt, time <= now else { return nil }
+        return due.lazy.filter { $0.value == time }.compactMap { chains[$0.key]?.first }
+            .min { $0.position < $1.position }
+    }
+
+    /// Adds an event, behind the others of its chain.
+    mutating func append(_ event: HeldEvent) {
+        count += 1
+        chains[event.chain, default: []].append(event)
+        if chains[event.chain]?.count == 1 { schedule(event.chain) }
+    }
+
+    /// Begins an attempt of the first event of a chain.
+    mutating func begin(_ chain: String) {
+        due[chain] = nil
+        nextAttempt = due.values.min()
+    }
+
+    /// Ends an attempt of the first event of a chain, which stays for a further one.
+    mutating func retry(_ event: HeldEvent) {
+        chains[event.chain]?[0] = event
+        schedule(event.chain)
+    }
+
+    /// Removes the first event of a chain, so that the next one may be sent.
+    mutating func removeFirst(of chain: String) {
+        count -= 1
+        chains[chain]?.removeFirst()
+        if chains[chain]?.isEmpty == true { chains[chain] = nil }
+        schedule(chain)
+    }
+
+    private mutating func schedule(_ chain: String) {
+        due[chain] = chains[chain]?.first?.dueTime
+        nextAttempt = due.values.min()
+    }
+}
+
+extension HeldEvent {
+    /// The time of the next attempt; always past for one that waited behind another.
+    fileprivate var dueTime: Timestamp { nextAttempt ?? .earliest }
+}

@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import JSON
+package import Receipts
+
+/// In the target of the fields, so that the compiler specialises `visitFields` for this writer.
+extension JSONWriter {
+    /// Writes Apple's fields of a transaction, and those derived from them. The transaction does not change.
+    package mutating func members(of transaction: inout Transaction) {
+        transaction.visitFields(with: &self)
+        member("product_type", transaction.productType?.apiName)
+        member("transaction_reason", transaction.reason.rawValue)
+        member("revocation", transaction.revocation?.rawValue)
+    }
+
+    /// Writes the fields of a plan, except the IDs of its subscription and product. The plan does not change.
+    package mutating func members(of renewal: inout Renewal) {
+        renewal.visitFields(with: &self)
+        renewal.visitStatus(with: &self)
+    }
+
+    /// Writes a numeric identifier or code: a string, because JSON readers round beyond 2^53. Writes nothing for nil.
+    package mutating func identifier(_ name: StaticString, _ value: Int64?) {
+        guard let value else { return }
+        key(name)
+        numericString(value)
+    }
+}
+
+extension JSONWriter: FieldVisitor {
+    package mutating func text(_ name: StaticString, _ value: inout String?) { member(name, value) }
+    package mutating func flag(_ name: StaticString, _ value: inout Bool?) { member(name, value) }
+    package mutating func date(_ name: StaticString, _ value: inout Timestamp?) { member(name, value) }
+    package mutating func count(_ name: StaticString, _ value: inout Int64?) { member(name, value) }
+    package mutating func code(_ name: StaticString, _ value: inout Int64?) { identifier(name, value) }
+
+    package mutating func texts(_ name: StaticString, _ value: inout [String]?) {
+        guard let texts = value else { return }
+        key(name)
+        array { json in
+            for text in texts { json.string(text) }
+        }
+    }
+
+    package mutating func object(_ name: StaticString, _ value: inout [UInt8]?) { member(name, object: value) }
+
+    /// Does nothing: this visitor only writes.
+    package func invalid(_ name: StaticString) {}
+}

@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Receipts
+internal import Cryptography
+
+/// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`, or a signed renewal info.
+/// Unknown fields are nil.
+package struct Renewal: Hashable, Sendable {
+    /// The reason why a subscription ended. The raw values are those of the API.
+    package enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
+        case customerCancelled = "customer_cancelled"
+        case billingError = "billing_error"
+        case priceIncreaseDeclined = "price_increase_declined"
+        case productUnavailable = "product_unavailable"
+        case unknown
+    }
+
+    /// The customer's consent to a higher price that requires it. The raw values are those of the API.
+    package enum PriceConsent: String, CaseIterable, Hashable, Sendable {
+        /// Apple has asked, and the customer has not answered.
+        case pending
+        case given
+        /// StoreKit 2 does not distinguish a given consent from an increase that needs none.
+        case givenOrNotNeeded = "given_or_not_needed"
+    }
+
+    /// The subscription. After a change of product, Apple may list one plan for each product.
+    package var originalTransactionID: String
+    /// The product that the plan is about. Of several plans, the one of the latest transaction counts.
+    package var productID: String?
+    /// The product of the next period.
+    package var renewalProductID: String?
+    package var willRenew: Bool?
+    package var expirationIntent: ExpirationIntent?
+    /// True if Apple still tries to collect the payment.
+    package var isInBillingRetry: Bool?
+    /// The end of the grace period, in which the customer keeps access although the payment failed.
+    package var gracePeriodExpiresDate: Timestamp?
+    package var priceConsent: PriceConsent?
+    /// The promotional offer of the next period.
+    package var promotionalOfferID: String?
+    package var offerCodeName: String?
+    /// The state that Apple last reported together with the plan.
+    package var status: ReportedStatus?
+    /// True if Apple called the change to the next product a downgrade: only notifications do.
+    package var isDowngrade = false
+    /// The fields that only signed renewal infos have.
+    package var signedFields: Boxed<SignedRenewalFields>?
+
+    package init(originalTransactionID: String) {
+        self.originalTransactionID = originalTransactionID
+    }
+}
+
+extension Renewal {
+    /// The time of signing; nil in answers of `verifyReceipt`.
+    package var signedDate: Timestamp? { signedFields?.value.signedDate }
+
+    /// Adopts what Apple said about the change of product when it signed another plan, if that was the same change.
+    package mutating func adoptChange(of other: Renewal) {
+        guard other.isDowngrade, (productID, renewalProductID) == (other.productID, other.renewalProductID) else {
+            return
+        }
+        isDowngrade = true
+    }
+}
+
+extension Renewal.ExpirationIntent {
+    /// Decodes Apple's number (`expiration_intent`): 1 to 5, in this order.
+    package init?(code: Int64) {
+        guard let intent = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = intent
+    }
+
+    /// Apple's number.
+    package var code: Int64 {
+        switch self {
+        case .customerCancelled: 1
+        case .billingError: 2
+        case .priceIncreaseDeclined: 3
+        case .productUnavailable: 4
+        case .unknown: 5
+        }
+    }
+}
+
+extension [Renewal] {
+    /// The newest plan, if all are signed with their time; else all plans.
+    var withoutOlderSigned: [Renewal] {
+        let times = compactMap(\.signedDate)
+        guard count > 1, times.count == count, let newest = zip(self, times).max(by: { $0.1 < $1.1 }) else {
+            return self
+        }
+        return [newest.0]
+    }
+
+    /// Returns the plan that belongs to a transaction with this product, of the plans for one subscription. The order
+    /// is: the plan about the product, the one that renews to it, one without a product.
+    ///
+    /// A single plan always belongs: Apple may name the next product before its transaction is listed.
+    func plan(forProduct productID: String) -> Renewal? {
+        first { $0.productID == productID } ?? first { $0.renewalProductID == productID }
+            ?? first { $0.productID == nil } ?? (count == 1 ? self[0] : nil)
+    }
+}
+
+extension Renewal: Redacted {}

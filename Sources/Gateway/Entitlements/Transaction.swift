@@ -1,0 +1,205 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Receipts
+internal import Cryptography
+
+/// A purchase or renewal, from a receipt or Apple's answer. Names follow `verifyReceipt`; unknown fields are nil.
+package struct Transaction: Hashable, Sendable {
+    /// The way the customer got the product. The raw values are Apple's.
+    package enum Ownership: String, CaseIterable, Hashable, Sendable {
+        case purchased = "PURCHASED"
+        case familyShared = "FAMILY_SHARED"
+    }
+
+    /// The reason for a transaction. The raw values are those of the API.
+    package enum Reason: String, CaseIterable, Hashable, Sendable {
+        /// The first purchase of its chain.
+        case purchase
+        /// A later period of a subscription: a renewal, or a purchase after it had ended.
+        case renewal
+        /// A copy of an earlier purchase, made when the customer restored it.
+        case restore
+    }
+
+    /// The reason why Apple revoked a purchase. The raw values are those of the API.
+    package enum Revocation: String, CaseIterable, Hashable, Sendable {
+        case refund
+        /// The family member who bought it no longer shares it.
+        case familySharingEnded = "family_sharing_ended"
+    }
+
+    package var productID: String
+    package var transactionID: String
+    /// The first transaction of the chain this one belongs to.
+    package var originalTransactionID: String?
+    /// The time of the charge, or the start of the period.
+    package var purchaseDate: Timestamp?
+    /// The purchase date of the chain's first transaction.
+    package var originalPurchaseDate: Timestamp?
+    /// The end of the subscription period; nil for other products.
+    package var expiresDate: Timestamp?
+    /// The time when Apple refunded or revoked the transaction, or an upgrade replaced it.
+    package var cancellationDate: Timestamp?
+    /// The reason for the cancellation: 1 for an issue with the app, 0 for another reason.
+    package var cancellationReason: Int64?
+    /// True if the customer upgraded to a better product within the subscription group.
+    package var isUpgraded = false
+    package var isTrialPeriod: Bool?
+    package var isInIntroOfferPeriod: Bool?
+    /// The way the customer got the product; not in receipts.
+    package var ownership: Ownership?
+    /// The group whose subscriptions replace each other; not in receipts.
+    package var subscriptionGroupID: String?
+    package var promotionalOfferID: String?
+    package var offerCodeName: String?
+    /// The UUID that the app assigned to the purchase.
+    package var appAccountToken: String?
+    package var quantity: Int64?
+    /// The number of the subscription purchase across devices.
+    package var webOrderLineItemID: String?
+    /// The kind of product; only in receipts and signed transactions.
+    package var productType: ProductType?
+    /// The fields that only signed transactions have.
+    package var signedFields: Boxed<SignedTransactionFields>?
+}
+
+extension Transaction {
+    package init(productID: String, transactionID: String) {
+        self.init(productID: productID, transactionID: transactionID, originalTransactionID: nil)
+    }
+
+    package init(_ purchase: InAppPurchase) {
+        // In one step: property by property, the compiler makes a second copy of the whole transaction.
+        self.init(
+            productID: purchase.productID, transactionID: purchase.transactionID,
+            originalTransactionID: purchase.originalTransactionID, purchaseDate: purchase.purchaseDate,
+            originalPurchaseDate: purchase.originalPurchaseDate, expiresDate: purchase.expiresDate,
+            cancellationDate: purchase.cancellationDate, cancellationReason: purchase.cancellationReason,
+            isTrialPeriod: purchase.isTrialPeriod, isInIntroOfferPeriod: purchase.isInIntroOfferPeriod,
+            promotionalOfferID: purchase.promotionalOfferID, quantity: purchase.quantity,
+            webOrderLineItemID: purchase.webOrderLineItemID.map { String($0) }, productType: purchase.productType)
+    }
+
+    package init(_ receipt: VerifiedTransactionReceipt) {
+        self.init(
+            productID: receipt.productID, transactionID: receipt.transactionID,
+            originalTransactionID: receipt.originalTransactionID, purchaseDate: receipt.purchaseDate,
+            originalPurchaseDate: receipt.originalPurchaseDate, expiresDate: receipt.expiresDate,
+            cancellationDate: receipt.cancellationDate, isTrialPeriod: receipt.isTrialPeriod,
+            isInIntroOfferPeriod: receipt.isInIntroOfferPeriod, quantity: receipt.quantity,
+            webOrderLineItemID: receipt.webOrderLineItemID)
+    }
+
+    /// The reason for the transaction. The first one of a chain has the chain's ID. A restored subscription begins when
+    /// the first period did.
+    package var reason: Reason {
+        switch signedFields?.value.transactionReason {
+        case "PURCHASE": return .purchase
+        case "RENEWAL": return .renewal
+        default: break
+        }
+        guard chainID != transactionID else { return .purchase }
+        return isSubscription && purchaseDate != originalPurchaseDate ? .renewal : .restore
+    }
+
+    /// The reason why Apple revoked the purchase; nil if it did not, or if the ownership is unknown.
+    package var revocation: Revocation? {
+        guard cancellationDate != nil, !isUpgraded else { return nil }
+        if let type = signedFields?.value.revocationType {
+            return type == "FAMILY_REVOKE" ? .familySharingEnded : .refund
+        }
+        guard let ownership else { return nil }
+        return ownership == .familyShared ? .familySharingEnded : .refund
+    }
+
+    /// True for auto-renewable subscriptions: only they have an expiry date, but one may be missing.
+    package var isSubscription: Bool { expiresDate != nil || productType == .autoRenewableSubscription }
+
+    /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original one.
+    package var chainID: String { originalTransactionID ?? transactionID }
+
+    /// The time of signing; nil in receipts, which are signed as a whole.
+    package var signedDate: Timestamp? { signedFields?.value.signedDate }
+
+    /// Returns true for the newer of two states of a transaction, and of two states of one time for either.
+    package func isSignedLater(than other: Transaction) -> Bool {
+        let first = Timestamp.earliest
+        return other.signedDate ?? first <= signedDate ?? first
+    }
+
+    /// The IDs that a purge may name: of the transaction, its chain, the chain before Apple renamed it, and the
+    /// customer's app transaction.
+    package var ids: [String] {
+        let others = [signedFields?.value.previousOriginalTransactionID, signedFields?.value.appTransactionID]
+        return [transactionID, chainID] + others.compactMap(\.self)
+    }
+
+    package var isConsumable: Bool { productType == .consumable }
+
+    package var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
+
+    /// The end of the period, else the purchase date.
+    package var expiryOrder: Timestamp { expiresDate ?? start }
+
+    fileprivate var start: Timestamp { purchaseDate ?? Timestamp.earliest }
+
+    /// Orders transactions by the end of their period, then by its start, then by their IDs. So of two that end
+    /// together, such as an upgrade and the one it replaced, the same one counts in any order of the list.
+    ///
+    /// A period that an upgrade replaced ended with it: a year that became months must not count as later.
+    fileprivate func endsEarlier(than other: Transaction) -> Bool {
+        if isUpgraded != other.isUpgraded { return isUpgraded }
+        if expiryOrder != other.expiryOrder { return expiryOrder < other.expiryOrder }
+        if start != other.start { return start < other.start }
+        return transactionID < other.transactionID
+    }
+}
+
+extension [Transaction] {
+    /// The IDs of the chains, the one with the newest transaction first, in any order of the list.
+    package var chainsByAge: [String] {
+        func isOlder(_ one: Int, _ other: Int) -> Bool {
+            (self[one].start, self[one].transactionID) < (self[other].start, self[other].transactionID)
+        }
+        // A chain has many transactions, and there are few chains.
+        return Dictionary(indices.map { (self[$0].chainID, $0) }) { isOlder($0, $1) ? $1 : $0 }
+            .sorted { isOlder($1.value, $0.value) }.map(\.key)
+    }
+
+    /// The transaction made last, in any order of the list; nil without one.
+    package var newest: Transaction? {
+        indices.max { (self[$0].start, self[$0].transactionID) < (self[$1].start, self[$1].transactionID) }
+            .map { self[$0] }
+    }
+
+    /// The transaction whose period ends last, in any order of the list, which must not be empty.
+    package var latest: Transaction { self[indexOfLatest(among: Array<Int>(indices))] }
+
+    /// Returns the index of the transaction whose period ends last, among these indices, at least one.
+    package func indexOfLatest(among indices: [Int]) -> Int {
+        indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }
+    }
+
+    /// Returns the list without subscription transactions that a later one of the same subscription superseded.
+    package func withoutOldTransactions() -> [Transaction] {
+        let chains = ChainNames(self)
+        let latest = Dictionary(grouping: filter(\.isSubscription)) { chains.current($0.chainID) }
+            .mapValues(\.latest.transactionID)
+        return filter { !$0.isSubscription || latest[chains.current($0.chainID)] == $0.transactionID }
+    }
+}
+
+extension Transaction: Redacted {}
+
+extension ProductType {
+    /// The kind's name in the API.
+    package var apiName: String {
+        switch self {
+        case .nonConsumable: "non_consumable"
+        case .consumable: "consumable"
+        case .nonRenewingSubscription: "non_renewing_subscription"
+        case .autoRenewableSubscription: "auto_renewable_subscription"
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The payload of a verified JWS, by its kind.
+public enum SignedPayload: Sendable {
+    /// A purchase or renewal.
+    case transaction(VerifiedTransaction)
+    /// The plan for a subscription's next period.
+    case renewalInfo(VerifiedRenewalInfo)
+    /// The installation of the app itself.
+    case appTransaction(VerifiedAppTransaction)
+    /// A server notification of version 2.
+    case notification(VerifiedNotification)
+}
+
+/// The kinds of signed payloads, told apart by a claim that only one of them has.
+enum PayloadKind: Hashable, Sendable {
+    case transaction, renewalInfo, appTransaction, notification
+
+    /// Nil for a payload that is none of them.
+    init?(of jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
+        var claims = try context.claims(of: jws)
+        while let claim = try claims.next() {
+            switch claim {
+            case .transactionID: self = .transaction
+            case .autoRenewStatus: self = .renewalInfo
+            case .receiptType: self = .appTransaction
+            case .notificationType: self = .notification
+            default:
+                try claims.skip()
+                continue
+            }
+            return
+        }
+        return nil
+    }
+}
+
+extension ReceiptVerifier {
+    /// Verifies a JWS of any kind that Apple signs: its form, its signer's chain, its signature and its claims.
+    ///
+    /// - Parameters:
+    ///   - jws: the compact serialization (RFC 7515 §7.1) in ASCII.
+    ///   - now: the present time, to reject payloads from the future.
+    /// - Throws: the first rule the JWS breaks.
+    public func verify(jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> SignedPayload {
+        let (verified, context) = (try verifySignature(ofJWS: jws.span), context(at: now))
+        switch try PayloadKind(of: verified, context) {
+        case .transaction: return .transaction(try VerifiedTransaction(verified, context))
+        case .renewalInfo: return .renewalInfo(try VerifiedRenewalInfo(verified, context))
+        case .appTransaction: return .appTransaction(try VerifiedAppTransaction(verified, context))
+        case .notification: return .notification(try VerifiedNotification(verified, context, self))
+        case nil: throw ReceiptError(missing: .transactionID)
+        }
+    }
+
+    /// Verifies a signed transaction.
+    public func verifyTransaction(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedTransaction {
+        try verify(jws, .transaction, at: now) { verified, context throws(ReceiptError) in
+            try VerifiedTransaction(verified, context)
+        }
+    }
+
+    /// Verifies a transaction in an answer or a notification of Apple's. Its `bundleID` is empty if it names no app: another
+    /// item must name it.
+    package func verifyTransactionOfAnyApp(
+        _ jws: [UInt8], at now: Timestamp
+    ) throws(ReceiptError) -> VerifiedTransaction {
+        try verify(jws, .transaction, at: now) { verified, context throws(ReceiptError) in
+            var context = context
+            context.requiresApp = false
+            return try VerifiedTransaction(verified, context)
+        }
+    }
+
+    /// Verifies a signed renewal info.
+    public func verifyRenewalInfo(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedRenewalInfo {
+        try verify(jws, .renewalInfo, at: now) { verified, context throws(ReceiptError) in
+            try VerifiedRenewalInfo(verified, context)
+        }
+    }
+
+    /// Verifies a signed app transaction.
+    public func verifyAppTransaction(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedAppTransaction {
+        try verify(jws, .appTransaction, at: now) { verified, context throws(ReceiptError) in
+            try VerifiedAppTransaction(verified, context)
+        }
+    }
+
+    /// Verifies a server notification of version 2, and the transaction and renewal info inside it.
+    public func verifyNotification(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedNotification {
+        try verify(jws, .notification, at: now) { verified, context throws(ReceiptError) in
+            try VerifiedNotification(verified, context, self)
+        }
+    }
+
+    private func verify<Payload>(
+        _ jws: [UInt8], _ kind: PayloadKind, at now: Timestamp,
+        read: (VerifiedJWS, ClaimContext) throws(ReceiptError) -> Payload
+    ) throws(ReceiptError) -> Payload {
+        let (verified, context) = (try verifySignature(ofJWS: jws.span), context(at: now))
+        do throws(ReceiptError) {
+            return try read(verified, context)
+        } catch  where error.rule == .claimMissing {
+            guard let found = try PayloadKind(of: verified, context), found != kind else { throw error }
+            throw ReceiptError(.payloadOfOtherKind)
+        }
+    }
+
+    func context(at now: Timestamp) -> ClaimContext {
+        ClaimContext(now: now, policy: policy, limits: limits, onIgnored: onIgnoredClaim)
+    }
+}

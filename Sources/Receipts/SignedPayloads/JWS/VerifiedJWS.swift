@@ -1,0 +1,99 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import JSON
+
+/// A JWS whose chain and signature were verified. Only a `ReceiptVerifier` creates one.
+///
+/// It proves who signed the payload, not yet what the payload means or when it was signed.
+public struct VerifiedJWS: Sendable {
+    /// The signed payload: a JSON object in UTF-8, with all claims as Apple wrote them.
+    public let payload: [UInt8]
+    /// SHA-256 of the signed text, header and payload. The signature is no part of it: ES256 signatures can be changed
+    /// without the key.
+    public let identity: Fingerprint
+    let chain: CertificateChain
+
+    init(payload: [UInt8], identity: Fingerprint, chain: CertificateChain) {
+        self.payload = payload
+        self.identity = identity
+        self.chain = chain
+    }
+}
+
+extension VerifiedJWS {
+    /// Returns the claims of the payload that this version does not know, or not wholly, and the claims with these names.
+    /// Reads the payload once more.
+    package func claims(unknownOr names: Set<String>) -> [JSONValue.Member] {
+        // Verification has read the same bytes.
+        let members = (try? JSONValue(parsing: payload))?.members ?? []
+        return members.filter { member in
+            guard let name = member.name.string, let known = ClaimName(rawValue: name) else { return true }
+            return names.contains(name) || known == .commitmentInfo && member.value.hasUnknownClaim
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate var hasUnknownClaim: Bool {
+        members?.contains { $0.name.string.flatMap(ClaimName.init(rawValue:)) == nil } ?? false
+    }
+}
+
+extension VerifiedJWS: CustomStringConvertible, CustomReflectable {
+    /// Contains no byte of the payload.
+    public var description: String { "VerifiedJWS(\(payload.count) bytes)" }
+
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension ReceiptVerifier {
+    /// Verifies a JWS in compact serialization (RFC 7515): its header, its signer's chain and its signature. Nothing of
+    /// the payload is read before they hold.
+    func verifySignature(ofJWS text: Span<UInt8>) throws(ReceiptError) -> VerifiedJWS {
+        let jws = try CompactJWS(text, limits: limits)
+        let header = SignerCertificates(text, at: [jws.header], signer: .first)
+        let known = headers.chain(of: header)
+        let chain: CertificateChain
+        if let known { chain = known } else { chain = try self.chain(ofHeader: text.extracting(jws.header)) }
+        let identity = try checkSignature(of: jws, in: text, by: chain.key)
+        if known == nil, headers.insert(chain, of: header) { onNewChain(chain.info) }
+        guard let payload = Base64URLDecoder.decode(text.extracting(jws.payload)) else {
+            throw ReceiptError(.jwsBase64URLInvalid)
+        }
+        return VerifiedJWS(payload: payload, identity: identity, chain: chain)
+    }
+
+    private func chain(ofHeader text: Span<UInt8>) throws(ReceiptError) -> CertificateChain {
+        guard let json = Base64URLDecoder.decode(text) else { throw ReceiptError(.jwsBase64URLInvalid) }
+        let header = try JWSHeader(json.span)
+        let count = header.encodings.count
+        guard count == Self.x5cCount || trustStore.hasOperatorsAnchors else { throw ReceiptError(.x5cCountWrong) }
+        let certificates = SignerCertificates(header.certificates.span, at: header.encodings, signer: .first)
+        let chain = try CertificateChain(
+            certificates, for: SignerPurpose(.es256), trustStore: trustStore, verified: verifiedCertificates)
+        guard count == Self.x5cCount || !chain.isPinned else { throw ReceiptError(.x5cCountWrong) }
+        return chain
+    }
+
+    private static let signatureByteCount = 64
+
+    /// Apple's headers have leaf, intermediate and root.
+    private static let x5cCount = 3
+
+    /// Checks the signature, r ‖ s of 64 bytes (RFC 7518 §3.4).
+    /// - Returns: SHA-256 of the signed text.
+    private func checkSignature(
+        of jws: CompactJWS, in text: Span<UInt8>, by key: PublicKey
+    ) throws(ReceiptError) -> Fingerprint {
+        guard let signature = Base64URLDecoder.decode(text.extracting(jws.signature)) else {
+            throw ReceiptError(.jwsBase64URLInvalid)
+        }
+        guard signature.count == Self.signatureByteCount else { throw ReceiptError(.jwsSignatureLengthWrong) }
+        guard let digest = key.digest(of: text.extracting(jws.signingInput), signedES256: signature.span) else {
+            throw ReceiptError(.signatureInvalid)
+        }
+        return digest
+    }
+}
