@@ -5,7 +5,7 @@
 import PackageDescription
 
 /// The settings of every target. Warnings are errors; every touch of C carries the word `unsafe`.
-let house: [SwiftSetting] = [
+let commonSettings: [SwiftSetting] = [
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -20,16 +20,19 @@ let house: [SwiftSetting] = [
 /// Set RECEIPT_FUZZING to build `receipt-fuzzer` (see Tests/ReceiptFuzzer/fuzz.sh). Its flags are unsafe, and a package
 /// with unsafe flags cannot be depended on, so they are part of the package only then.
 let isFuzzing = Context.environment["RECEIPT_FUZZING"] != nil
-/// For everything the fuzzer runs.
-let sanitized: [SwiftSetting] =
-    isFuzzing
-    ? [.define("RECEIPT_FUZZING"), .unsafeFlags(["-sanitize=address", "-parse-as-library", "-enable-testing"])] : []
-/// For what it is to find its way through.
-let explored: [SwiftSetting] = isFuzzing ? sanitized + [.unsafeFlags(["-sanitize=fuzzer"])] : []
-/// For the parts of the server.
-let served: [SwiftSetting] =
-    // Swift 6.3's optimiser finds fault with itself here, with these flags ("Found ownership error").
-    house + explored + (isFuzzing ? [.unsafeFlags(["-Onone"])] : [])
+
+/// The settings of code that the fuzzer runs: with AddressSanitizer.
+let fuzzedSettings: [SwiftSetting] =
+    commonSettings
+    + (isFuzzing
+        ? [.define("RECEIPT_FUZZING"), .unsafeFlags(["-sanitize=address", "-parse-as-library", "-enable-testing"])]
+        : [])
+
+/// The settings of code whose branches guide the fuzzer: with coverage.
+let coverageSettings: [SwiftSetting] = fuzzedSettings + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
+
+/// The settings of the server's parts. Swift 6.3's optimiser fails on them with coverage ("Found ownership error").
+let serverSettings: [SwiftSetting] = coverageSettings + (isFuzzing ? [.unsafeFlags(["-Onone"])] : [])
 
 let package = Package(
     name: "receipt-gateway",
@@ -66,53 +69,53 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Cryptography", "Customers", "Gateway", "HTTPTransport", "JSON", "Receipts", "Resilience",
+                "Cryptography", "Customers", "Gateway", "HTTPClient", "JSON", "Receipts", "Resilience",
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: house + explored),
+            swiftSettings: coverageSettings),
         .target(
             name: "JSON",
-            swiftSettings: house + explored),
+            swiftSettings: coverageSettings),
         .target(
             name: "Cryptography",
             dependencies: [
                 "COpenSSL"
             ],
-            swiftSettings: house + sanitized),
+            swiftSettings: fuzzedSettings),
         .target(
             name: "Receipts",
             dependencies: [
                 "COpenSSL", "JSON",
             ],
-            swiftSettings: house + explored),
+            swiftSettings: coverageSettings),
         .target(
             name: "ReceiptsFoundation",
             dependencies: [
                 "Receipts"
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .target(
             name: "Resilience",
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .target(
             name: "Gateway",
             dependencies: [
                 "Cryptography", "JSON", "Receipts", "Resilience",
             ],
-            swiftSettings: house + sanitized),
+            swiftSettings: fuzzedSettings),
         .target(
             name: "Customers",
             dependencies: [
-                "Cryptography", "Gateway", "HTTPTransport", "JSON", "Receipts", "Resilience",
+                "Cryptography", "Gateway", "HTTPClient", "JSON", "Receipts", "Resilience",
             ],
-            swiftSettings: house + sanitized),
+            swiftSettings: fuzzedSettings),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
-            name: "HTTPTransport",
+            name: "HTTPClient",
             dependencies: [
                 "CCurl"
             ],
-            swiftSettings: house + sanitized),
+            swiftSettings: fuzzedSettings),
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .target(
             name: "Redis",
@@ -122,42 +125,48 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            swiftSettings: house + explored),
+            swiftSettings: coverageSettings),
         .target(
             name: "Settings",
             dependencies: [
-                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPTransport", "JSON", "Receipts", "Redis",
-                "Resilience",
+                "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "HTTPClient", "HTTPServer", "Receipts",
+                "RedisStore", "Resilience", "Telemetry",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: served),
+            swiftSettings: serverSettings),
+        .target(
+            name: "Clients",
+            dependencies: [
+                "AppStore", "Cryptography", "Customers", "Gateway", "JSON", "Receipts", "Resilience",
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: serverSettings),
         .target(
             name: "Telemetry",
             dependencies: [
-                "Customers", "Gateway", "JSON", "Receipts", "Resilience", "Settings",
+                "Clients", "Customers", "Gateway", "JSON", "Receipts", "Resilience",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
-            swiftSettings: served),
+            swiftSettings: serverSettings),
         .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Cryptography", "Customers", "Gateway", "JSON", "Receipts", "Redis", "Resilience",
-                "Settings", "Telemetry",
+                "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "JSON", "Receipts", "Redis",
+                "Resilience", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: served),
+            swiftSettings: serverSettings),
         .target(
             name: "HTTPServer",
             dependencies: [
-                "AppStore", "Customers", "Gateway", "JSON", "Receipts", "Resilience", "Settings", "Telemetry",
+                "Clients", "JSON", "Receipts", "Resilience", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -166,56 +175,56 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
-            swiftSettings: served),
+            swiftSettings: serverSettings),
         .target(
-            name: "Endpoints",
+            name: "API",
             dependencies: [
-                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPServer", "JSON", "Receipts", "Resilience",
-                "Settings", "Telemetry",
+                "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "HTTPServer", "JSON", "Receipts",
+                "Resilience", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
-            swiftSettings: served),
+            swiftSettings: serverSettings),
         .target(
             name: "Operations",
             dependencies: [
-                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Receipts",
-                "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
+                "Clients", "Cryptography", "Customers", "Gateway", "HTTPServer", "JSON", "Receipts", "Redis",
+                "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             // Inside the program: it is shipped alone.
             resources: [.embedInCode("StatusPage/page.css"), .embedInCode("StatusPage/page.js")],
-            swiftSettings: served),
+            swiftSettings: serverSettings),
         .executableTarget(
             name: "Server",
             dependencies: [
-                "AppStore", "Cryptography", "Customers", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON",
-                "Operations", "Receipts", "RedisStore", "Resilience", "Settings", "Telemetry",
+                "API", "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "HTTPClient", "HTTPServer",
+                "JSON", "Operations", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .target(
             name: "ReceiptForge",
             dependencies: [
                 "COpenSSL", "JSON", "Receipts",
             ],
             path: "loadtest/ReceiptForge",
-            swiftSettings: house + sanitized),
+            swiftSettings: fuzzedSettings),
         .target(
             name: "LoopbackPorts",
-            path: "loadtest/LoopbackPorts", swiftSettings: house),
+            path: "loadtest/LoopbackPorts", swiftSettings: commonSettings),
         .target(
             name: "AppleSimulator",
             dependencies: [
@@ -226,7 +235,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            path: "loadtest/AppleSimulator", swiftSettings: house),
+            path: "loadtest/AppleSimulator", swiftSettings: commonSettings),
         .executableTarget(
             name: "LoadTest",
             dependencies: [
@@ -240,7 +249,7 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            path: "loadtest/LoadTest", resources: [.embedInCode("Report/report.css")], swiftSettings: house),
+            path: "loadtest/LoadTest", resources: [.embedInCode("Report/report.css")], swiftSettings: commonSettings),
         .executableTarget(
             name: "Ceilings",
             dependencies: [
@@ -249,31 +258,31 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            path: "loadtest/Ceilings", swiftSettings: house),
+            path: "loadtest/Ceilings", swiftSettings: commonSettings),
 
         .testTarget(
             name: "CryptographyTests",
             dependencies: [
                 "Cryptography"
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPTransport", "JSON", "ReceiptForge", "Receipts",
+                "AppStore", "Cryptography", "Customers", "Gateway", "HTTPClient", "JSON", "ReceiptForge", "Receipts",
                 "Resilience", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .target(
             name: "TestSupport",
-            path: "Tests/TestSupport", swiftSettings: house),
+            path: "Tests/TestSupport", swiftSettings: commonSettings),
         .target(
             name: "RealCorpus",
-            path: "Tests/RealCorpus", swiftSettings: house),
+            path: "Tests/RealCorpus", swiftSettings: commonSettings),
         .target(
             name: "RealServers",
             dependencies: [
@@ -281,7 +290,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            path: "Tests/RealServers", swiftSettings: house),
+            path: "Tests/RealServers", swiftSettings: commonSettings),
         .testTarget(
             name: "RealServersTests",
             dependencies: [
@@ -290,7 +299,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "RedisTests",
             dependencies: [
@@ -301,73 +310,73 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTestUtils", package: "swift-nio"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "JSONTests",
             dependencies: [
                 "JSON", "TestSupport",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "ReceiptsTests",
             dependencies: [
                 "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "TestSupport",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "ResilienceTests",
             dependencies: [
                 "ReceiptForge", "Resilience", "TestSupport",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
                 "Cryptography", "Gateway", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "NotificationsTests",
             dependencies: [
                 "Customers", "Gateway", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "Resilience",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "EventsTests",
             dependencies: [
                 "Customers", "Gateway", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "TestSupport",
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "JobsTests",
             dependencies: [
                 "Customers", "Gateway", "JSON", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "OwnershipTests",
             dependencies: [
                 "Customers", "Gateway", "JSON", "Receipts",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
                 "Cryptography", "Customers", "Gateway", "JSON", "ReceiptForge", "Receipts", "TestSupport",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "PrometheusExportTests",
             dependencies: [
                 "Telemetry",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
-            name: "HTTPTransportTests",
+            name: "HTTPClientTests",
             dependencies: [
-                "Customers", "HTTPTransport", "LoopbackPorts", "ReceiptForge", "TestSupport",
+                "Customers", "HTTPClient", "LoopbackPorts", "ReceiptForge", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -375,28 +384,29 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Cryptography", "Customers", "Endpoints", "Gateway", "HTTPServer",
-                "HTTPTransport", "JSON", "Operations", "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis",
+                "API", "AppStore", "AppleSimulator", "Clients", "Cryptography", "Customers", "Gateway", "HTTPClient",
+                "HTTPServer", "JSON", "Operations", "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis",
                 "RedisStore", "Resilience", "Server", "Settings", "Telemetry", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .target(
             name: "ReceiptFuzzTargets",
             dependencies: [
-                "AppStore", "Customers", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "ReceiptForge",
-                "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
+                "API", "AppStore", "Clients", "Customers", "Gateway", "HTTPClient", "HTTPServer", "JSON",
+                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -404,19 +414,19 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            path: "Tests/ReceiptFuzzTargets", swiftSettings: house + sanitized),
+            path: "Tests/ReceiptFuzzTargets", swiftSettings: fuzzedSettings),
         .testTarget(
             name: "FuzzCorpusReplayTests",
             dependencies: [
                 "ReceiptFuzzTargets"
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "ReceiptForgeTests",
             dependencies: [
                 "COpenSSL", "ReceiptForge", "Receipts",
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "AppleSimulatorTests",
             dependencies: [
@@ -426,7 +436,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "LoadTestTests",
             dependencies: [
@@ -437,7 +447,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .target(
             name: "WallClock",
             path: "Tests/WallClock"),
@@ -453,7 +463,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "HouseRulesTests",
             dependencies: [
@@ -461,7 +471,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: house),
+            swiftSettings: commonSettings),
     ]
 )
 
@@ -475,6 +485,6 @@ if isFuzzing {
             ],
             path: "Tests/ReceiptFuzzer",
             exclude: ["fuzz.sh"],
-            swiftSettings: house + sanitized + [.enableExperimentalFeature("Extern")],
+            swiftSettings: fuzzedSettings + [.enableExperimentalFeature("Extern")],
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])]))
 }

@@ -27,7 +27,7 @@ package struct AES256GCM: Sendable, CustomReflectable {
     }
 
     /// Returns nonce, ciphertext and tag.
-    /// - Parameter context: bytes that are authenticated and not encrypted; opening requires the same.
+    /// - Parameter context: bytes that are authenticated and not encrypted; opening requires the same bytes.
     package func seal(_ text: [UInt8], context: [UInt8]) -> [UInt8] {
         let nonce = SecureRandom.bytes(Self.nonceByteCount)
         var ciphertext = [UInt8](repeating: 0, count: text.count)

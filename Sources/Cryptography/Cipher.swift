@@ -3,7 +3,7 @@
 
 internal import COpenSSL
 
-/// An algorithm, fetched once and kept: fetching it by name for each value costs a quarter of opening a small one.
+/// An algorithm, fetched once and kept: fetching it by name for each value costs a quarter of opening a small value.
 ///
 /// SAFETY (@unchecked Sendable): OpenSSL does not change a fetched algorithm, and counts its users atomically.
 @safe final class CipherAlgorithm: @unchecked Sendable {

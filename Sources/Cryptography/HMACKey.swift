@@ -45,7 +45,7 @@ internal import COpenSSL
         }
     }
 
-    /// Compares a code with that of a message in constant time. A code of another length is not valid.
+    /// Compares a code with a message's code in constant time. A code of another length is not valid.
     package func isValid(_ code: [UInt8], for message: Span<UInt8>) -> Bool {
         guard code.count == Self.codeByteCount else { return false }
         return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.codeByteCount) { expected in

@@ -8,62 +8,62 @@ internal import Receipts
 package struct NotifiedStates: Sendable {
     private let states: any CustomerStates
     private let cache: any UpstreamCache
-    private let observer: any UpstreamObserver
+    private let observe: UpstreamObserver
 
     /// Creates the look-up in the fleet's state; nil if no notifications are received.
-    package init?(_ fleet: FleetPorts, observer: any UpstreamObserver) {
+    package init?(_ fleet: FleetPorts, observe: @escaping UpstreamObserver) {
         guard let states = fleet.states else { return nil }
-        (self.states, cache, self.observer) = (states, fleet.cache, observer)
+        (self.states, cache, self.observe) = (states, fleet.cache, observe)
     }
 
-    /// Answers with the assessment and what notifications have reported. Reads it only if one of them may have reported
+    /// Answers with the evaluated and what notifications have reported. Reads it only if one of them may have reported
     /// something since the evidence was signed.
     /// - Parameter isAppleAsked: returns true if Apple's answer will show what notifications may have reported.
     func answer(
-        to assessment: Assessment, isAppleAsked: () -> Bool,
-        then next: @escaping @Sendable (Assessment) throws -> Step<Answer, any Error>
+        to evaluated: EvaluatedRequest, isAppleAsked: () -> Bool,
+        then next: @escaping @Sendable (EvaluatedRequest) throws -> Step<Answer, any Error>
     ) throws -> Step<Answer, any Error> {
-        let ids = assessment.lookupIDs
+        let ids = evaluated.lookupIDs
         // Taken first: a notification that is applied meanwhile puts the answer out of date.
         let version = cache.version(watching: ids)
-        let purge = cache.knownPurge(of: ids, in: assessment.subject.bundleID, since: assessment.signedAfter)
-        let chains = newStates(of: assessment, purge, isAppleAsked)
-        guard !chains.isEmpty else { return try next(assessment).map { $0.joining(version) } }
+        let purge = cache.knownPurge(of: ids, in: evaluated.subject.bundleID, since: evaluated.signedAfter)
+        let chains = newStates(of: evaluated, purge, isAppleAsked)
+        guard !chains.isEmpty else { return try next(evaluated).map { $0.joining(version) } }
         return .wait {
-            var notified = await self.adding(chains, to: assessment)
+            var notified = await self.adding(chains, to: evaluated)
             // Whatever a named purge was about, the evidence alone is no answer; neither is old evidence.
-            if notified == nil, purge == .named || assessment.mayHaveChanged { notified = assessment.lackingStates }
-            return try next(notified ?? assessment).map { $0.joining(version) }
+            if notified == nil, purge == .named || evaluated.mayHaveChanged { notified = evaluated.lackingStates }
+            return try next(notified ?? evaluated).map { $0.joining(version) }
         }
     }
 
-    /// Returns the assessment together with what notifications have reported about some of its chains; nil if that is
+    /// Returns the evaluated together with what notifications have reported about some of its chains; nil if that is
     /// unknown.
-    func adding(_ chains: [PurchaseChain], to assessment: Assessment) async -> Assessment? {
-        guard !chains.isEmpty else { return assessment }
-        return await states.states(of: Array(chains.prefix(NotifiedEvidence.Limits.chains)))
-            .map { assessment.adding($0) }
+    func adding(_ chains: [PurchaseChain], to evaluated: EvaluatedRequest) async -> EvaluatedRequest? {
+        guard !chains.isEmpty else { return evaluated }
+        return await states.states(of: Array(chains.prefix(EvidenceWithNotifications.Limits.chains)))
+            .map { evaluated.adding($0) }
     }
 
     /// Answers from the evidence and the notifications. The answer says if a state that a notification reported is missing.
-    func answerWithoutUpstream(to assessment: Assessment) -> Answer {
-        guard assessment.lacksStates else { return assessment.withoutUpstream(.upstreamNotConfigured) }
-        observer.observe(.degraded(.sharedStoreUnreachable))
-        return assessment.withoutUpstream(.upstreamNotConfigured, degradedBecause: [.sharedStoreUnreachable])
+    func answerWithoutUpstream(to evaluated: EvaluatedRequest) -> Answer {
+        guard evaluated.lacksStates else { return evaluated.withoutUpstream(.upstreamNotConfigured) }
+        observe(.degraded(.sharedStoreUnreachable))
+        return evaluated.withoutUpstream(.upstreamNotConfigured, degradedBecause: [.sharedStoreUnreachable])
     }
 
     /// Returns the chains about which a notification may have reported something that the evidence lacks: it purges the
     /// results about its purchases.
     private func newStates(
-        of assessment: Assessment, _ purge: KnownPurge, _ isAppleAsked: () -> Bool
+        of evaluated: EvaluatedRequest, _ purge: KnownPurge, _ isAppleAsked: () -> Bool
     ) -> [PurchaseChain] {
         switch purge {
         case .none: []
-        case .unknown: isAppleAsked() ? [] : assessment.notifiableChains
+        case .unknown: isAppleAsked() ? [] : evaluated.notifiableChains
         case .named:
-            assessment.notifiableChains.filter { chain in
+            evaluated.notifiableChains.filter { chain in
                 let id = chain.originalTransactionID
-                return cache.knownPurge(of: [id], in: chain.bundleID, since: assessment.signedAfter) != .none
+                return cache.knownPurge(of: [id], in: chain.bundleID, since: evaluated.signedAfter) != .none
             }
         }
     }

@@ -16,7 +16,7 @@ package import Resilience
 /// state and requests to Apple are awaited.
 package final class VerificationService: Sendable {
     private let verifier: LocalVerifier
-    private let rules: AssessmentRules
+    private let rules: EvaluationRules
     private let states: NotifiedStates?
     private let apple: UpstreamVerification?
     private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
@@ -34,7 +34,7 @@ package final class VerificationService: Sendable {
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
         self.verifier = LocalVerifier(verifier, items: items)
-        rules = AssessmentRules(freshness: freshness, clockSkew: verifier.policy.clockSkew, lateRenewal: lateRenewal)
+        rules = EvaluationRules(freshness: freshness, clockSkew: verifier.policy.clockSkew, lateRenewal: lateRenewal)
         (self.states, self.apple) = (states, apple)
         self.onVerification = onVerification
     }
@@ -74,7 +74,7 @@ package final class VerificationService: Sendable {
             return .done(rejected(rule, at: now, until: now))
         }
         return try answer(
-            to: Assessment(.signed(evidence), for: request, at: now, rules: rules))
+            to: EvaluatedRequest(.signed(evidence), for: request, at: now, rules: rules))
     }
 
     private func answer(
@@ -82,7 +82,7 @@ package final class VerificationService: Sendable {
     ) throws -> Step<Answer, any Error> {
         let bundleID = try app(ofLookup: request.options, by: request.client)
         let subject = VerificationSubject.lookup(bundleID: bundleID, transactionID: transactionID)
-        return try answer(to: Assessment(subject, for: request, at: now, rules: rules))
+        return try answer(to: EvaluatedRequest(subject, for: request, at: now, rules: rules))
     }
 
     /// Returns the app of a request without evidence: the one it names, else the client's only one.
@@ -94,21 +94,21 @@ package final class VerificationService: Sendable {
         return bundleID
     }
 
-    private func answer(to assessment: Assessment) throws -> Step<Answer, any Error> {
-        let mode = assessment.request.options.mode, hasEvidence = assessment.subject.evidence != nil
+    private func answer(to evaluated: EvaluatedRequest) throws -> Step<Answer, any Error> {
+        let mode = evaluated.request.options.mode, hasEvidence = evaluated.subject.evidence != nil
         // Without evidence, mode `local` is answered from the cache of Apple's answers.
-        guard mode != .local || !hasEvidence else { return .done(assessment.withoutUpstream(.upstreamNotConfigured)) }
-        let isAppleAsked = { [apple] in apple?.isAsked(about: assessment) ?? false }
+        guard mode != .local || !hasEvidence else { return .done(evaluated.withoutUpstream(.upstreamNotConfigured)) }
+        let isAppleAsked = { [apple] in apple?.isAsked(about: evaluated) ?? false }
         guard let states, hasEvidence, mode == .auto || (mode == .appleFirst && !isAppleAsked()) else {
-            return answer(fromAppleAbout: assessment)
+            return answer(fromAppleAbout: evaluated)
         }
-        return try states.answer(to: assessment, isAppleAsked: isAppleAsked) { self.answer(fromAppleAbout: $0) }
+        return try states.answer(to: evaluated, isAppleAsked: isAppleAsked) { self.answer(fromAppleAbout: $0) }
     }
 
-    private func answer(fromAppleAbout assessment: Assessment) -> Step<Answer, any Error> {
-        if let apple { return apple.answer(to: assessment) }
+    private func answer(fromAppleAbout evaluated: EvaluatedRequest) -> Step<Answer, any Error> {
+        if let apple { return apple.answer(to: evaluated) }
         return .done(
-            states?.answerWithoutUpstream(to: assessment) ?? assessment.withoutUpstream(.upstreamNotConfigured))
+            states?.answerWithoutUpstream(to: evaluated) ?? evaluated.withoutUpstream(.upstreamNotConfigured))
     }
 
     private func verifyLocally(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {

@@ -35,7 +35,7 @@ package struct JSONFault: Error, Hashable, Sendable {
         case misnamedField(meant: String)
         case duplicateField
         case missingField
-        /// The field or one of the others is required; the text names them.
+        /// The field or an alternative to it is required; the text names the alternatives.
         case missingAlternative(String)
         case wrongType(expected: JSONType, found: JSONType)
         /// A number with a fraction, an exponent, or more than 64 bits.

@@ -8,8 +8,8 @@
 package struct JSONReader: ~Escapable {
     let bytes: Span<UInt8>
     package internal(set) var position = 0
-    /// The steps taken so far, with which the time for reading grows: one for each value and name, for each byte
-    /// examined by itself, and for each sixteen bytes skipped at once.
+    /// The steps taken so far, with which the time for reading grows. There is a step for each value and name, for each
+    /// byte examined by itself, and for each sixteen bytes skipped at once.
     package internal(set) var work = 0
     private var isFirstMember = true
 

@@ -44,8 +44,8 @@ extension JSONReader {
     }
 
     /// Decodes a string while reading it.
-    /// - Parameter decode: receives the text from the first byte of the string's contents. Returns what they mean and
-    ///   the number of bytes, all of which stand for themselves; nil for contents that must be read first.
+    /// - Parameter decode: receives the text from the first byte of the string's contents. Returns the decoded bytes
+    ///   and the number of bytes of the contents, which have no escapes; nil for contents that must be read first.
     /// - Returns: nil for a string that is still to be read.
     package mutating func string(
         decoding decode: (Span<UInt8>) -> (bytes: [UInt8], textCount: Int)?
@@ -60,9 +60,9 @@ extension JSONReader {
         return decoded.bytes
     }
 
-    /// Skips thirty-two bytes at a time while all of them stand for themselves, then eight. A receipt is one string of many
-    /// thousand bytes.
-    /// - Returns: true if all of them are ASCII.
+    /// Skips thirty-two bytes at a time while none needs decoding, then eight. A receipt is one string of many thousand
+    /// bytes.
+    /// - Returns: true if all skipped bytes are ASCII.
     private mutating func skipPlainText() -> Bool {
         let start = position
         var seen: UInt64 = 0

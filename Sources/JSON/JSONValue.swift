@@ -136,7 +136,7 @@ extension JSONValue {
 
     /// Parses a text of one value, in time proportional to its length.
     ///
-    /// - Throws: `JSONFault`, with the position; a duplicate name in an object is one.
+    /// - Throws: `JSONFault`, with the position; also for a duplicate name in an object.
     package init(parsing text: Span<UInt8>, limits: Limits = Limits()) throws(JSONFault) {
         guard text.count <= limits.bytes else { throw JSONFault(.tooLarge(maximumBytes: limits.bytes), at: 0) }
         var reader = JSONTreeReader(text, limits)
@@ -220,7 +220,7 @@ private struct JSONTreeReader: ~Escapable {
 }
 
 /// The names of one object. The first few are compared one by one, which for objects of ordinary size is faster than
-/// hashing; the others are hashed, because there may be very many.
+/// hashing. Further names are hashed, because there may be very many.
 private struct MemberNames {
     private static let fewCount = 32
     private var few: [OutsideText] = []

@@ -113,7 +113,7 @@ public struct JSONWriter: Sendable {
         value(object)
     }
 
-    /// Writes members that another writer wrote, at least one.
+    /// Writes members that another writer wrote, at least one member.
     package mutating func members(_ written: ArraySlice<UInt8>) {
         separate()
         bytes.append(contentsOf: written)
@@ -169,7 +169,7 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes a decimal number with as many places as it needs, and at least one.
+    /// Writes a decimal number with as many places as it needs, and at least one place.
     /// - Parameters:
     ///   - numerator: the number times 10 to the power of `places`; not negative.
     ///   - places: the maximum number of places; 1 or more.
@@ -273,7 +273,7 @@ public struct JSONWriter: Sendable {
         case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
         case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
         case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
-        // The only form of the other control characters.
+        // The form of all other control characters.
         case 0x00..<0x20: bytes.append(contentsOf: "\\u00\(ASCII.hexadecimal([byte]))".utf8)
         default: bytes.append(byte)
         }
@@ -306,7 +306,7 @@ extension OutputSpan<UInt8> {
         append(UInt8(ascii: ":"))
     }
 
-    /// Appends a number in decimal digits, the last one first.
+    /// Appends a number in decimal digits, the last digit first.
     fileprivate mutating func append(digitsOf number: UInt64) {
         var (digits, bound) = (1, 10 as UInt64)
         // 10 to the power of 19 is the largest one of 64 bits.
@@ -355,7 +355,7 @@ extension Span<UInt8> {
 }
 
 extension UInt64 {
-    /// Not 0 if one of eight bytes needs an escape: in the high bits of these bytes, and perhaps of higher ones.
+    /// Not 0 if one of eight bytes needs an escape: in the high bits of these bytes, and perhaps of higher bytes.
     @inline(__always)
     var escapedBytes: UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -13,7 +13,7 @@ public struct Base64Error: Error, Hashable, Sendable {
         case urlAlphabet = "base64_url_alphabet"
         /// The text ends inside a group of four characters.
         case missingPadding = "base64_missing_padding"
-        /// The last group has unused bits that are not zero: two texts would mean the same bytes.
+        /// The last group has unused bits that are not zero: two texts would stand for the same bytes.
         case nonCanonicalBits = "base64_non_canonical_bits"
         /// Data follows the padding, or the padding is misplaced.
         case trailingData = "base64_trailing_data"
@@ -72,9 +72,8 @@ public enum Base64 {
     ) throws(Base64Error) {
         let values = groupValues.span, target = UnsafeMutableRawBufferPointer(output)
         var position = 0
-        // SAFETY: twelve characters are left, so eight can be read, and there is room for nine bytes: those of two
-        // groups, and the one behind them that the second store writes, too. There are four values for each of the 256
-        // bytes.
+        // SAFETY: twelve characters are left, so eight can be read, and there is room for nine bytes. The stores write
+        // seven: six bytes of two groups, and one byte behind them. There are four values for each of the 256 bytes.
         while text.count &- position >= 12 {
             let characters = unsafe text.load64(uncheckedAt: position)
             let first = unsafe Self.group(characters, values), second = unsafe Self.group(characters >> 32, values)

@@ -28,7 +28,7 @@ extension Span<UInt8> {
         guard start < count else { return nil }
         return unsafe withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }
-            // SAFETY: the buffer holds `count` bytes, of which `start` are skipped.
+            // SAFETY: the buffer holds `count` bytes, and the first `start` bytes are skipped.
             return unsafe memchr(base + start, Int32(byte), count - start).map { unsafe UnsafeRawPointer($0) - base }
         }
     }

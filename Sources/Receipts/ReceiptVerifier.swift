@@ -9,7 +9,7 @@ public struct VerificationPolicy: Hashable, Sendable {
     /// The time by which a creation or signing date may lie in the future, for clocks that disagree.
     public var clockSkew: Duration = .seconds(300)
     /// True to accept transaction receipts of version 2, which Apple signed until 2016. Their RSA-1024 keys and SHA-1
-    /// are within reach of an attacker with means, so others are safer rejected.
+    /// are within reach of an attacker with means, so rejecting them is safer.
     public var acceptsTransactionReceiptVersion2 = false
 
     /// Creates the default policy.
@@ -30,13 +30,13 @@ public struct Limits: Hashable, Sendable {
     public var maximumPurchases = 20_000
     /// Bytes of one JWS as text. Genuine transactions have about 5 KB, notifications about 19 KB.
     public var maximumJWSBytes = 256 << 10
-    /// Bytes of one JWS header as text; genuine ones have about 4.3 KB.
+    /// Bytes of one JWS header as text; genuine headers have about 4.3 KB.
     public var maximumJWSHeaderBytes = 32 << 10
     /// Claims of one payload; genuine transactions have about 25.
     public var maximumClaims = 256
-    /// Bytes of one transaction receipt (iOS 6), after base64; genuine ones have about 4 KB.
+    /// Bytes of one transaction receipt (iOS 6), after base64; genuine receipts have about 4 KB.
     public var maximumTransactionReceiptBytes = 64 << 10
-    /// Fields of one property list in a transaction receipt; genuine ones have about 20.
+    /// Fields of one property list in a transaction receipt; genuine lists have about 20.
     public var maximumTransactionReceiptFields = 64
     /// Nesting of the Xcode BER form; DER is read without recursion and needs no such limit.
     public var maximumDepth = 16

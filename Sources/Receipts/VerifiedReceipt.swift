@@ -23,7 +23,7 @@ public struct VerifiedReceipt: Sendable {
         self.environment = environment
     }
 
-    /// The signed bytes: the same for every re-encoding of this receipt.
+    /// The signed bytes, which no re-encoding of this receipt changes.
     public var signedContent: Span<UInt8> {
         @_lifetime(borrow self)
         get { der.span.extracting(content) }

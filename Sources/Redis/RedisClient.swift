@@ -6,8 +6,8 @@ internal import Cryptography
 
 /// Redis in any topology: one node, a master with sentinels, or a cluster.
 ///
-/// Commands do not wait for Redis to return: one that no master can take fails at once. None takes longer than the
-/// command deadline, redirections included. The client reconnects and finds a new master by itself.
+/// Commands do not wait for Redis to return: a command that no master can take fails at once. No command takes longer
+/// than the command deadline, redirections included. The client reconnects and finds a new master by itself.
 package protocol RedisClient: RedisCommands {
     /// Connects, and retries until it succeeds. Must be called once.
     func start()
@@ -15,9 +15,10 @@ package protocol RedisClient: RedisCommands {
     func shutdown() async
     /// The present state. A cluster is `.connected` if at least one master takes commands.
     var health: RedisHealth { get }
-    /// The known masters and their states: one, unless Redis is a cluster.
+    /// The known masters and their states: one master, unless Redis is a cluster.
     var masters: [RedisAddress: RedisHealth] { get }
-    /// The masters that together have all keys, for commands about no key, such as `SCAN`. Empty while one is unknown.
+    /// The masters that together have all keys, for commands about no key, such as `SCAN`. Empty while a master is
+    /// unknown.
     var masterNodes: [any RedisCommands] { get }
 }
 
@@ -41,7 +42,8 @@ extension RedisClientConfiguration {
 
 package struct RedisClientConfiguration: Sendable {
     package let url: RedisURL
-    /// The settings of each master. Sentinels, and nodes that are only queried for the map, share those of connections.
+    /// The settings of each master. Sentinels, and nodes that are only queried for the map, share the settings of
+    /// connections.
     package var node: RedisNodeConfiguration
     package var sentinelCredentials: RedisURL.Credentials
 

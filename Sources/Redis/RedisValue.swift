@@ -19,8 +19,8 @@ package enum RedisValue: Hashable, Sendable {
     case error(RedisRefusal)
 
     package enum Limits {
-        /// The largest integer of a reply, of either sign. A larger one is clamped: sums of as many replies as a node reads
-        /// cannot overflow, whatever a writer to Redis has stored.
+        /// The largest integer of a reply, of either sign. A larger integer is clamped: sums of as many replies as a
+        /// node reads cannot overflow, whatever a writer to Redis has stored.
         package static let integer: Int64 = 1 << 48
         /// The bytes of a status or an error that are read.
         static let lineBytes = 512
@@ -58,7 +58,7 @@ extension Int64 {
     }
 }
 
-/// An error reply of Redis. The kinds are those that need different reactions.
+/// An error reply of Redis. The kinds need different reactions.
 package struct RedisRefusal: Error, Hashable, Sendable {
     /// The first word of an error reply.
     package enum Kind: String, CaseIterable, Sendable {
@@ -69,7 +69,7 @@ package struct RedisRefusal: Error, Hashable, Sendable {
         /// Some of the keys are being moved; the same command works a moment later.
         case tryAgain = "TRYAGAIN"
         case clusterDown = "CLUSTERDOWN"
-        /// The node is a replica: another one became the master.
+        /// The node is a replica: another node became the master.
         case readOnly = "READONLY"
         /// The node has just started and loads its data.
         case loading = "LOADING"
@@ -102,7 +102,7 @@ package struct RedisRefusal: Error, Hashable, Sendable {
         kind = Kind(rawValue: String(line.prefix { $0 != " " })) ?? .other
     }
 
-    /// The error as a reply to `AUTH`: an unknown one may repeat the password, and is cut to its first word.
+    /// The error as a reply to `AUTH`: an unknown error may repeat the password, and is cut to its first word.
     var ofLogin: RedisRefusal {
         let isKnown = kind != .other || line == "ERR unknown command 'AUTH'" || line.hasPrefix("ERR AUTH <password> ")
         return isKnown ? self : RedisRefusal(line: line.prefix { $0 != " " } + " (rest of the reply to AUTH hidden)")

@@ -1,17 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Cryptography
 package import Customers
 package import Gateway
 package import Logging
 internal import NIOPosix
-internal import Resilience
 package import Receipts
-internal import Redis
+package import Redis
+internal import Resilience
 package import ServiceLifecycle
-package import Settings
-package import Telemetry
 
 /// The state this node shares with the others through Redis, or keeps alone without Redis.
 package struct FleetStore: Sendable {
@@ -25,60 +22,25 @@ package struct FleetStore: Sendable {
     package let erasure: Erasure
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
+
+    package init(
+        ports: FleetPorts, notifications: any NotificationStore, events: any EventLog & EventWriter,
+        deliveries: any DeliveryStore, jobs: any JobStore, ownership: any OwnershipStore, erasure: Erasure,
+        service: (any Service)?
+    ) {
+        (self.ports, self.notifications, self.events) = (ports, notifications, events)
+        (self.deliveries, self.jobs, self.ownership) = (deliveries, jobs, ownership)
+        (self.erasure, self.service) = (erasure, service)
+    }
 }
 
 extension FleetStore {
     /// - Parameters:
+    ///   - cacheBytes: the maximum size of the results kept in this process while Redis is unavailable.
     ///   - isNode: false for a command that is no gateway, and no node of the fleet.
     ///   - relays: returns true for an app whose notifications are relayed.
-    /// - Throws: the problems of the files the configuration names.
     package init(
-        _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
-        certificates: CertificateInventory, isNode: Bool = true,
-        relays: @escaping @Sendable (_ bundleID: String) -> Bool = { _ in false },
-        clock: @escaping @Sendable () -> Timestamp,
-        logger: Logger
-    ) throws(ConfigurationProblems) {
-        let cacheBytes = configuration.apple.cacheSize.bytes
-        guard let client = try RedisClientConfiguration(configuration.redis), let keys = try configuration.storeKeys
-        else {
-            let events = EmbeddedEventLog(configuration.events.retention, clock: clock)
-            let notifications = EmbeddedNotificationStore(
-                isPermitted: configuration.notifications.allowsVolatile,
-                maximumBytes: configuration.notifications.backlog.bytes, log: events, rules: configuration.events.rules,
-                relays: relays, clock: clock)
-            let cache = EmbeddedUpstreamCache(maximumBytes: cacheBytes)
-            let deliveries = EmbeddedDeliveryStore(log: events, clock: clock)
-            let ports = FleetPorts(
-                cache: cache, limiter: EmbeddedRateLimiter(),
-                leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState(),
-                states: configuration.notifications.allowsVolatile ? notifications : nil)
-            let jobs = EmbeddedJobStore(configuration.jobs, clock: clock)
-            let ownership = EmbeddedOwnershipStore(configuration.ownership, log: events, clock: clock)
-            self.init(
-                ports: ports, notifications: notifications, events: events, deliveries: deliveries, jobs: jobs,
-                ownership: ownership,
-                erasure: Erasure(
-                    [events, deliveries, jobs], purge: CachedResultPurge(cache), indexes: [notifications, ownership],
-                    states: notifications, chainsOf: ownership),
-                service: nil)
-            return
-        }
-        guard AES256GCM.isOffered else {
-            let fault = "does not offer AES-256-GCM, which encrypts values in Redis; activate a provider that offers it"
-            throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: fault)])
-        }
-        certificates.configured(
-            .redisClient,
-            until: client.node.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
-        self.init(
-            client, keys: keys, configuration, upstreams: upstreams, health: health, metrics: metrics, isNode: isNode,
-            relays: relays, clock: clock,
-            logger: logger)
-    }
-
-    private init(
-        _ client: RedisClientConfiguration, keys: StoreKeys, _ configuration: GatewayConfiguration,
+        _ client: RedisClientConfiguration, keys: StoreKeys, cacheBytes: Int, _ rules: CustomerStores.Rules,
         upstreams: UpstreamState, health: StoreHealth,
         metrics: StoreMetrics, isNode: Bool, relays: @escaping @Sendable (_ bundleID: String) -> Bool,
         clock: @escaping @Sendable () -> Timestamp, logger: Logger
@@ -87,7 +49,7 @@ extension FleetStore {
         let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: storeEvents)
         let store = SharedStore(redis, health: health, metrics: metrics)
         let results = RedisUpstreamCache(
-            store: store, keys: keys, localBytes: configuration.apple.cacheSize.bytes, clock: clock,
+            store: store, keys: keys, localBytes: cacheBytes, clock: clock,
             observe: { metrics.count($0) })
         storeEvents.register(results)
         let names = StoreNames(keys.first)
@@ -102,7 +64,7 @@ extension FleetStore {
         let bulk = client.forCustomers.client(
             eventLoops: MultiThreadedEventLoopGroup.singleton, observer: CustomerConnectionEvents())
         let customers = CustomerStores(
-            bulk, requests: store, keys: keys, configuration, relays: relays, clock: clock,
+            bulk, requests: store, keys: keys, rules, relays: relays, clock: clock,
             observe: { metrics.count($0) })
         let purge = CachedResultPurge { (purges) throws(StoreUnreachable) in
             try await results.purges.purge(purges, over: bulk)
@@ -127,35 +89,6 @@ extension FleetStore {
 }
 
 extension RedisClientConfiguration {
-    package init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
-        guard let url = configuration.url else { return nil }
-        do throws(RedisTLS.Fault) {
-            let tls =
-                try url.usesTLS
-                ? RedisTLS(
-                    caFile: configuration.caFile, certificateFile: configuration.certificateFile,
-                    keyFile: configuration.keyFile) : nil
-            try self.init(url, tls: tls)
-        } catch {
-            throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
-        }
-        node.credentials.user = configuration.user ?? url.credentials.user
-        node.credentials.password = configuration.password?.secret.exposed ?? url.credentials.password
-        node.commandDeadline = configuration.deadline
-        node.connectDeadline = configuration.connectDeadline
-        node.scripts =
-            [
-                RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
-                RedisFleetState.quotaPause, NodeRegistry.beat, RedisTokenBuckets.script,
-            ] + RedisPurges.scripts + CustomerStores.requestScripts
-        node.trackedPrefixes = [
-            SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
-            RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
-        ]
-    }
-}
-
-extension RedisClientConfiguration {
     /// The configuration of the connections for what is kept about customers.
     fileprivate var forCustomers: RedisClientConfiguration {
         var configuration = self
@@ -167,33 +100,7 @@ extension RedisClientConfiguration {
     }
 }
 
-/// Ignores the events of the connections for customers: those of the others say the same.
+/// Ignores the events of the connections for customers: the other connections report the same state.
 private struct CustomerConnectionEvents: RedisObserver {
     func observe(_ event: RedisEvent) {}
-}
-
-extension ConfigurationProblem {
-    fileprivate init(_ fault: RedisTLS.Fault) {
-        let pem = "is not a PEM file with"
-        let (location, text) =
-            switch fault {
-            case .authorities(let path): (path, "\(pem) readable certificates (gateway.redis.ca_file)")
-            case .certificate(let path): (path, "\(pem) readable certificates (gateway.redis.certificate_file)")
-            case .privateKey(let path): (path, "\(pem) a readable private key (gateway.redis.key_file)")
-            case .unmatched: ("gateway.redis.key_file", "is not the key of gateway.redis.certificate_file")
-            }
-        self.init(location: location, fault: text)
-    }
-}
-
-extension Erasure {
-    fileprivate init(
-        _ stores: [any CustomerDataStore], purge: CachedResultPurge, results: [any CustomerDataStore] = [],
-        indexes: [any CustomerDataStore], states: any CustomerStates, chainsOf ownership: any OwnershipStore
-    ) {
-        self.init(stores, purge: purge, results: results, indexes: indexes, states: states) {
-            (account, bundleID) throws(StoreUnreachable) in
-            try await ownership.chains(of: account, in: bundleID)
-        }
-    }
 }

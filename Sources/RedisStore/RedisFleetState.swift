@@ -10,10 +10,10 @@ internal import Synchronization
 
 /// The fleet's knowledge of Apple's endpoints, in Redis: pauses, also of single quotas, and announcements of an end.
 ///
-/// Each exchange publishes this node's knowledge and reads the others'. A pause is sent as its remaining time and
-/// stored as the time to live of its key, so that no node's clock matters; the longest wins. The announcement in Redis
-/// wins until a node receives a newer one from Apple. That one replaces it only after a minute, so that nodes with
-/// different announcements do not overwrite each other.
+/// Each exchange publishes this node's knowledge and reads the other nodes' knowledge. A pause is sent as its remaining
+/// time and stored as the time to live of its key, so that no node's clock matters; the longest wins. The announcement
+/// in Redis wins until a node receives a newer announcement from Apple. The newer announcement replaces it only after a
+/// minute, so that nodes with different announcements do not overwrite each other.
 package final class RedisFleetState: FleetState {
     private let store: any RedisCommands
     private let upstreams: UpstreamState
@@ -54,7 +54,7 @@ package final class RedisFleetState: FleetState {
 
     package func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint) {
         // The caller has updated `upstreams`; `exchange` reads the pauses there. It publishes the announcement given
-        // here: a concurrent exchange can overwrite the one in `upstreams`.
+        // here: a concurrent exchange can overwrite the announcement in `upstreams`.
         if case .lifecycle(let dates, let links) = update {
             unpublished.withLock { $0[endpoint] = LifecycleUpdate(dates: dates, links: links) }
         }
@@ -246,13 +246,6 @@ extension Timestamp {
 }
 
 extension JSONWriter {
-    package mutating func link(_ link: LifecycleLink) {
-        object { json in
-            json.member("rel", link.relation.rawValue)
-            json.member("href", link.target)
-        }
-    }
-
     fileprivate mutating func member(_ name: StaticString, milliseconds time: Timestamp?) {
         guard let time else { return }
         key(name)

@@ -9,11 +9,11 @@ package import Redis
 /// The fleet's flight leases in Redis: a key with the holder's token that expires by itself.
 ///
 /// A holder whose request failed leaves the reason in its place for a second. Waiting nodes read it instead of sending
-/// a failing Apple one request after the other; later requests ignore it.
+/// more requests to a failing Apple; later requests ignore it.
 package struct RedisFlightLeases: FlightLeases {
     let store: any RedisCommands
     let names: StoreNames
-    let waits: KeyChangeWaiters
+    let waits: KeyChanges
 
     /// The key prefix. The number increases when the format of values changes.
     package static let prefix = "rcl:1:"

@@ -5,10 +5,10 @@ internal import Resilience
 internal import Gateway
 internal import JSON
 internal import Receipts
-package import Redis
+internal import Redis
 internal import Synchronization
 
-/// The purges of the fleet, in Redis, and the newest of them in this process.
+/// The purges of the fleet, in Redis, and the newest purges in this process.
 ///
 /// ```
 /// gw:{purges}:head   <history>:<number of the last purge>:<its nonce>   read with each lookup
@@ -76,7 +76,7 @@ package final class RedisPurges: Sendable {
 
     // MARK: - Purging
 
-    /// Adds purges for all nodes, and waits until this one knows them.
+    /// Adds purges for all nodes, and waits until this node knows them.
     func purge(_ purges: [Purge]) async throws(StoreUnreachable) {
         try await append(purges, over: store)
         guard await catchUp() else { throw StoreUnreachable() }
@@ -105,7 +105,7 @@ package final class RedisPurges: Sendable {
 
     // MARK: - Catching up
 
-    /// The reads of the log: the current one, and the next for all callers that arrived meanwhile.
+    /// The reads of the log: the current read, and the next read for all callers that arrived meanwhile.
     private struct Reads {
         var current: Task<Bool, Never>?
         var next: Task<Bool, Never>?
@@ -207,76 +207,6 @@ package final class RedisPurges: Sendable {
         let reply = try? await redis.run(Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
         return reply != nil
     }
-
-    static let scripts = [append, tail, restart]
-
-    /// A Lua function. `position()` returns the history and the number of the head, the head, and the length of the log;
-    /// nothing without a head, or if another writer replaced one of them by what nodes cannot read.
-    private static let position = """
-        local function typed(reply)
-            if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
-            return reply
-        end
-        local function position()
-            local head, entries = typed(redis.pcall('GET', KEYS[1])), typed(redis.pcall('LLEN', KEYS[2]))
-            if type(head) ~= 'string' or type(entries) ~= 'number' then return nil end
-            local history, number, nonce = string.match(head, '^([1-9a-f]%x*):(%d+):(%x+)$')
-            if not history or math.max(#history, #nonce) > 16 or #number > 14 then return nil end
-            if tonumber(number) < entries then return nil end
-            return history, tonumber(number), head, entries
-        end
-
-        """
-
-    /// KEYS head, log; ARGV maximum entries, a new history's name, the last purge's nonce, the encrypted purges. Returns
-    /// the new head.
-    ///
-    /// Also with a full memory, which refuses only the first write of a script if that needs memory: the log is bounded.
-    static let append = RedisScript(
-        position + """
-            redis.pcall('LTRIM', KEYS[2], 0, -1)
-            local history, number = position()
-            if not history then
-                redis.call('DEL', KEYS[2])
-                history, number = ARGV[2], 0
-            end
-            for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
-            redis.call('LTRIM', KEYS[2], -tonumber(ARGV[1]), -1)
-            local head = history .. string.format(':%.0f:', number + #ARGV - 3) .. ARGV[3]
-            redis.call('SET', KEYS[1], head)
-            return head
-            """)
-
-    /// KEYS head, log; ARGV the node's history and number, a new history's name, entries per page. Returns the head,
-    /// the number of the first entry, and the entries from the last one the node knows. Starts a history if there is
-    /// none.
-    static let tail = RedisScript(
-        position + """
-            local history, number, head, entries = position()
-            if not history then
-                redis.call('DEL', KEYS[2])
-                head = ARGV[3] .. ':0:0'
-                redis.call('SET', KEYS[1], head)
-                return { head, '1' }
-            end
-            local missing = number - entries
-            local known = history == ARGV[1] and tonumber(ARGV[2]) or 0
-            local first = math.max(known, missing + 1, 1)
-            local reply = { head, string.format('%.0f', math.min(first, number + 1)) }
-            if first > number then return reply end
-            local from = first - missing - 1
-            for _, entry in ipairs(redis.call('LRANGE', KEYS[2], from, from + ARGV[4] - 1)) do reply[#reply + 1] = entry end
-            return reply
-            """)
-
-    /// KEYS head, log; ARGV the head that lacks purges, a new history's name. Returns 1 if a new history began.
-    package static let restart = RedisScript(
-        """
-        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-        redis.call('DEL', KEYS[2])
-        redis.call('SET', KEYS[1], ARGV[2] .. ':0:0')
-        return 1
-        """)
 }
 
 private struct KnownPurges {
@@ -298,14 +228,14 @@ private struct KnownPurges {
 
     enum Addition {
         case added([Purge])
-        /// Purges were skipped, or the history is another one.
+        /// Purges were skipped, or another history began.
         case restarted
         /// The log lacks purges that are known here.
         case rolledBack
     }
 
     /// - Parameters:
-    ///   - purges: the page's entries, as stored and read; nil for an unreadable one.
+    ///   - purges: the page's entries, as stored and read; nil for an unreadable entry.
     ///   - position: the last known purge when the page was read. An outdated page is ignored.
     mutating func add(
         _ page: PurgePage, _ purges: [(sealed: [UInt8], purge: Purge?)], readAt position: PurgePosition

@@ -24,7 +24,7 @@ final class RedisQuotaPauses: Sendable {
     private let unpublished = Mutex<[ServerAPIQuota: ContinuousClock.Instant]>([:])
 
     enum Limits {
-        /// Pauses that wait to be published. Beyond it, the other nodes receive a pause from Apple.
+        /// Pauses that wait to be published. Beyond this limit, the other nodes receive a pause from Apple.
         static let unpublished = 1024
         /// The maximum size of a sealed value; a bundle ID has at most 155 characters.
         static let valueBytes = 1024
@@ -65,7 +65,7 @@ final class RedisQuotaPauses: Sendable {
 
     // MARK: - Publishing
 
-    /// Publishes the recorded pauses. Those that Redis does not take are kept for the next exchange.
+    /// Publishes the recorded pauses. Pauses that Redis does not take are kept for the next exchange.
     private func publishRecorded() async {
         let recorded = unpublished.withLock { unpublished in
             defer { unpublished = [:] }
@@ -92,7 +92,7 @@ final class RedisQuotaPauses: Sendable {
 
     // MARK: - Reading
 
-    /// Reads the announced keys. Those that Redis does not return are kept for the next exchange.
+    /// Reads the announced keys. Keys that Redis does not return are kept for the next exchange.
     private func readChanged() async {
         for key in changed.takeAll() where await !read(key) { changed.record([Array(key.utf8)]) }
     }
@@ -143,7 +143,7 @@ final class ChangedQuotaPauses: Sendable {
     private let keys = Mutex<Set<String>>([])
 
     enum Limits {
-        /// Keys that wait to be read. Others are dropped: this node receives their pauses from Apple.
+        /// Keys that wait to be read. Further keys are dropped: this node receives their pauses from Apple.
         static let keys = 1024
         /// The length of a pseudonymous name.
         static let nameBytes = 43

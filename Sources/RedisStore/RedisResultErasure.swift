@@ -5,7 +5,6 @@ internal import Gateway
 internal import JSON
 internal import Customers
 internal import Redis
-internal import Settings
 
 /// Deletes the cached results about a customer of an app from Redis. They are invalid already (`CachedResultPurge`), and would end
 /// by themselves; their deletion is announced to the nodes, which drop their copies.
@@ -30,7 +29,7 @@ struct RedisResultErasure: CustomerDataStore {
     init(_ redis: any RedisClient, keys: StoreKeys) { (self.redis, seal) = (redis, StoreSeal(keys: keys)) }
 
     func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
-        let masters = redis.masterNodes, ids = ErasedIDs(of: subject)
+        let masters = redis.masterNodes, ids = IDsToErase(of: subject)
         guard !masters.isEmpty else { throw StoreUnreachable() }
         var number = 0
         for master in masters { number += try await erase(ids, of: subject.bundleID, from: master) }
@@ -38,7 +37,7 @@ struct RedisResultErasure: CustomerDataStore {
     }
 
     private func erase(
-        _ ids: ErasedIDs, of bundleID: String, from master: any RedisCommands
+        _ ids: IDsToErase, of bundleID: String, from master: any RedisCommands
     ) async throws(StoreUnreachable) -> Int {
         var cursor: [UInt8] = Self.firstCursor, number = 0
         for _ in 0..<Limits.pages {
@@ -63,7 +62,7 @@ struct RedisResultErasure: CustomerDataStore {
     /// Through the client, which follows keys that are moved to another master meanwhile.
     /// - Returns: the number of deleted results of the app.
     private func erase(
-        _ ids: ErasedIDs, of bundleID: String, under keys: [[UInt8]]
+        _ ids: IDsToErase, of bundleID: String, under keys: [[UInt8]]
     ) async throws(StoreUnreachable) -> Int {
         let replies = await redis.send(keys.map { RedisCommand("GET", key: RedisWord($0)) })
         var named: [(key: [UInt8], isCounted: Bool)] = []

@@ -5,14 +5,13 @@ internal import Resilience
 internal import Gateway
 internal import Receipts
 internal import Redis
-internal import Settings
 internal import Synchronization
 
 /// The shared cache of upstream results in Redis, encrypted under pseudonymous names.
 ///
 /// A lookup sends `GET` and `PTTL` of the entry and `GET` of the purge head in one round trip. The entry's age is the
-/// time Redis measured since the write, not the difference of two clocks: a node with a wrong clock neither misleads
-/// the others nor misses their results.
+/// time Redis measured since the write, not the difference of two clocks. A node with a wrong clock neither misleads
+/// other nodes nor misses their results.
 ///
 /// Results are also kept in this process, for use while Redis is unavailable and to avoid decrypting the same bytes
 /// again.

@@ -5,14 +5,13 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 internal import Redis
-internal import Settings
 
-/// The names of cached results in Redis: one per store key, the writing key's first.
+/// The names of cached results in Redis: a name per store key, the writing key's first.
 package struct SharedCacheNames: Sendable {
     /// The key prefix. The number increases when the format of values changes.
     package static let resultPrefix = "rc:11:"
 
-    /// One per store key; the first writes.
+    /// The names by store key; writes use the first.
     private let names: [StoreNames]
 
     init(keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
@@ -23,7 +22,7 @@ package struct SharedCacheNames: Sendable {
         return names.map { $0.name("finding", parts) }
     }
 
-    /// Returns the name in a Redis key; nil if the key is not that of a cached result.
+    /// Returns the name in a Redis key; nil if the key holds no cached result.
     static func name(inKey key: [UInt8]) -> String? {
         guard key.starts(with: resultPrefix.utf8) else { return nil }
         return String(outside: key.dropFirst(resultPrefix.utf8.count))

@@ -8,7 +8,7 @@ internal import Redis
 internal import Synchronization
 internal import Resilience
 
-/// A signal to refresh from the shared store. Signals before the next refresh count as one.
+/// A signal to refresh from the shared store. Signals before the next refresh count as one signal.
 struct RefreshSignal: Sendable {
     let firings: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -27,7 +27,7 @@ final class StoreEvents: RedisObserver {
     private let logger: Logger
     private let results = Mutex<RedisUpstreamCache?>(nil)
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
-    let leaseWaits = KeyChangeWaiters()
+    let leaseWaits = KeyChanges()
     let changedQuotaPauses = ChangedQuotaPauses()
     /// The signal that the fleet's state may have changed.
     let refreshSignal = RefreshSignal()
@@ -111,7 +111,7 @@ extension RedisConnectionFault {
     }
 }
 
-final class KeyChangeWaiters: Sendable {
+final class KeyChanges: Sendable {
     private let timeouts = Timeouts()
     /// By key and waiter; at most one waiter per flight.
     private let waiting = Mutex<[String: [ObjectIdentifier: Waiter<Bool>]]>([:])

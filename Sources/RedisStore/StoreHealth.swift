@@ -5,7 +5,7 @@ package import Redis
 package import Resilience
 internal import Synchronization
 
-/// The state of the shared store for this node. The raw values are those of the API and of metrics.
+/// The state of the shared store for this node. The raw values appear in the API and in metrics.
 package enum StoreCondition: String, CaseIterable, Hashable, Sendable {
     /// There is no Redis: all state is in this process.
     case embedded
@@ -93,7 +93,7 @@ package final class StoreHealth: Sendable {
 
     package var breaker: CircuitBreaker.State.Name { state.withLock { $0.breaker.state.name } }
 
-    /// The live nodes, this one included: the maximum of the last heartbeats, also while Redis is unavailable.
+    /// The live nodes, this node included: the maximum of the last heartbeats, also while Redis is unavailable.
     package var liveNodes: Int { nodes.load(ordering: .relaxed) }
 
     /// Returns a permit for a request's exchange. Requests are never the probes of an open breaker: they would wait for
@@ -105,7 +105,7 @@ package final class StoreHealth: Sendable {
     func permitProbe() -> CircuitBreaker.Permit? { state.withLock { $0.permit() } }
 
     /// Records an exchange.
-    /// - Returns: the breaker's transitions since the last one.
+    /// - Returns: the breaker's transitions since the last exchange.
     func record(
         _ outcome: Outcome, of permit: CircuitBreaker.Permit, _ commands: [RedisCommand],
         _ results: RedisResults
@@ -184,7 +184,7 @@ final class SharedStore: RedisCommands {
         return await exchange(commands, permit, isProbe: false)
     }
 
-    /// Sends a PING if one is due, even while the circuit breaker is open.
+    /// Sends a PING if it is due, even while the circuit breaker is open.
     func probe() async {
         guard let permit = health.permitProbe() else { return }
         _ = await exchange([RedisCommand("PING")], permit, isProbe: true)
@@ -204,8 +204,8 @@ final class SharedStore: RedisCommands {
 }
 
 extension Outcome {
-    /// Rates replies by the worst of them. A missing connection costs requests no time, and the other nodes of a
-    /// cluster serve: only probes count it.
+    /// Rates replies by the worst reply. A missing connection costs requests no time, and the other nodes of a cluster
+    /// serve: only probes count it.
     fileprivate init(_ results: RedisResults, took: Duration, isProbe: Bool) {
         let faults = results.compactMap { result -> RedisError? in
             if case .failure(let error) = result { error } else { nil }

@@ -8,7 +8,7 @@ internal import Resilience
 
 /// Runs the connections to Redis: connects before the first request, probes and sends heartbeats, and leaves last.
 struct StoreService: Service {
-    /// The connections for verifications, and those for notifications.
+    /// The connections for verifications, and the connections for notifications.
     let clients: [any RedisClient]
     let store: SharedStore
     let health: StoreHealth
@@ -82,7 +82,7 @@ package struct NodeRegistry: Sendable {
 
     enum Limits {
         static let beat: Duration = .seconds(2)
-        /// The time without a heartbeat after which a node is dropped: three intervals and a late one.
+        /// The time without a heartbeat after which a node is dropped: three intervals and some delay.
         static let lifetimeMilliseconds = 7000
     }
 

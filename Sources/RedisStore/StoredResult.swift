@@ -31,8 +31,8 @@ struct StoredResult: Sendable {
 enum StoredResultLimits {
     /// The maximum size: a thousand transactions. Larger values would delay other commands on the connection.
     static let bytes = 1 << 20
-    /// The maximum difference of the writer's and the reader's clocks. Beyond it, the value counts as an old one that
-    /// was restored.
+    /// The maximum difference of the writer's and the reader's clocks. Beyond this difference, the value counts as an
+    /// old value that was restored.
     static let clockDifference: Duration = .seconds(7200)
     static let took: Duration = .seconds(60)
 }
@@ -69,7 +69,7 @@ extension StoredResult {
             switch result {
             case .answered: self = .answered
             case .accountNotFound: self = .accountNotFound
-            case .unanswered(let reason) where reason.isOfEvidence: self = .failure
+            case .unanswered(let reason) where reason.facts.isOfEvidence: self = .failure
             case .unknownTransaction: self = .unknownTransaction
             case .alias(let alias) where alias.isStorable: self = .alias
             case .alias, .unanswered: return nil

@@ -1,10 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import API
+internal import Clients
 internal import AppStore
 internal import Gateway
 internal import HTTPServer
-internal import HTTPTransport
+internal import HTTPClient
 internal import Customers
 internal import Resilience
 internal import Receipts
@@ -28,7 +30,8 @@ extension AppleConnection {
     /// - Throws: the faults of the files that the configuration names.
     init?(
         _ configuration: AppleConfiguration, access: CurrentAccess, upstreams: UpstreamState,
-        fleet: FleetStore, lookups: LookupRecorder? = nil, verifier: ReceiptVerifier, observer: any UpstreamObserver,
+        fleet: FleetStore, lookups: LookupStateRecorder? = nil, verifier: ReceiptVerifier,
+        observe: @escaping UpstreamObserver,
         in dependencies: Dependencies
     ) throws(ConfigurationProblems) {
         guard configuration.isEnabled else { return nil }
@@ -47,7 +50,7 @@ extension AppleConnection {
         serverAPI = ServerAPIClient(
             keys: { access.now.rules.serverAPIKeys }, hosts: ServerAPIHosts(configuration.serverAPI),
             budget: ServerAPIBudget(configuration.serverAPI), transport: transport, upstreams: upstreams,
-            limiter: fleet.ports.limiter, fleetState: fleet.ports.fleetState, verifier: verifier, observer: observer,
+            limiter: fleet.ports.limiter, fleetState: fleet.ports.fleetState, verifier: verifier, observe: observe,
             logger: dependencies.logger, follow: follow, clock: clock)
         var ports = fleet.ports
         if fleet.service != nil { ports.cache = dependencies.tracing.traced(ports.cache) }
@@ -58,9 +61,9 @@ extension AppleConnection {
             lifecycle: upstreams.lifecycle,
             timeouts: UpstreamTimeouts(configuration), verifier: verifier)
         verification = UpstreamVerification(
-            connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observer: observer,
+            connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observe: observe,
             clock: clock)
-        invalidation = CacheInvalidation(of: ports.cache, observer: observer)
+        invalidation = CacheInvalidation(of: ports.cache, observe: observe)
     }
 
     /// Creates a span for each request to Apple, and records it with the client's request.

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Endpoints
+internal import API
 internal import Customers
 internal import Gateway
 internal import RedisStore
@@ -17,8 +17,9 @@ extension EventRouteSettings {
 }
 
 /// Ends the waits of event readers at the shutdown, before the data plane waits for their connections.
-struct EventWatcherService: Service {
-    let watcher: EventWatcher
+/// Wakes all waiting requests once the gateway stops.
+struct StoreWatcherService<Interest: Sendable>: Service {
+    let watcher: StoreWatcher<Interest>
 
     func run() async throws {
         defer { watcher.stop() }

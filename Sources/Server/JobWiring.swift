@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Endpoints
+internal import Clients
+internal import API
 internal import Customers
 internal import Gateway
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
-internal import Settings
 internal import Telemetry
 
 /// The handling of deferred verifications: the port of the routes, and the service that repeats them.
@@ -26,7 +26,7 @@ struct JobHandling: Sendable {
             store: fleet.jobs,
             runner: VerificationRunner(
                 verification, store: fleet.jobs, access: access, ownership: ownership, clock: clock),
-            events: fleet.events, observe: metrics.jobs.observe, onEnd: watcher.announce,
+            events: fleet.events, observe: metrics.jobs.observe, onEnd: { watcher.announce($0) },
             onEvents: { partition in
                 metrics.notifications.observe(.event(.verificationCompleted))
                 onEvents(partition)
@@ -49,11 +49,3 @@ struct JobService: Service {
 }
 
 /// Ends the waits for deferred verifications at the shutdown, before the data plane waits for their connections.
-struct JobWatcherService: Service {
-    let watcher: JobWatcher
-
-    func run() async throws {
-        defer { watcher.stop() }
-        try? await gracefulShutdown()
-    }
-}

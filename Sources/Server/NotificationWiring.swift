@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import AppStore
 internal import Customers
 internal import Gateway
@@ -8,7 +9,6 @@ internal import Resilience
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
-internal import Settings
 internal import Synchronization
 internal import Telemetry
 
@@ -22,7 +22,7 @@ struct NotificationHandling: Sendable {
 extension NotificationHandling {
     init(
         _ fleet: FleetStore, access: CurrentAccess, verifier: ReceiptVerifier, verification: VerificationService,
-        lookups: LookupRecorder, metrics: GatewayMetrics, onEvents: @escaping @Sendable (AppPartition) -> Void,
+        lookups: LookupStateRecorder, metrics: GatewayMetrics, onEvents: @escaping @Sendable (AppPartition) -> Void,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
@@ -36,13 +36,13 @@ extension NotificationHandling {
                 let request = VerificationRequest(evidence: refresh.evidence, mode: .apple)
                 _ = try? await verification.answer(request, at: clock()).value()
             },
-            observer: metrics.notifications, onEvents: onEvents,
+            observe: metrics.notifications.observe, onEvents: onEvents,
             onSurvey: { bundleID, surveys in
                 metrics.notificationSurveys.record(surveys, ofApp: bundleID)
                 losses.record(surveys, ofApp: bundleID)
                 for survey in surveys { metrics.notifications.report(survey.fault) }
             }, clock: clock)
-        intake = NotificationIntake(verifier, queue: fleet.notifications, observer: metrics.notifications) {
+        intake = NotificationIntake(verifier, queue: fleet.notifications, observe: metrics.notifications.observe) {
             stored.insert($0.bundleID)
             applier.announce($0)
         }
@@ -74,7 +74,7 @@ extension NotificationApps {
 /// in the store for other nodes.
 struct NotificationService: Service {
     let applier: NotificationApplier
-    let lookups: LookupRecorder
+    let lookups: LookupStateRecorder
 
     func run() async throws {
         await cancelWhenGracefulShutdown {

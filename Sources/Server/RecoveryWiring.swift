@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Telemetry
+internal import Clients
 internal import AppStore
 internal import Customers
 internal import Receipts
@@ -39,7 +41,7 @@ extension RecoveryService {
             progress: fleet.notifications, apps: { access.now.servedApps ?? [] },
             interval: configuration.notifications.recoveryInterval,
             startDelay: .seconds(Double.random(in: NotificationRecovery.Limits.startDelay)),
-            observer: metrics.notifications, clock: clock)
+            observe: metrics.notifications.observe, clock: clock)
         losses = handling.losses
     }
 }

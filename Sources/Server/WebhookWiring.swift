@@ -1,8 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
@@ -47,7 +48,7 @@ extension WebhookService {
         }
         dispatcher = WebhookDispatcher(
             log: fleet.events, store: fleet.deliveries, sender: sender, endpoints: endpoints, liveNodes: liveNodes,
-            concurrency: settings.concurrency, observer: metrics.webhooks, clock: clock)
+            concurrency: settings.concurrency, observe: metrics.webhooks.observe, clock: clock)
         surveyor = WebhookSurveyor(store: fleet.deliveries, endpoints: endpoints, surveys: metrics.webhookSurveys)
     }
 }

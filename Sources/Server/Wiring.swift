@@ -1,8 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import AppStore
-internal import Endpoints
+internal import API
 internal import Customers
 internal import Gateway
 internal import HTTPServer
@@ -95,7 +96,7 @@ private struct Wiring {
             watcher.announce(partition)
             webhooks?.dispatcher.announce(partition)
         }
-        let lookups = LookupRecorder(
+        let lookups = LookupStateRecorder(
             fleet.notifications,
             onEvents: { [metrics] partition, events in
                 for event in events { metrics.notifications.observe(.event(event.type)) }
@@ -103,11 +104,11 @@ private struct Wiring {
             }, clock: dependencies.clock)
         let apple = try AppleConnection(
             configuration.apple, access: access, upstreams: upstreams, fleet: fleet, lookups: lookups,
-            verifier: verifier, observer: metrics.upstream, in: dependencies)
+            verifier: verifier, observe: metrics.upstream.observe, in: dependencies)
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
             verifier: verifier, items: signedItems, lateRenewal: configuration.events.expiryDelay,
-            states: NotifiedStates(fleet.ports, observer: metrics.upstream), apple: apple?.verification,
+            states: NotifiedStates(fleet.ports, observe: metrics.upstream.observe), apple: apple?.verification,
             onVerification: dependencies.tracing.onVerification)
         let notifications = NotificationHandling(
             fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,
@@ -122,11 +123,12 @@ private struct Wiring {
         let routes = RouteTable(
             [
                 handler.route(at: VerdictEndpoint()),
-                handler.route(at: DropInEndpoint()),
+                handler.route(at: AppleFormEndpoint()),
                 .verifyReceiptByGet(announcing: upstreams.lifecycle),
                 .status(
-                    health, upstreams, isAppleEnabled: configuration.apple.isEnabled,
-                    hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock),
+                    lifecycle, store: { StoreStatus(storeHealth) }, upstreams,
+                    isAppleEnabled: configuration.apple.isEnabled, hasServerAPIKey: hasServerAPIKey,
+                    clock: dependencies.clock),
                 .purge(apple?.invalidation, admission: admission, charging: charging),
                 events(of: fleet, watcher, admission),
             ] + customerRoutes(of: fleet, jobs.watcher, admission) + forms(handler, admission).routes
@@ -139,7 +141,7 @@ private struct Wiring {
                 clock: dependencies.clock),
             reloadService(),
         ]
-        let waits: [any Service] = [EventWatcherService(watcher: watcher), JobWatcherService(watcher: jobs.watcher)]
+        let waits: [any Service] = [StoreWatcherService(watcher: watcher), StoreWatcherService(watcher: jobs.watcher)]
         return GatewayServer(
             services: group(of: foundations.compactMap { $0 } + adminPlane(health) + [dataPlane(routes)] + waits),
             lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
@@ -179,7 +181,7 @@ private struct Wiring {
         of fleet: FleetStore, onEvents: @escaping @Sendable (AppPartition) -> Void
     ) -> OwnershipCheck {
         OwnershipCheck(
-            fleet.ownership, rules: configuration.ownership, observer: metrics.ownership,
+            fleet.ownership, rules: configuration.ownership, observe: metrics.ownership.observe,
             onEvents: { [metrics] partition in
                 metrics.notifications.observe(.event(.fraudSuspected))
                 onEvents(partition)
@@ -218,7 +220,7 @@ private struct Wiring {
             fleet.jobs, watcher: watcher, access: access, admission: admission, charging: charging,
             clock: dependencies.clock)
         let erasures = ErasureRoute(
-            fleet.erasure, admission: admission, charging: charging, observer: metrics.erasures,
+            fleet.erasure, admission: admission, charging: charging, observe: metrics.erasures.observe,
             logger: dependencies.logger)
         return [verifications.route, erasures.route]
             + OwnershipRoutes(

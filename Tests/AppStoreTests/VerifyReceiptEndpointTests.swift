@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
-import HTTPTransport
+import HTTPClient
 import NIOHTTP1
 import Receipts
 import Cryptography

@@ -5,7 +5,7 @@ import Receipts
 import Testing
 
 @testable import AppStore
-@testable import HTTPTransport
+@testable import HTTPClient
 
 struct VerifyReceiptReplyTests {
     private static let now = Timestamp(millisecondsSince1970: 1_700_000_000_000)

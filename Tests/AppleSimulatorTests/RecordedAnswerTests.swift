@@ -303,7 +303,7 @@ private enum RecordedSample {
     /// Returns the fields of a transaction receipt.
     private static func purchase(_ id: String, on day: Int64) -> [String: String] {
         let end = Samples.start.advanced(byDays: day + 30).millisecondsSince1970 + 197
-        let expires = AppleDate(Timestamp(millisecondsSince1970: end))
+        let expires = SimulatedDate(Timestamp(millisecondsSince1970: end))
         let fields = [
             "bid": TestStore.app, "bvrs": "1.0", "item_id": "570504929", "product_id": "com.example.app.monthly",
             "quantity": "1", "transaction_id": id, "original_transaction_id": "1000000000000100",
@@ -332,7 +332,7 @@ private enum RecordedSample {
 
     /// Returns a date in its three forms.
     private static func date(_ name: String, _ day: Int64) -> [String: String] {
-        let date = AppleDate(Samples.start.advanced(byDays: day))
+        let date = SimulatedDate(Samples.start.advanced(byDays: day))
         return [name: date.plain, name + "_ms": date.milliseconds, name + "_pst": date.losAngeles]
     }
 }

@@ -30,7 +30,7 @@ struct BoundaryTests {
             upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: UpstreamTimeouts(),
             verifier: Samples.verifier)
         let verification = UpstreamVerification(
-            connection, fleet: .embedded(), policy: CachePolicy { 0.5 }, observer: EventLog(),
+            connection, fleet: .embedded(), policy: CachePolicy { 0.5 }, observe: EventLog().observe,
             clock: { clock.time })
         let service = RememberingService(VerificationService(verifier: Samples.verifier, apple: verification))
         let receipts = (0..<3).map { _ in

@@ -51,12 +51,12 @@ struct EvidenceTests {
     }
 
     @Test(arguments: [Mode.auto, .local, .apple]) func `without Apple a lookup stays undecided`(mode: Mode) {
-        let assessment = Assessment(
+        let evaluated = EvaluatedRequest(
             .lookup(bundleID: Samples.app, transactionID: "1"),
             for: VerificationRequest(.transactionID("1"), mode: mode), at: Samples.created,
             rules: .ofTests)
-        #expect(assessment.mayHaveChanged && !assessment.isFullyPaid)
-        let answer = assessment.withoutUpstream(.upstreamNotConfigured)
+        #expect(evaluated.mayHaveChanged && !evaluated.isFullyPaid)
+        let answer = evaluated.withoutUpstream(.upstreamNotConfigured)
         #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.subject == nil)
     }
 

@@ -36,8 +36,8 @@ private struct Fixture {
         verification = UpstreamVerification(
             UpstreamConnection(
                 upstream, guards: guards, lifecycle: lifecycle, timeouts: timeouts, verifier: Samples.verifier),
-            fleet: ports, policy: CachePolicy { randomness }, observer: events, clock: { [clock] in clock.time })
-        invalidation = CacheInvalidation(of: ports.cache, observer: events)
+            fleet: ports, policy: CachePolicy { randomness }, observe: events.observe, clock: { [clock] in clock.time })
+        invalidation = CacheInvalidation(of: ports.cache, observe: events.observe)
         forgetful = VerificationService(verifier: Samples.verifier, apple: verification)
         service = RememberingService(forgetful)
         self.remembers = remembers
@@ -433,11 +433,11 @@ struct UpstreamVerificationTests {
         let end = Samples.forge.contents.creationDate.advanced(bySeconds: 155)
         let receipt = try Samples.verified(
             Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end })
-        let assessment = Assessment(
+        let evaluated = EvaluatedRequest(
             .signed(VerifiedEvidence(.appReceipt(receipt))), for: VerificationRequest(evidence: .appReceipt([])),
             at: Samples.time(150), rules: .ofTests)
         let known = CachedResult(.answered(.renewed), fetchedAt: Samples.time(140), freshUntil: Samples.time(160))
-        #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
+        #expect(evaluated.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
     }
 
     @Test func `a temporary fault is overcome by one retry`() async throws {

@@ -79,7 +79,7 @@ struct NoFailureByChanceTests {
 
     /// They listen at the port that another process or address gave them.
     private static let choosers: Set<String> = [
-        "Tests/HTTPTransportTests/Support/SilentAddress.swift", "loadtest/Ceilings/Ceilings.swift",
+        "Tests/HTTPClientTests/Support/SilentAddress.swift", "loadtest/Ceilings/Ceilings.swift",
         "Tests/HouseRulesTests/NoFailureByChanceTests.swift",
     ]
 }

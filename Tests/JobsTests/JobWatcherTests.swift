@@ -17,14 +17,14 @@ struct JobWatcherTests {
                 _ = bench.store.end(taken, .done, result: .genuine)
             }
         }
-        #expect(await watcher.wait(for: job.id, upTo: .seconds(60)))
+        #expect(await watcher.wait(for: job.id, upTo: .seconds(60)) == .changed)
         #expect(watcher.count == 0)
     }
 
     @Test func `a job that has ended already, or is gone, is not waited for`() async throws {
         let bench = JobBench()
         let watcher = JobWatcher(bench.store)
-        #expect(await watcher.wait(for: "ver_unknown", upTo: .seconds(60)))
+        #expect(await watcher.wait(for: "ver_unknown", upTo: .seconds(60)) == .changed)
     }
 
     @Test func `a job that ended on this node wakes its requests at once, and no others`() async throws {
@@ -36,17 +36,17 @@ struct JobWatcherTests {
         async let second = watcher.wait(for: "ver_shop_production_2", upTo: .seconds(60))
         while watcher.count < 2 { await Task.yield() }
         watcher.announce("ver_shop_production_1")
-        #expect(await first)
+        #expect(await first == .changed)
         #expect(watcher.count == 1)
         watcher.stop()
-        #expect(await !second)
-        #expect(await !watcher.wait(for: "ver_shop_production_1", upTo: .seconds(60)))
+        #expect(await second == .stopped)
+        #expect(await watcher.wait(for: "ver_shop_production_1", upTo: .seconds(60)) == .stopped)
     }
 
     @Test func `a request waits no longer than it may`() async throws {
         let bench = JobBench()
         let job = try bench.create()
         let watcher = JobWatcher(bench.store)
-        #expect(await !watcher.wait(for: job.id, upTo: .milliseconds(1)))
+        #expect(await watcher.wait(for: job.id, upTo: .milliseconds(1)) == .elapsed)
     }
 }

@@ -53,13 +53,13 @@ struct StoredJobTests {
     }
 
     @Test func `a head is read as it was written, and a part of one is malformed`() throws {
-        let head = JobHead(JobBench().job(1)), bytes = head.storedBytes
-        #expect(try JobHead(storedBytes: bytes) == head)
+        let head = JobConstants(JobBench().job(1)), bytes = head.storedBytes
+        #expect(try JobConstants(storedBytes: bytes) == head)
         for count in 0..<bytes.count {
-            #expect(throws: JobFormatFault.malformed) { _ = try JobHead(storedBytes: Array(bytes.prefix(count))) }
+            #expect(throws: JobFormatFault.malformed) { _ = try JobConstants(storedBytes: Array(bytes.prefix(count))) }
         }
-        #expect(throws: JobFormatFault.malformed) { _ = try JobHead(storedBytes: bytes + [0]) }
-        #expect(throws: JobFormatFault.unknownVersion(2)) { _ = try JobHead(storedBytes: [2, 0, 0]) }
+        #expect(throws: JobFormatFault.malformed) { _ = try JobConstants(storedBytes: bytes + [0]) }
+        #expect(throws: JobFormatFault.unknownVersion(2)) { _ = try JobConstants(storedBytes: [2, 0, 0]) }
     }
 
     @Test(arguments: subjects) func `a part of a request, or more than one, is malformed`(subject: RequestSubject) {

@@ -60,14 +60,14 @@ struct ReportTests {
     }
 
     @Test func `figures that do not apply are null, and every row names its evidence`() throws {
-        let text = try JSONText.compact(Self.jwsReport)
+        let text = try JSONOutput.compact(Self.jwsReport)
         for member in [
             #""evidence":"jws""#, #""cms_verify_per_second":null"#, #""ratio_to_cms_verify":null"#,
             #""base64_bytes_per_second":null"#, #""chain_walk_per_second":1100"#, #""ratio_to_chain_walk":27.3"#,
         ] {
             #expect(text.contains(member), "\(member)")
         }
-        #expect(try JSONText.compact(Self.report).contains(#""chain_walk_per_second":null"#))
+        #expect(try JSONOutput.compact(Self.report).contains(#""chain_walk_per_second":null"#))
     }
 
     @Test func `the table has a line for each case`() {
@@ -87,7 +87,7 @@ struct ReportTests {
     }
 
     @Test func `JSON has the keys that programs rely on`() throws {
-        let object = try JSONDecoder().decode(Document.self, from: Data(JSONText.of(Self.report).utf8))
+        let object = try JSONDecoder().decode(Document.self, from: Data(JSONOutput.of(Self.report).utf8))
         let first = try #require(object.cases.first)
         #expect(first.purchases == 3 && first.bytes == 6163 && first.threads == 2 && first.chain == "warm")
         #expect(first.receipts_per_second == 73_106.4 && first.floor_per_second == 82_000.5)
@@ -102,7 +102,7 @@ struct ReportTests {
             purchases: [1, 9], threads: [1, 2], duration: .milliseconds(9), receipts: 2, seed: 1)
         var turns = 0
         let report = try VerifyBenchmark(plan: plan).run { turns = $0 }
-        let object = try JSONDecoder().decode(Document.self, from: Data(JSONText.of(report).utf8))
+        let object = try JSONDecoder().decode(Document.self, from: Data(JSONOutput.of(report).utf8))
         #expect(turns == plan.turns)
         #expect(object.cases.map(\.purchases) == [1, 1, 1, 1, 9, 9, 9, 9])
         #expect(object.cases.map(\.threads) == [1, 1, 2, 2, 1, 1, 2, 2])

@@ -7,7 +7,7 @@ import Testing
 
 struct TextTableTests {
     @Test func `columns are as wide as their widest cell and end at the right`() {
-        let table = TextTable(header: ["a", "long"], rows: [["100", "x"]])
+        let table = AlignedTable(header: ["a", "long"], rows: [["100", "x"]])
         #expect(table.text == "  a  long\n100     x")
     }
 }

@@ -22,8 +22,8 @@ struct ForgedPKITests {
         #expect(Fingerprint.of(Array(pem.utf8)) == "ebf450471d8d4921")
     }
 
-    @Test(arguments: [DigestAlgorithm.sha1, .sha256])
-    func `OpenSSL verifies a genuine receipt at its creation date`(digest: DigestAlgorithm) throws {
+    @Test(arguments: [SigningDigest.sha1, .sha256])
+    func `OpenSSL verifies a genuine receipt at its creation date`(digest: SigningDigest) throws {
         let pki = ForgedPKI(seed: 1, digest: digest)
         let verifier = OpenSSLVerifier(root: pki.root, moment: Samples.date)
         let content = try #require(verifier.signedContent(of: pki.sign(Samples.contents)))

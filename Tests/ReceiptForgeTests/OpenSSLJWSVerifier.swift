@@ -14,7 +14,7 @@ import ReceiptForge
 
     /// Returns the payload if each certificate signed the one before it, the last one is `root`, and the first one's key
     /// signed header and payload. Nil otherwise.
-    static func payload(of jws: [UInt8], root: Certificate) -> [UInt8]? {
+    static func payload(of jws: [UInt8], root: IssuedCertificate) -> [UInt8]? {
         let parts = String(decoding: jws, as: UTF8.self).split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let json = Data(base64URL: parts[0]), let payload = Data(base64URL: parts[1]),
             let signature = Data(base64URL: parts[2]), signature.count == 64,

@@ -6,7 +6,7 @@ import ReceiptForge
 
 /// An independent verifier that shares no code with the forge: OpenSSL's own CMS verification.
 @safe struct OpenSSLVerifier {
-    let root: Certificate
+    let root: IssuedCertificate
     /// The time at which certificates must be valid.
     let moment: UTCDate
 

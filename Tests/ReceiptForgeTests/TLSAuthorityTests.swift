@@ -4,7 +4,7 @@
 import ReceiptForge
 import Testing
 
-/// Tests issuing only; HTTPTransportTests covers the clients that accept or reject these identities.
+/// Tests issuing only; HTTPClientTests covers the clients that accept or reject these identities.
 struct TLSAuthorityTests {
     private static let authority = TLSAuthority(seed: 1)
 

@@ -57,7 +57,7 @@
             var filled = smallContents
             filled.expirationDate = filled.creationDate
             filled.preorderDate = filled.creationDate
-            filled.unknownAttributes = [.text(9999, "later"), ReceiptAttribute(2_147_483_647, value: [1])]
+            filled.unknownAttributes = [.text(9999, "later"), AttributeTemplate(2_147_483_647, value: [1])]
             var bare = smallContents
             bare.purchases = []
             return [

@@ -5,7 +5,7 @@
     internal import Gateway
     internal import Resilience
     internal import Receipts
-    @testable internal import Settings
+    @testable internal import Clients
 
     extension FuzzTarget {
         /// Checks that a clients file is rejected with reasons, or that every client in it keeps the rules of the file.

@@ -10,7 +10,7 @@ internal import Resilience
     internal import NIOEmbedded
     internal import NIOPosix
     @testable internal import HTTPServer
-    @testable internal import Settings
+    @testable internal import Clients
     internal import Synchronization
 
     extension FuzzTarget {
@@ -57,7 +57,7 @@ internal import Resilience
             }
             channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
             // Each pipelined request has a turn of its own; the shortest one has 16 bytes.
-            for _ in 0...bytes.count / 16 { channel.embeddedEventLoop.advanceTime(by: TurnScheduler.Limits.pause) }
+            for _ in 0...bytes.count / 16 { channel.embeddedEventLoop.advanceTime(by: EventLoopScheduler.Limits.pause) }
             while let written = try channel.readOutbound(as: ByteBuffer.self) {
                 if let status = status(in: written), status >= 200 { trial.statuses.append(status) }
             }

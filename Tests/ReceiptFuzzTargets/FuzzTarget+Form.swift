@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if DEBUG || RECEIPT_FUZZING
-    @testable internal import Endpoints
+    @testable internal import API
     internal import JSON
     internal import Receipts
 

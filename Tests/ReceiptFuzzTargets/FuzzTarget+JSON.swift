@@ -3,7 +3,7 @@
 
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import JSON
-    @testable internal import Endpoints
+    @testable internal import API
     internal import Receipts
 
     extension FuzzTarget {

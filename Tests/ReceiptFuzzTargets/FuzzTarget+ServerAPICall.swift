@@ -3,9 +3,9 @@
 
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import AppStore
-    @testable internal import Endpoints
+    @testable internal import API
     internal import Gateway
-    internal import HTTPTransport
+    internal import HTTPClient
 
     extension FuzzTarget {
         /// Checks the part of a proxy path after `/v1/apple/`, with its query. The first byte chooses the method, and

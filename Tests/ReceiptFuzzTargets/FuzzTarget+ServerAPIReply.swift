@@ -4,7 +4,7 @@
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import AppStore
     internal import Gateway
-    @testable internal import HTTPTransport
+    @testable internal import HTTPClient
     internal import JSON
     internal import ReceiptForge
     internal import Receipts

@@ -5,7 +5,6 @@
     internal import Gateway
     internal import Receipts
     @testable internal import RedisStore
-    @testable internal import Settings
 
     extension FuzzTarget {
         /// Checks values of the shared store, to which others may write. The first byte chooses the kind of value.

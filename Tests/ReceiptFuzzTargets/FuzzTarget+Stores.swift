@@ -10,7 +10,6 @@
     internal import Receipts
     @testable internal import Redis
     @testable internal import RedisStore
-    internal import Settings
     internal import Synchronization
     internal import Telemetry
 

@@ -6,8 +6,7 @@ import Testing
 @testable import ReceiptForge
 @testable import Receipts
 
-private typealias Element = ReceiptForge.DERElement
-private typealias OID = ReceiptForge.ObjectIdentifier
+private typealias Element = ReceiptForge.DERNode
 
 struct CertificateTests {
     // MARK: Extensions
@@ -17,8 +16,8 @@ struct CertificateTests {
             (.sequence(), false, nil), (.sequence(.boolean(true)), true, nil), (.sequence(.boolean(false)), false, nil),
             (.sequence(.boolean(true), .integer(0)), true, 0), (.sequence(.boolean(true), .integer(300)), true, 300),
             (.sequence(.boolean(true), .integer(-1)), true, -1), (.sequence(.integer(3)), false, 3),
-        ] as [(ReceiptForge.DERElement, Bool, Int64?)])
-    func `basic constraints name the issuers`(value: ReceiptForge.DERElement, isCA: Bool, pathLength: Int64?) throws {
+        ] as [(ReceiptForge.DERNode, Bool, Int64?)])
+    func `basic constraints name the issuers`(value: ReceiptForge.DERNode, isCA: Bool, pathLength: Int64?) throws {
         let read = try Self.extensions([Self.extension(.basicConstraints, value)])
         #expect(read.isCA == isCA && read.pathLength == pathLength)
     }
@@ -34,9 +33,9 @@ struct CertificateTests {
             ("key usage that is no bit string", .keyUsage, .octetString([0x80])),
             ("key usage without a byte", .keyUsage, Element(.bitString, [])),
             ("key usage without bits", .keyUsage, .bitString([])),
-        ] as [(String, ReceiptForge.ObjectIdentifier, ReceiptForge.DERElement)])
+        ] as [(String, ReceiptForge.OID, ReceiptForge.DERNode)])
     func `a malformed extension is refused`(
-        name: String, identifier: ReceiptForge.ObjectIdentifier, value: ReceiptForge.DERElement
+        name: String, identifier: ReceiptForge.OID, value: ReceiptForge.DERNode
     ) {
         #expect(throws: ReceiptError.self) { try Self.extensions([Self.extension(identifier, value)]) }
     }
@@ -107,8 +106,9 @@ struct CertificateTests {
             (.generalizedTime, "20500101000000Z", "2050-01-01T00:00:00Z"),
             (.generalizedTime, "99991231235959Z", "9999-12-31T23:59:59Z"),
             (.generalizedTime, "00000101000000Z", "0000-01-01T00:00:00Z"),
-        ] as [(ReceiptForge.DERTag, String, String)])
-    func `both forms of a certificate's time are read`(tag: ReceiptForge.DERTag, text: String, date: String) throws {
+        ] as [(ReceiptForge.DERNodeTag, String, String)])
+    func `both forms of a certificate's time are read`(tag: ReceiptForge.DERNodeTag, text: String, date: String) throws
+    {
         let validity = try Self.validity(Element(tag, Array(text.utf8)), Element(tag, Array(text.utf8)))
         #expect(validity.notBefore.description == date && validity.notAfter == validity.notBefore)
     }
@@ -122,8 +122,8 @@ struct CertificateTests {
             (.utcTime, "24010100000-Z"), (.utcTime, ""), (.generalizedTime, "240101000000Z"),
             (.generalizedTime, "20240101000000.0Z"), (.generalizedTime, "20240101000000"),
             (.generalizedTime, "2024 101000000Z"), (.ia5String, "240101000000Z"), (.octetString, "240101000000Z"),
-        ] as [(ReceiptForge.DERTag, String)])
-    func `what is no time makes a certificate malformed`(tag: ReceiptForge.DERTag, text: String) {
+        ] as [(ReceiptForge.DERNodeTag, String)])
+    func `what is no time makes a certificate malformed`(tag: ReceiptForge.DERNodeTag, text: String) {
         #expect(throws: ReceiptError(.certificateMalformed)) {
             try Self.validity(Element(tag, Array(text.utf8)), Element(.utcTime, Array("300101000000Z".utf8)))
         }
@@ -157,7 +157,7 @@ struct CertificateTests {
             ("4096 bits", .modulus(bytes: 512, first: 0xFF), 65_537, nil),
             ("zero", .integer(0), 65_537, .keyTooSmall),
             (
-                "negative", ReceiptForge.DERElement(.integer, [0x80] + [UInt8](repeating: 1, count: 300)), 65_537,
+                "negative", ReceiptForge.DERNode(.integer, [0x80] + [UInt8](repeating: 1, count: 300)), 65_537,
                 .keyTooSmall
             ),
             ("e = 3", .modulus(bytes: 256, first: 0x80), 3, .exponentTooSmall),
@@ -168,9 +168,9 @@ struct CertificateTests {
             ("e even", .modulus(bytes: 256, first: 0x80), 65_538, .exponentTooSmall),
             ("e = 65539", .modulus(bytes: 256, first: 0x80), 65_539, nil),
             ("e of 63 bits", .modulus(bytes: 256, first: 0x80), .max, nil),
-        ] as [(String, ReceiptForge.DERElement, Int64, Rule?)])
+        ] as [(String, ReceiptForge.DERNode, Int64, Rule?)])
     func `a key is judged by its size and its exponent`(
-        name: String, modulus: ReceiptForge.DERElement, exponent: Int64, broken: Rule?
+        name: String, modulus: ReceiptForge.DERNode, exponent: Int64, broken: Rule?
     ) throws {
         try Self.expect(broken, of: .publicKey(.sequence(modulus, .integer(exponent))))
     }
@@ -191,8 +191,8 @@ struct CertificateTests {
         arguments: [
             ("secp256k1", [OID.secp256k1.element]), ("no curve", []), ("an implicit curve", [.null]),
             ("a curve described", [.sequence(.integer(1))]), ("the name of its own kind", [OID.ecPublicKey.element]),
-        ] as [(String, [ReceiptForge.DERElement])])
-    func `an elliptic key names P-256 or P-384`(name: String, parameters: [ReceiptForge.DERElement]) throws {
+        ] as [(String, [ReceiptForge.DERNode])])
+    func `an elliptic key names P-256 or P-384`(name: String, parameters: [ReceiptForge.DERNode]) throws {
         try Self.expect(.curveUnsupported, of: .ellipticKey(parameters, [0x04] + [UInt8](repeating: 1, count: 64)))
     }
 
@@ -202,9 +202,9 @@ struct CertificateTests {
             (.prime256v1, 0x04, 96, false), (.prime256v1, 0x02, 32, false), (.prime256v1, 0x06, 64, false),
             (.prime256v1, 0x00, 0, false), (.secp384r1, 0x04, 96, true), (.secp384r1, 0x04, 64, false),
             (.secp384r1, 0x03, 48, false), (.secp384r1, 0x07, 96, false),
-        ] as [(ReceiptForge.ObjectIdentifier, UInt8, Int, Bool)])
+        ] as [(ReceiptForge.OID, UInt8, Int, Bool)])
     func `an elliptic key is a point with both coordinates`(
-        curve: ReceiptForge.ObjectIdentifier, form: UInt8, byteCount: Int, isKey: Bool
+        curve: ReceiptForge.OID, form: UInt8, byteCount: Int, isKey: Bool
     ) throws {
         let info = Element.ellipticKey([curve.element], [form] + [UInt8](repeating: 1, count: byteCount))
         if isKey {
@@ -242,11 +242,11 @@ struct CertificateTests {
             ("third number", .publicKey(.sequence(.modulus(bytes: 256, first: 0x80), .integer(65_537), .integer(1)))),
             (
                 "padded modulus",
-                .publicKey(.sequence(ReceiptForge.DERElement(.integer, [0, 0, 0x80]), .integer(65_537)))
+                .publicKey(.sequence(ReceiptForge.DERNode(.integer, [0, 0, 0x80]), .integer(65_537)))
             ),
             ("empty exponent", .publicKey(.sequence(.modulus(bytes: 256, first: 0x80), .init(.integer, [])))),
-        ] as [(String, ReceiptForge.DERElement)])
-    func `a malformed key is refused`(name: String, info: ReceiptForge.DERElement) {
+        ] as [(String, ReceiptForge.DERNode)])
+    func `a malformed key is refused`(name: String, info: ReceiptForge.DERNode) {
         #expect(throws: ReceiptError.self) { try Self.key(info) }
     }
 
@@ -281,33 +281,33 @@ struct CertificateTests {
         }
     }
 
-    private static func extensions(_ list: [ReceiptForge.DERElement]) throws(ReceiptError) -> CertificateExtensions {
+    private static func extensions(_ list: [ReceiptForge.DERNode]) throws(ReceiptError) -> CertificateExtensions {
         let bytes = Element.explicit(3, .sequence(of: list)).encoded
         var reader = DERReader(bytes.span)
         return try CertificateExtensions(&reader)
     }
 
     private static func `extension`(
-        _ identifier: ReceiptForge.ObjectIdentifier, _ value: ReceiptForge.DERElement, isCritical: Bool = false
-    ) -> ReceiptForge.DERElement {
+        _ identifier: ReceiptForge.OID, _ value: ReceiptForge.DERNode, isCritical: Bool = false
+    ) -> ReceiptForge.DERNode {
         CertificateExtension(identifier: identifier, isCritical: isCritical, value: value).element
     }
 
     private static func validity(
-        _ notBefore: ReceiptForge.DERElement, _ notAfter: ReceiptForge.DERElement
+        _ notBefore: ReceiptForge.DERNode, _ notAfter: ReceiptForge.DERNode
     ) throws(ReceiptError) -> Receipts.Validity {
         let bytes = Element.sequence(notBefore, notAfter).encoded
         var reader = DERReader(bytes.span)
         return try Validity(&reader)
     }
 
-    private static func key(_ info: ReceiptForge.DERElement) throws(ReceiptError) -> SubjectPublicKeyInfo {
+    private static func key(_ info: ReceiptForge.DERNode) throws(ReceiptError) -> SubjectPublicKeyInfo {
         let bytes = info.encoded
         var reader = DERReader(bytes.span)
         return try SubjectPublicKeyInfo(&reader)
     }
 
-    private static func expect(_ broken: Rule?, of info: ReceiptForge.DERElement) throws {
+    private static func expect(_ broken: Rule?, of info: ReceiptForge.DERNode) throws {
         let key = try key(info)
         if let broken {
             #expect(throws: ReceiptError(broken)) { try key.check() }
@@ -317,7 +317,7 @@ struct CertificateTests {
     }
 }
 
-extension ReceiptForge.DERElement {
+extension ReceiptForge.DERNode {
     /// A positive INTEGER of `count` bytes, beginning with `first`.
     fileprivate static func modulus(bytes count: Int, first: UInt8) -> Self {
         .integer(magnitude: [first] + [UInt8](repeating: 1, count: count - 1))
@@ -326,10 +326,10 @@ extension ReceiptForge.DERElement {
     fileprivate static func publicKey(_ key: Self) -> Self { publicKeyInfo(.bitString(key.encoded)) }
 
     fileprivate static func ellipticKey(_ parameters: [Self], _ point: [UInt8]) -> Self {
-        .sequence(.sequence(of: [ReceiptForge.ObjectIdentifier.ecPublicKey.element] + parameters), .bitString(point))
+        .sequence(.sequence(of: [ReceiptForge.OID.ecPublicKey.element] + parameters), .bitString(point))
     }
 
     fileprivate static func publicKeyInfo(_ bits: Self) -> Self {
-        .sequence(.sequence(ReceiptForge.ObjectIdentifier.rsaEncryption.element, .null), bits)
+        .sequence(.sequence(ReceiptForge.OID.rsaEncryption.element, .null), bits)
     }
 }

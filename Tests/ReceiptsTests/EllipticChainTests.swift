@@ -6,8 +6,7 @@ import Testing
 @testable import ReceiptForge
 @testable import Receipts
 
-private typealias OID = ReceiptForge.ObjectIdentifier
-private typealias Element = ReceiptForge.DERElement
+private typealias Element = ReceiptForge.DERNode
 
 /// Chains as in the x5c of a signed transaction: no container, P-384 above P-256.
 struct EllipticChainTests {
@@ -16,7 +15,7 @@ struct EllipticChainTests {
     private static let store = trusting(pki.root)
     private static let message = Array("header.payload".utf8)
 
-    private static func trusting(_ root: ReceiptForge.Certificate) -> TrustStore {
+    private static func trusting(_ root: ReceiptForge.IssuedCertificate) -> TrustStore {
         TrustStore(anchors: [TrustAnchor(fingerprint: Fingerprint(of: root.der.span), environments: [.sandbox])])
     }
 
@@ -45,9 +44,8 @@ struct EllipticChainTests {
         #expect(chain.environments == [.xcode] && chain.info.belowAnchor.isEmpty)
     }
 
-    @Test(arguments: [ReceiptForge.DigestAlgorithm.sha256, .sha384], [ECPrivateKey.Curve.p256, .p384])
-    func `either digest goes with either curve`(digest: ReceiptForge.DigestAlgorithm, curve: ECPrivateKey.Curve) throws
-    {
+    @Test(arguments: [ReceiptForge.SigningDigest.sha256, .sha384], [ECPrivateKey.Curve.p256, .p384])
+    func `either digest goes with either curve`(digest: ReceiptForge.SigningDigest, curve: ECPrivateKey.Curve) throws {
         let root = ECPrivateKey(curve, seed: 3, purpose: "root"), key = ECPrivateKey(curve, seed: 3, purpose: "key")
         let certificates = [
             CertificateTemplate.leaf(key: Self.pki.leafKey, authority: key).signed(by: key, digest),
@@ -93,7 +91,7 @@ struct EllipticChainTests {
     }
 
     @Test(arguments: [OID.sha256WithRSAEncryption, .sha1WithRSAEncryption])
-    func `a certificate that an elliptic key signed says so`(algorithm: ReceiptForge.ObjectIdentifier) {
+    func `a certificate that an elliptic key signed says so`(algorithm: ReceiptForge.OID) {
         let key = OddKey(key: Self.pki.intermediateKey, algorithm: AlgorithmIdentifier(algorithm))
         #expect(Self.brokenRule([Self.leaf(signedBy: key)] + Self.x5c.dropFirst()) == .keyAlgorithmMismatch)
     }
@@ -101,16 +99,16 @@ struct EllipticChainTests {
     @Test(arguments: [
         OID.sha384WithRSAEncryption, .ecPublicKey, [1, 2, 840, 10045, 4, 1], [1, 2, 840, 10045, 4, 3, 4],
     ])
-    func `certificates are signed with algorithms that Apple uses`(algorithm: ReceiptForge.ObjectIdentifier) {
+    func `certificates are signed with algorithms that Apple uses`(algorithm: ReceiptForge.OID) {
         let key = OddKey(key: Self.pki.intermediateKey, algorithm: AlgorithmIdentifier(algorithm, parameters: nil))
         let broken = Self.brokenRule([Self.leaf(signedBy: key)] + Self.x5c.dropFirst())
         #expect(broken == .certificateSignatureAlgorithmUnsupported)
     }
 
     @Test(arguments: [OID.ecdsaWithSHA256, .ecdsaWithSHA384])
-    func `a certificate's digest is the one its algorithm names`(algorithm: ReceiptForge.ObjectIdentifier) {
+    func `a certificate's digest is the one its algorithm names`(algorithm: ReceiptForge.OID) {
         let named = AlgorithmIdentifier(algorithm, parameters: nil)
-        let digests: [ReceiptForge.DigestAlgorithm] = [.sha256, .sha384]
+        let digests: [ReceiptForge.SigningDigest] = [.sha256, .sha384]
         let leaves = digests.map { Self.leaf(signedBy: OddKey(key: Self.pki.intermediateKey, algorithm: named), $0) }
         let broken = leaves.map { Self.brokenRule([$0] + Self.x5c.dropFirst()) }
         #expect(broken.count { $0 == nil } == 1 && broken.count { $0 == .certificateSignatureInvalid } == 1)
@@ -203,7 +201,7 @@ struct EllipticChainTests {
         CertificateChain.brokenRule(x5c: x5c, trustStore: store)
     }
 
-    private static func leaf(signedBy key: OddKey, _ digest: ReceiptForge.DigestAlgorithm = .sha384) -> [UInt8] {
+    private static func leaf(signedBy key: OddKey, _ digest: ReceiptForge.SigningDigest = .sha384) -> [UInt8] {
         CertificateTemplate.leaf(key: pki.leafKey, authority: pki.intermediateKey).signed(by: key, digest).der
     }
 }
@@ -214,14 +212,14 @@ private struct OddKey: PrivateKey {
     var algorithm: AlgorithmIdentifier?
     var edit: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
-    var subjectPublicKeyInfo: ReceiptForge.DERElement { key.subjectPublicKeyInfo }
+    var subjectPublicKeyInfo: ReceiptForge.DERNode { key.subjectPublicKeyInfo }
     var keyIdentifier: [UInt8] { key.keyIdentifier }
 
-    func signatureAlgorithm(_ digest: ReceiptForge.DigestAlgorithm) -> AlgorithmIdentifier {
+    func signatureAlgorithm(_ digest: ReceiptForge.SigningDigest) -> AlgorithmIdentifier {
         algorithm ?? key.signatureAlgorithm(digest)
     }
 
-    func signature(over message: [UInt8], digest: ReceiptForge.DigestAlgorithm) -> [UInt8] {
+    func signature(over message: [UInt8], digest: ReceiptForge.SigningDigest) -> [UInt8] {
         edit(key.signature(over: message, digest: digest))
     }
 }

@@ -65,8 +65,8 @@ struct ExpectationTests {
         }
     }
 
-    @Test(arguments: [4, 5] as [AttributeType])
-    func `a receipt without a hash or its salt fits no device`(missing: AttributeType) throws {
+    @Test(arguments: [4, 5] as [AttributeNumber])
+    func `a receipt without a hash or its salt fits no device`(missing: AttributeNumber) throws {
         let receipt = try Self.verified(Samples.forge.receipt(without: missing))
         for identifier in [Samples.contents.deviceIdentifier, []] {
             #expect(throws: ReceiptError(.deviceHashMismatch)) { try receipt.check(deviceIdentifier: identifier) }

@@ -102,7 +102,7 @@ struct FieldTests {
             ([0x0C, 0], nil), ([0x02, 9] + Array(repeating: 0x7F, count: 9), nil), ([0x02, 1, 0, 0], nil), ([], nil),
         ] as [([UInt8], Int64?)])
     func `attribute 1722 is a number where it is one, and kept in any form`(value: [UInt8], number: Int64?) throws {
-        let attribute = ReceiptForge.ReceiptAttribute(1722, value: value)
+        let attribute = ReceiptForge.AttributeTemplate(1722, value: value)
         let receipt = try Self.verified(Samples.forge.receipt(replacingInFirstPurchase: attribute))
         // The other of the two purchases has a zero.
         #expect(receipt.purchases.contains { $0.attribute1722 == number && $0.keeps(1722, value) })
@@ -127,8 +127,8 @@ struct FieldTests {
         #expect(receipt.downloadID == value)
     }
 
-    @Test(arguments: [1, 11, 15, 16] as [AttributeType])
-    func `a number beyond 64 bits is refused, not cut`(type: AttributeType) {
+    @Test(arguments: [1, 11, 15, 16] as [AttributeNumber])
+    func `a number beyond 64 bits is refused, not cut`(type: AttributeNumber) {
         for contents: [UInt8] in [[0x00, 0x80, 0, 0, 0, 0, 0, 0, 0], [0x01, 0, 0, 0, 0, 0, 0, 0, 0]] {
             let receipt = Samples.forge.receipt(settingInteger: type, to: contents)
             #expect(Self.verifier.brokenRule(of: receipt) == .derIntegerOutOfRange)
@@ -138,7 +138,7 @@ struct FieldTests {
     // MARK: Attributes without a name
 
     @Test func `unknown attributes are kept as they stand`() throws {
-        let unknown: [ReceiptForge.ReceiptAttribute] = [
+        let unknown: [ReceiptForge.AttributeTemplate] = [
             .init(9999, version: 3, value: [1, 2, 3]), .init(2_147_483_647, value: []),
             .init(33, version: 127, value: [0]),
             .init(1702, value: Array(repeating: 9, count: 300)),
@@ -167,8 +167,8 @@ struct FieldTests {
         13, 62, 63, 64, 126, 127, 128, 255, 256, 1699, 1700, 1763, 1764, 32_767, 32_768, 65_535, 2_147_483_647,
     ])
     func `a second attribute of any type is refused`(type: Int64) throws {
-        let attribute = ReceiptForge.ReceiptAttribute(AttributeType(rawValue: type), value: [5])
-        let other = ReceiptForge.ReceiptAttribute(AttributeType(rawValue: type), version: 2, value: [6, 7])
+        let attribute = ReceiptForge.AttributeTemplate(AttributeNumber(rawValue: type), value: [5])
+        let other = ReceiptForge.AttributeTemplate(AttributeNumber(rawValue: type), version: 2, value: [6, 7])
         let isUsed = try Self.verified(Samples.receipt).otherAttributes.contains { $0.type == Int(type) }
         let once = Samples.forge.receipt { $0.unknownAttributes = isUsed ? [] : [attribute] }
         let twice = Samples.forge.receipt { $0.unknownAttributes = isUsed ? [other] : [attribute, other] }
@@ -178,7 +178,9 @@ struct FieldTests {
 
     @Test(arguments: [-1, -128, -32_768, 2_147_483_648, 4_294_967_298, .max, .min])
     func `a type outside 31 bits is refused`(type: Int64) {
-        let receipt = Samples.forge.receipt { $0.unknownAttributes = [.init(AttributeType(rawValue: type), value: [])] }
+        let receipt = Samples.forge.receipt {
+            $0.unknownAttributes = [.init(AttributeNumber(rawValue: type), value: [])]
+        }
         #expect(Self.verifier.brokenRule(of: receipt) == .attributeTypeOutOfRange)
     }
 
@@ -220,8 +222,8 @@ struct FieldTests {
         #expect(purchase?.productID == "com.example.forge.monthly")
     }
 
-    @Test(arguments: [1702, 1703] as [AttributeType])
-    func `a purchase without a product or a transaction is refused`(type: AttributeType) {
+    @Test(arguments: [1702, 1703] as [AttributeNumber])
+    func `a purchase without a product or a transaction is refused`(type: AttributeNumber) {
         let receipt = Samples.forge.receipt(withoutInFirstPurchase: type)
         #expect(throws: ReceiptError(.attributeMissing, at: .attribute(Int(type.rawValue)))) {
             try Self.verified(receipt)

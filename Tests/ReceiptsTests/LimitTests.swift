@@ -30,7 +30,9 @@ struct LimitTests {
 
     @Test(arguments: [(0, nil), (-1, .tooManyAttributes)] as [(Int, Rule?)])
     func `a receipt has at most so many attributes beside Apple's own`(spare: Int, broken: Rule?) throws {
-        let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
+        let unknown = (20_000..<20_040).map {
+            ReceiptForge.AttributeTemplate(AttributeNumber(rawValue: $0), value: [1])
+        }
         var limits = Limits()
         limits.maximumOtherAttributes = unknown.count + spare
         try Self.expect(broken, of: Samples.forge.receipt { $0.unknownAttributes = unknown }, limits)
@@ -38,7 +40,9 @@ struct LimitTests {
 
     @Test(arguments: [(0, nil), (-1, .tooManyAttributes)] as [(Int, Rule?)])
     func `so has each purchase`(spare: Int, broken: Rule?) throws {
-        let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
+        let unknown = (20_000..<20_040).map {
+            ReceiptForge.AttributeTemplate(AttributeNumber(rawValue: $0), value: [1])
+        }
         var limits = Limits()
         limits.maximumOtherAttributes = unknown.count + spare
         try Self.expect(broken, of: Samples.forge.receipt(addingToFirstPurchase: unknown), limits)

@@ -8,8 +8,8 @@ import Testing
 
 /// Tests RFC 8017 §8.2.2: one key, one message, one signature.
 struct SignatureTests {
-    @Test(arguments: [DigestAlgorithm.sha1, .sha256])
-    func `a signature is as long as its key, also where it begins with zero`(digest: DigestAlgorithm) throws {
+    @Test(arguments: [SigningDigest.sha1, .sha256])
+    func `a signature is as long as its key, also where it begins with zero`(digest: SigningDigest) throws {
         var container = try Self.containerWhoseSignatureBeginsWithZero(digest)
         let verifier = try ReceiptVerifier.trustingSamples()
         #expect(verifier.brokenRule(of: container.encoded) == nil)
@@ -37,9 +37,9 @@ struct SignatureTests {
             (.sha256, .sha384WithRSAEncryption, .signatureAlgorithmUnsupported),
             (.sha256, .ecdsaWithSHA256, .signatureAlgorithmUnsupported),
             (.sha256, .ecdsaWithSHA384, .signatureAlgorithmUnsupported),
-        ] as [(DigestAlgorithm, ObjectIdentifier, Rule)])
+        ] as [(SigningDigest, OID, Rule)])
     func `receipts are not signed like the certificates of transactions`(
-        digest: DigestAlgorithm, algorithm: ObjectIdentifier, broken: Rule
+        digest: SigningDigest, algorithm: OID, broken: Rule
     ) throws {
         var container = Samples.pki.container(
             signing: Samples.contents.payload, by: .leaf, certificates: Samples.pki.certificates, digest: digest)
@@ -48,7 +48,7 @@ struct SignatureTests {
     }
 
     /// Searches for such a container: one signature in 256 begins with zero.
-    private static func containerWhoseSignatureBeginsWithZero(_ digest: DigestAlgorithm) throws -> SignedData {
+    private static func containerWhoseSignatureBeginsWithZero(_ digest: SigningDigest) throws -> SignedDataTemplate {
         var contents = Samples.contents
         for number in 0..<20_000 {
             contents.applicationVersion = String(number)

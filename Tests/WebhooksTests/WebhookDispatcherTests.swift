@@ -127,7 +127,7 @@ private final class DispatcherBench: Sendable {
     ) -> WebhookDispatcher {
         WebhookDispatcher(
             log: log, store: store, sender: sender, endpoints: { endpoints.current.withLock { $0 } },
-            liveNodes: { 1 }, concurrency: concurrency, observer: observer, clock: { .now() })
+            liveNodes: { 1 }, concurrency: concurrency, observe: observer.observe, clock: { .now() })
     }
 
     func change(_ change: (inout [WebhookEndpoint]) -> Void) { endpoints.current.withLock { change(&$0) } }
@@ -158,7 +158,7 @@ private final class Endpoints: Sendable {
     init(_ endpoints: [WebhookEndpoint]) { current = Mutex(endpoints) }
 }
 
-private final class CountingObserver: WebhookObserver {
+private final class CountingObserver: Sendable {
     private let events = Mutex<[WebhookEvent]>([])
 
     func observe(_ event: WebhookEvent) { events.withLock { $0.append(event) } }

@@ -22,15 +22,15 @@ package final class AppleSimulator: Sendable {
         /// Signs transactions, renewal infos and app transactions.
         package var transactionPKI: TransactionPKI
         /// The keys whose tokens the Server API accepts.
-        package var serverAPIKeys: [ServerAPIKey]
+        package var serverAPIKeys: [AcceptedKey]
         package var scenario = Scenario.healthy
-        /// The ports; 0 for any free one.
+        /// The ports; 0 for any free port.
         package var productionPort = 0, sandboxPort = 0
         /// True if the App Store Server API has ports of its own, so that it answers while verifyReceipt refuses connections.
         package var hasServerAPIPorts = false
         /// The servers' certificate for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
         package var tls: TLSIdentity?
-        /// The factor of Apple's waits before a notification is sent again, unless its URL has another one.
+        /// The factor of Apple's waits before a notification is sent again, unless its URL has another factor.
         package var notificationTimeScale = 1.0
         /// The clock for the dates in answers and the phases of scenarios; latencies take real time.
         package var now: @Sendable () -> Timestamp = Timestamp.now
@@ -39,7 +39,7 @@ package final class AppleSimulator: Sendable {
         package init(pki: ForgedPKI) {
             self.pki = pki
             transactionPKI = TransactionPKI(seed: pki.seed)
-            serverAPIKeys = [ServerAPIKey(ForgedAPIKey(seed: pki.seed))]
+            serverAPIKeys = [AcceptedKey(ForgedAPIKey(seed: pki.seed))]
         }
     }
 
@@ -97,7 +97,7 @@ package final class AppleSimulator: Sendable {
         do { return try ReservedPort(number) } catch { throw .portUnavailable(number, reason: "\(error)") }
     }
 
-    /// Refuses connections to verifyReceipt, and closes those it has.
+    /// Refuses connections to verifyReceipt, and closes open connections.
     package func refuseVerifyReceipt() async {
         let pair = verifyReceipt.withLock { pair in
             defer { pair = nil }

@@ -7,7 +7,7 @@ struct SimulatorLimits: Hashable, Sendable {
     var maximumRequestBytes = 13 << 20
     var maximumScenarioBytes = 1 << 20
     var maximumPhases = 1000
-    /// The maximum number of connections of both endpoints together; one more is closed at once.
+    /// The maximum number of connections of both endpoints together; further connections are closed at once.
     var maximumConnections = 10_000
     /// The maximum bytes of cached requests and answers.
     var maximumCachedBytes = 256 << 20
@@ -15,7 +15,7 @@ struct SimulatorLimits: Hashable, Sendable {
     var maximumDistinctReceipts = 1 << 20
     /// The maximum number of periods that a story adds to a subscription; the newest are kept.
     var maximumAddedPeriods: Int64 = 12
-    /// The maximum number of customers that are kept: those of evidence, and those of populations that were asked about.
+    /// The maximum number of kept customers: from evidence, and from populations that were asked about.
     var maximumAccounts = 100_000
     var maximumPopulations = 100
     /// The maximum number of customers of one population.

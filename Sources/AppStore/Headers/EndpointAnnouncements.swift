@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 package import Receipts
 
 /// The announcements of an endpoint's end in an answer's header: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and
@@ -88,7 +88,7 @@ extension EndpointAnnouncements.Deprecation {
         }
     }
 
-    /// Returns the one that begins earlier; a date in the past outweighs none.
+    /// Returns the deprecation that begins earlier; a date in the past outweighs a deprecation without a date.
     fileprivate func earlier(of other: Self, now: Timestamp) -> Self {
         switch (self, other) {
         case (.dated(let one), .dated(let other)): .dated(min(one, other))

@@ -9,8 +9,8 @@ struct LifecycleRecorder: Sendable {
     let lifecycle: UpstreamLifecycle
     let fleetState: any FleetState
 
-    /// - Parameter isUsable: true for the header of an answer that only Apple gives. Another one, such as an error page,
-    ///   cannot withdraw an announcement.
+    /// - Parameter isUsable: true for the header of an answer that only Apple gives. The header of another answer, such
+    ///   as an error page, cannot withdraw an announcement.
     func record(_ head: ReplyHead, of endpoint: UpstreamEndpoint, isUsable: Bool) {
         let announcements = head.announcements
         let dates = LifecycleDates(

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 
 extension LifecycleLink {
     /// Creates a link from another source than a header; nil if its target is not safe to publish.

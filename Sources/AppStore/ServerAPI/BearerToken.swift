@@ -26,7 +26,7 @@ enum BearerToken {
         return Secret(String(decoding: text, as: UTF8.self))
     }
 
-    /// Returns the encoded header and the dot after it, which are the same in all tokens of a key.
+    /// Returns the encoded header and the dot after it, which all tokens of a key share.
     static func header(keyID: String) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in

@@ -17,7 +17,7 @@ struct CustomerHistory: Sendable {
 
     init() {}
 
-    /// Continues from an earlier answer; nil for one without a position.
+    /// Continues from an earlier answer; nil for an answer without a position.
     init?(continuing known: UpstreamAnswer) {
         guard let revision = known.revision else { return nil }
         self.revision = revision
@@ -38,7 +38,7 @@ struct CustomerHistory: Sendable {
         for transaction in signed { merge(Transaction(transaction)) }
     }
 
-    /// Of several states of one transaction, the one signed last counts.
+    /// Of several states of one transaction, the state signed last counts.
     private mutating func merge(_ transaction: Transaction) {
         guard let index = indices[transaction.transactionID] else {
             indices[transaction.transactionID] = transactions.count
@@ -48,7 +48,7 @@ struct CustomerHistory: Sendable {
         if transaction.isSignedLater(than: transactions[index]) { transactions[index] = transaction }
     }
 
-    /// True if a subscription that renews is among them: only those have a status.
+    /// True if a transaction belongs to a subscription that renews: only such subscriptions have a status.
     var hasSubscription: Bool {
         transactions.contains { $0.productType == .autoRenewableSubscription || $0.expiresDate != nil }
     }
@@ -58,8 +58,8 @@ struct CustomerHistory: Sendable {
     /// Returns true if one of the transactions is of the customer of the evidence.
     func isTied(by ties: PurchaseTies?) -> Bool { ties.map { transactions.contains(where: $0.connects) } ?? false }
 
-    /// Returns true if an ID names one of the transactions, the first one of its chain, or the customer's download of
-    /// the app.
+    /// Returns true if an ID names a transaction, the first transaction of its chain, or the customer's download of the
+    /// app.
     func names(_ id: String) -> Bool {
         transactions.contains { $0.ids.contains(id) }
     }

@@ -6,8 +6,8 @@ internal import Gateway
 /// The refusals of the hosts that were called about a customer, in order, and what they mean together.
 struct HostRefusals: Sendable {
     enum Refusal: Hashable, Sendable {
-        /// 401, or the pause after one: the app was never released in this environment, or the key is wrong. The key is
-        /// that of the 401.
+        /// A 401, or the pause after a 401: the app was never released in this environment, or the key is wrong. With
+        /// the rejected key; nil during the pause.
         case unauthorized(ServerAPIKey?)
         case accountNotFound
         case notFound

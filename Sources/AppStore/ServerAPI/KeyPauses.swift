@@ -14,7 +14,7 @@ struct KeyPauses: Sendable {
         static let count = 10_000
     }
 
-    /// A key for an app at a host. A new private key under the same key ID is another one.
+    /// A key for an app at a host. A new private key under the same key ID is another key.
     struct Subject: Hashable, Sendable {
         let key: ServerAPIKey
         let bundleID: String
@@ -29,7 +29,7 @@ struct KeyPauses: Sendable {
     private var pauses: [Subject: Pause] = [:]
 
     /// Records that no host accepted the key.
-    /// - Returns: the new pause; nil during one, to which calls in flight add nothing.
+    /// - Returns: the new pause; nil during a pause, to which calls in flight add nothing.
     mutating func recordRejection(of subject: Subject, at now: Instant) -> Duration? {
         let last = pauses[subject]
         if let last, now < last.end { return nil }

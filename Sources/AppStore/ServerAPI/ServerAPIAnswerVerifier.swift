@@ -18,7 +18,7 @@ struct ServerAPIAnswerVerifier: Sendable {
         /// A page has 20 items, each of some kilobytes; notifications have about 19 KB.
         static let responseBytes = 4 << 20
         static let json = JSONValue.Limits(bytes: responseBytes, depth: 16, values: 50_000)
-        /// The limit for JWS in one answer, each of which costs a signature's verification.
+        /// The limit for JWS in one answer. Each JWS costs a signature's verification.
         static let items = 1000
         /// The difference between the times of a call and of the signatures in its answer.
         static let statusAge: Duration = .seconds(300)
@@ -156,7 +156,7 @@ extension ServerAPIAnswerVerifier {
         try completeApps(of: &answer)
     }
 
-    /// Adds a transaction to the answer, and returns it; nil for one that cannot be read.
+    /// Adds a transaction to the answer, and returns it; nil if the transaction cannot be read.
     private func add(
         _ item: JSONValue?, to answer: inout ServerAPIAnswer
     ) throws(ServerAPIAnswerFault) -> VerifiedTransaction? {
@@ -170,7 +170,8 @@ extension ServerAPIAnswerVerifier {
         return nil
     }
 
-    /// Completes transactions that name no app, from others of their chains. Those left alone cannot be used.
+    /// Completes transactions that name no app, from other transactions of their chains. A transaction whose chain
+    /// names no app cannot be used.
     private func completeApps(of answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
         guard answer.transactions.contains(where: \.bundleID.isEmpty) else { return }
         let named = Set(answer.transactions.filter { !$0.bundleID.isEmpty }.map(\.originalTransactionID))
@@ -227,7 +228,7 @@ extension ServerAPIAnswerVerifier {
         try check(app: nil, notification.renewalInfo?.environment)
     }
 
-    /// Verifies a JWS. One that Apple signed and that cannot be read is a fault of this item alone.
+    /// Verifies a JWS. A JWS that Apple signed and that cannot be read is a fault of this item alone.
     private func verified<Payload>(
         _ text: String, _ verify: (_ jws: [UInt8]) throws(ReceiptError) -> Payload
     ) throws(ServerAPIAnswerFault) -> Item<Payload> {
@@ -257,7 +258,7 @@ extension ServerAPIAnswerVerifier {
         if let signed, signed != environment { throw .contradiction(.otherEnvironment) }
     }
 
-    /// Checks Apple's number of the app. Only production names one.
+    /// Checks Apple's number of the app. Only production names a number.
     private func check(number named: Int64?) throws(ServerAPIAnswerFault) {
         guard environment == .production, let appAppleID, let named else { return }
         if named != appAppleID { throw .contradiction(.otherApp) }
@@ -265,7 +266,8 @@ extension ServerAPIAnswerVerifier {
 }
 
 extension VerifiedTransaction {
-    /// Returns true if an ID names this transaction, the first one of its chain, or the customer's download of the app.
+    /// Returns true if an ID names this transaction, the first transaction of its chain, or the customer's download of
+    /// the app.
     func isNamed(_ id: String) -> Bool {
         [transactionID, originalTransactionID, previousOriginalTransactionID, appTransactionID].contains(id)
     }

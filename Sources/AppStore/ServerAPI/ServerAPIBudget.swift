@@ -24,7 +24,7 @@ package struct ServerAPIBudget: Hashable, Sendable {
         self.lookupShare = lookupShare.clamped(to: Limits.share)
     }
 
-    /// The charges of one call: to the app's bucket for the operation, and without evidence to a smaller one, too.
+    /// The charges of one call: to the app's bucket for the operation, and without evidence also to a smaller bucket.
     func charges(for request: ServerAPIRequest) -> [RateCharge] {
         let (operation, environment) = (request.call.operation, request.environment)
         let subject = "\(UpstreamAPI.serverAPI.rawValue):\(environment.rawValue):\(request.bundleID)"
@@ -49,7 +49,7 @@ package struct ServerAPIBudget: Hashable, Sendable {
 }
 
 extension ServerAPIOperation {
-    /// Apple's limit for an app in requests per second; a tenth of it in the sandbox.
+    /// Apple's limit for an app in requests per second; a tenth of that limit in the sandbox.
     fileprivate func hourlyRequestsPerSecond(in environment: UpstreamEnvironment) -> Double {
         Double(requestsPerSecond) / (environment == .production ? 1 : 10)
     }

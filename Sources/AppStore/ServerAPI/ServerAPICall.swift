@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 package import JSON
 internal import Receipts
 internal import Cryptography
@@ -15,14 +15,15 @@ package struct ServerAPICall: Hashable, Sendable {
     /// The encoded query without `?`; nil for none.
     package let query: String?
     package let body: [UInt8]
-    /// The ID in the path: of a transaction, an original one, or an app transaction. Nil for a call about none.
+    /// The ID in the path: of a transaction, an original transaction, or an app transaction. Nil for a path without an
+    /// ID.
     package let transactionID: String?
 
     package enum Limits {
         package static let queryBytes = 4096
         package static let queryItems = 64
         package static let bodyBytes = 64 << 10
-        /// The limits of a body's contents. The longest list in one is that of storefronts, with some 175 values.
+        /// The limits of a body's contents. The longest list in a body has the storefronts, some 175 values.
         static let body = JSONValue.Limits(bytes: bodyBytes, depth: 8, values: 1000)
     }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-package import HTTPTransport
+package import HTTPClient
 package import Logging
 package import Resilience
 package import Receipts
@@ -59,7 +59,7 @@ package final class ServerAPIClient: Sendable {
     private let fleetState: any FleetState
     private let recorder: LifecycleRecorder
     private let verifier: ReceiptVerifier
-    private let observer: any UpstreamObserver
+    private let observe: UpstreamObserver
     private let log: ServerAPILog
     private let follow: RequestTracer
     private let clock: @Sendable () -> Timestamp
@@ -74,13 +74,13 @@ package final class ServerAPIClient: Sendable {
     package init(
         keys: @escaping @Sendable () -> ServerAPIKeys, hosts: ServerAPIHosts, budget: ServerAPIBudget,
         transport: HTTPTransport, upstreams: UpstreamState, limiter: any RateLimiter, fleetState: any FleetState,
-        verifier: ReceiptVerifier, observer: any UpstreamObserver, logger: Logger,
+        verifier: ReceiptVerifier, observe: @escaping UpstreamObserver, logger: Logger,
         follow: @escaping RequestTracer = { _, _, request in _ = await request() },
         clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.keys, self.hosts, self.budget) = (keys, hosts, budget)
         (self.transport, self.limiter, self.fleetState) = (transport, limiter, fleetState)
-        (self.verifier, self.observer, self.follow, self.clock) = (verifier, observer, follow, clock)
+        (self.verifier, self.observe, self.follow, self.clock) = (verifier, observe, follow, clock)
         guards = upstreams.guards
         recorder = LifecycleRecorder(lifecycle: upstreams.lifecycle, fleetState: fleetState)
         log = ServerAPILog(logger: logger)
@@ -92,8 +92,8 @@ package final class ServerAPIClient: Sendable {
 // MARK: - Calls
 
 extension ServerAPIClient {
-    /// Sends one call, and retries it once where that is safe and may help. Without a key for the app, the result is
-    /// the same as for a key that Apple rejects.
+    /// Sends one call, and retries it once where that is safe and may help. A missing key for the app gives the same
+    /// result as a key that Apple rejects.
     package func send(_ request: ServerAPIRequest, deadline: ContinuousClock.Instant) async -> ServerAPIResult {
         guard let key = keys().key(forApp: request.bundleID) else {
             return .unanswered(.serverAPIKeyRejected)
@@ -103,7 +103,7 @@ extension ServerAPIClient {
         guard let delay = retryDelay(after: first, of: request, from: start, until: deadline),
             (try? await Task.sleep(for: delay)) != nil
         else { return first.result(for: key) }
-        observer.observe(.retried(request.endpoint))
+        observe(.retried(request.endpoint))
         return await attempt(request, key, by: deadline).result(for: key)
     }
 
@@ -148,13 +148,13 @@ extension ServerAPIClient {
     }
 
     private func reject(_ request: ServerAPIRequest, _ reason: DegradedReason, retryAfter: Duration?) -> Attempt {
-        observer.observe(.rejected(request.endpoint, reason))
+        observe(.rejected(request.endpoint, reason))
         observe(reason == .upstreamBudget ? .budget : .paused, of: request)
         return .rejected(reason, retryAfter: retryAfter)
     }
 
     private func observe(_ outcome: ServerAPICallOutcome, of request: ServerAPIRequest) {
-        observer.observe(.called(request.call.operation, request.environment, outcome))
+        observe(.called(request.call.operation, request.environment, outcome))
     }
 }
 
@@ -217,7 +217,7 @@ extension ServerAPIClient {
     private func record(_ reply: ServerAPIReply, to request: ServerAPIRequest, _ pass: UpstreamGuard.Pass) {
         let endpoint = request.endpoint
         let took = pass.startedAt.duration(to: .now)
-        observer.observe(.completed(endpoint, reply.outcome, took: took))
+        observe(.completed(endpoint, reply.outcome, took: took))
         observe(reply.callOutcome, of: request)
         var pause: Duration?
         // Apple may end this version alone: its failures say nothing about the host.
@@ -227,23 +227,23 @@ extension ServerAPIClient {
         case .throttled(let span), .unavailable(let span):
             guards.pause(request.quota, for: span)
             fleetState.publish(pause: span, of: request.quota)
-        case .contradiction(let contradiction): observer.observe(.contradicted(endpoint, contradiction))
+        case .contradiction(let contradiction): observe(.contradicted(endpoint, contradiction))
         case .answered, .refused, .refusedWithoutCode, .unauthorized, .failed: break
         }
         let outcome = isHistoryV1 && !reply.provesKey ? .neutral : reply.guardOutcome(after: took)
         let transitions = guards[endpoint].release(pass, outcome, pause: pause)
         if let pause { fleetState.publish(.pause(pause), of: endpoint) }
         for (transition, times) in transitions {
-            for _ in 0..<times { observer.observe(.breakerChanged(endpoint, transition)) }
+            for _ in 0..<times { observe(.breakerChanged(endpoint, transition)) }
         }
     }
 
     /// The time of answers on this node's clock.
     var now: Timestamp { clock() }
 
-    /// Reports an answer that is consistent by itself, and contradicts another one.
+    /// Reports an answer that is consistent by itself, and contradicts another answer.
     func report(_ contradiction: Contradiction, in environment: UpstreamEnvironment) {
-        observer.observe(.contradicted(UpstreamEndpoint(.serverAPI, environment), contradiction))
+        observe(.contradicted(UpstreamEndpoint(.serverAPI, environment), contradiction))
     }
 }
 
@@ -279,8 +279,8 @@ extension ServerAPIClient {
 // MARK: - Clocks
 
 extension ServerAPIClient {
-    /// The difference of Apple's clock to this node's, as far as Apple's answers prove one. Positive if Apple's is
-    /// ahead.
+    /// The difference of Apple's clock to this node's, as far as Apple's answers prove a difference. Positive if
+    /// Apple's is ahead.
     package func clockSkew(in environment: UpstreamEnvironment) -> Duration { skew(in: environment).correction }
 
     private func skew(in environment: UpstreamEnvironment) -> ClockSkew {

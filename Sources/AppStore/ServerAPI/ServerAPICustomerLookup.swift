@@ -96,7 +96,7 @@ private struct HostLookup: Sendable {
         try await checkAppTransaction()
     }
 
-    /// Returns the whole history, or what is new since the known pages together with those.
+    /// Returns the whole history: all pages, or the known pages with what is new since.
     private func history() async throws(Interruption) -> CustomerHistory {
         let resumed = interrupted.take(customer)
         if let start = resumed ?? knownHistory {
@@ -154,7 +154,7 @@ private struct HostLookup: Sendable {
         }
     }
 
-    /// Returns the consumables that the app has not finished, if they are needed: those in version 1 of the history.
+    /// Returns the consumables that the app has not finished, if they are needed: version 1 of the history lists them.
     private func unfinishedConsumables(
         in history: CustomerHistory
     ) async throws(Interruption) -> UnfinishedConsumables {

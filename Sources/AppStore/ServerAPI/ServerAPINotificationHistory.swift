@@ -84,7 +84,7 @@ package struct TestNotification: Hashable, Sendable {
     }
 }
 
-/// The reason why there is no test notification, or no status of one.
+/// The reason why there is no test notification, or no status of a test notification.
 package enum TestNotificationFault: Error, Hashable, Sendable {
     /// App Store Connect has no URL for notifications of this app and environment.
     case noURL

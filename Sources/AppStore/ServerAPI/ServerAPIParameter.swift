@@ -64,7 +64,7 @@ package enum ServerAPIParameter: String, CaseIterable, Hashable, Sendable {
 }
 
 extension String.UTF8View {
-    /// Returns true for letters, digits, `.`, `_` and `-`, at least one of them other than a dot.
+    /// Returns true for letters, digits, `.`, `_` and `-`, with at least one character other than a dot.
     fileprivate func isName(upTo maximumBytes: Int) -> Bool {
         (1...maximumBytes).contains(count) && allSatisfy(ASCII.isSafe) && contains { $0 != UInt8(ascii: ".") }
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 internal import JSON
 internal import Resilience
 
@@ -23,7 +23,7 @@ enum ServerAPIReply: Sendable {
 
 extension ServerAPIReply {
     private enum Limits {
-        /// The pause after 429 if Apple's end of it is past by this node's clock.
+        /// The pause after 429 if the end that Apple names is past by this node's clock.
         static let shortestPause: Duration = .seconds(1)
     }
 
@@ -70,7 +70,7 @@ extension ServerAPIError {
         static let bytes = 64 << 10
     }
 
-    /// Reads the code of an error's body; nil without one.
+    /// Reads the code of an error's body; nil without a code.
     init?(parsing body: [UInt8]) {
         let limits = JSONValue.Limits(bytes: Limits.bytes, depth: 4, values: 100)
         guard let json = try? JSONValue(parsing: body, limits: limits), let code = json["errorCode"]?.number?.integer

@@ -9,7 +9,7 @@ internal import Cryptography
 package struct ServerAPIRequest: Sendable {
     /// The share of the app's budget that a call may use.
     package enum Share: Hashable, Sendable {
-        /// All of it.
+        /// The whole budget.
         case full
         /// The part for transactions that a client named without evidence, in a request or through the proxy.
         case withoutEvidence
@@ -19,8 +19,8 @@ package struct ServerAPIRequest: Sendable {
     package var bundleID: String
     package var environment: UpstreamEnvironment
     package var share: Share
-    /// False if the receiver verifies the notifications of a history one by one, so that one which is not genuine does
-    /// not withhold the others.
+    /// False if the receiver verifies the notifications of a history one by one, so that a forged notification does not
+    /// withhold the rest.
     package var verifiesNotifications = true
 
     package init(

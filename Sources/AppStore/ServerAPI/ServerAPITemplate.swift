@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 
 /// The form of an operation's calls: method, path, query and body. The list of all is closed.
 struct ServerAPITemplate: Sendable {
@@ -81,7 +81,7 @@ struct ServerAPITemplate: Sendable {
 // MARK: - Paths
 
 extension ServerAPITemplate {
-    /// Returns the values of the parameters if the words of the path are those of the template; else nil.
+    /// Returns the values of the parameters if the path has the words of the template; else nil.
     func values(of path: [Substring]) -> [(parameter: ServerAPIParameter, value: String)]? {
         guard path.count == segments.count else { return nil }
         var values: [(ServerAPIParameter, String)] = []

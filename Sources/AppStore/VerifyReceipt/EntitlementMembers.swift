@@ -42,12 +42,12 @@ extension JSONValue {
         scalarText.flatMap { AppleDate($0) }?.timestamp
     }
 
-    /// True for `null` and the empty string, which mean the same as an absent member.
+    /// True for `null` and the empty string, which count as an absent member.
     var isAbsent: Bool { self == .null || self == .string("") }
 }
 
-/// Parses the members that decide about entitlements, and throws if one is unreadable. An expiry date that is skipped
-/// would make a subscription endless; a cancellation date, uncancelled. In a list, the element is left out.
+/// Parses the members that decide about entitlements, and throws if a member is unreadable. An expiry date that is
+/// skipped would make a subscription endless; a cancellation date, uncancelled. In a list, the element is left out.
 struct EntitlementMembers {
     let json: JSONValue
     let path: String
@@ -139,7 +139,7 @@ extension Transaction {
     }
 }
 
-/// Reads the members of a transaction. One that does not decide about entitlements is nil if it is unreadable.
+/// Reads the members of a transaction. An unreadable member is nil, unless it decides about entitlements.
 private struct TransactionReader: FieldVisitor {
     let members: EntitlementMembers
 
@@ -185,7 +185,8 @@ extension Renewal {
     /// Parses an element of `pending_renewal_info`, or members of an iOS 6 style answer; nil without a subscription.
     /// - Parameters:
     ///   - path: the object's name, for faults.
-    ///   - subscription: the original transaction ID if the object has none: iOS 6 style answers are about one.
+    ///   - subscription: the original transaction ID if the object has none: iOS 6 style answers are about one
+    ///     subscription.
     init?(_ json: JSONValue, path: String, of subscription: String?) throws(AppStoreFault) {
         let members = EntitlementMembers(json: json, path: path)
         let id = try members.value("original_transaction_id", \.scalarText) ?? subscription

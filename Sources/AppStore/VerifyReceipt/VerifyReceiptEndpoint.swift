@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPTransport
+package import HTTPClient
 internal import JSON
 package import Receipts
 package import Cryptography

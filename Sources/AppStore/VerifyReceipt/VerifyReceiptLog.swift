@@ -13,7 +13,7 @@ struct VerifyReceiptLog: Sendable {
             switch reply.response.status {
             case .valid, .subscriptionExpired, .sandboxReceipt, .productionReceipt, .accountNotFound: .debug
             case .malformedOrTemporary, .notAuthenticated, .serverUnavailable, .dataAccess, .internalDataAccess: .info
-            // An action is needed: by the operator for a secret, by the developers for the others.
+            // An action is needed: by the operator for a secret, by the developers for the other statuses.
             case .wrongSharedSecret, .notPOST, .discontinued, .unknown: .warning
             }
         for fault in reply.head.announcements.faults {

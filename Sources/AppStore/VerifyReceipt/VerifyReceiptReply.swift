@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-package import HTTPTransport
+package import HTTPClient
 internal import JSON
 package import Receipts
 
@@ -108,7 +108,7 @@ package enum AppStoreFault: Error, Hashable, Sendable {
     case notAnObject
     case noStatus
     case unreadableStatus
-    /// A required member is missing; its name, with those of the enclosing members.
+    /// A required member is missing; its name, after the names of the enclosing members.
     case missing(String)
     /// A member that decides about entitlements has an undocumented type; its name likewise.
     case unreadable(String)

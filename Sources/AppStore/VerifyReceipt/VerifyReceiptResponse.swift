@@ -27,7 +27,8 @@ package struct VerifyReceiptResponse: Sendable {
     /// The elements of these lists that cannot be read.
     package let unreadable: [UnreadableItem]
 
-    /// - Throws: `AppStoreFault` for an unusable answer, or one that confirms a receipt with unreadable entitlements.
+    /// - Throws: `AppStoreFault` for an unusable answer, or for an answer that confirms a receipt with unreadable
+    ///   entitlements.
     package init(parsing body: [UInt8], limits: JSONValue.Limits = JSONValue.Limits()) throws(AppStoreFault) {
         json = try Self.object(in: body, limits)
         self.body = body
@@ -135,7 +136,7 @@ extension AppReceipt: Redacted {}
 extension JSONValue {
     fileprivate var object: JSONValue? { type == .object ? self : nil }
 
-    /// The environments of Apple's servers; Xcode is not one of them.
+    /// The environment of Apple's servers; nil for Xcode.
     fileprivate var appStoreEnvironment: Environment? {
         switch string {
         case Environment.production.rawValue: .production

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 package import Logging
 internal import Receipts
 package import Cryptography
@@ -18,7 +18,7 @@ package struct VerifyReceiptUpstream: Upstream {
     /// - Parameters:
     ///   - secrets: returns the current shared secret of an app, or of the account.
     ///   - lifecycle: records Apple's announcements about its endpoints.
-    ///   - fleetState: publishes them to the other nodes.
+    ///   - fleetState: publishes these announcements to the other nodes.
     package init(
         production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
         secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, fleetState: any FleetState,
@@ -89,7 +89,7 @@ extension UpstreamAnswer {
 }
 
 extension [Transaction] {
-    /// Merges transactions with the same ID: the first of them counts, but a refund in any of them does.
+    /// Merges transactions with the same ID: the first transaction stays, with the refund of any other.
     fileprivate func merged() -> [Transaction] {
         var merged: [Transaction] = []
         var indices: [String: Int] = [:]

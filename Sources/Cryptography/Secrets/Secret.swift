@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text that is never shown: all its descriptions are the same.
+/// A text that is never shown: all secrets have the same description.
 package struct Secret: Hashable, Sendable {
     /// The text itself. Review each use of this property.
     package let exposed: String

@@ -24,7 +24,7 @@ package struct CachedResultPurge: CustomerDataStore {
 
     /// - Returns: no number: each node drops its own copies.
     package func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
-        let ids = ErasedIDs(of: subject).texts.sorted()
+        let ids = IDsToErase(of: subject).texts.sorted()
         if ids.isEmpty { return [:] }
         let isLong = ids.count > Limits.ids
         try await purge(isLong ? [.all(of: subject.bundleID)] : ids.map { Purge($0, in: subject.bundleID) })

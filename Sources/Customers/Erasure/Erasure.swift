@@ -134,3 +134,16 @@ extension ErasureCount {
         }
     }
 }
+
+extension Erasure {
+    /// Creates an erasure that finds the chains of an account in their store.
+    package init(
+        _ stores: [any CustomerDataStore], purge: CachedResultPurge, results: [any CustomerDataStore] = [],
+        indexes: [any CustomerDataStore], states: any CustomerStates, chainsOf ownership: any OwnershipStore
+    ) {
+        self.init(stores, purge: purge, results: results, indexes: indexes, states: states) {
+            (account, bundleID) throws(StoreUnreachable) in
+            try await ownership.chains(of: account, in: bundleID)
+        }
+    }
+}

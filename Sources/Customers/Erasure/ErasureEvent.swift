@@ -9,6 +9,4 @@ package enum ErasureEvent: Hashable, Sendable {
 }
 
 /// Observes the erasure of customers' data.
-package protocol ErasureObserver: Sendable {
-    func observe(_ event: ErasureEvent)
-}
+package typealias ErasureObserver = @Sendable (ErasureEvent) -> Void

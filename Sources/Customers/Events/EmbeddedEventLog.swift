@@ -110,7 +110,7 @@ extension EmbeddedEventLog {
 
 extension EmbeddedEventLog: CustomerDataStore {
     package func erase(_ subject: ErasureSubject) -> ErasureCount {
-        erase(from: .events, of: subject.bundleID) { [ids = ErasedIDs(of: subject)] in $0.names(ids) }
+        erase(from: .events, of: subject.bundleID) { [ids = IDsToErase(of: subject)] in $0.names(ids) }
     }
 
     /// Deletes the events of an app's log that are about a customer.

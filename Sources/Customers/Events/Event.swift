@@ -46,7 +46,7 @@ package struct Event: Hashable, Sendable {
     }
 
     /// Returns true if the event is about one of these purchases, or names one.
-    package func names(_ ids: ErasedIDs) -> Bool {
+    package func names(_ ids: IDsToErase) -> Bool {
         originalTransactionID.map(ids.contains) ?? false || ids.areNamed(in: json)
     }
 

@@ -168,7 +168,7 @@ extension JobDispatcher {
             withPace(of: lane) { $0.reachedApple() }
             await end(taken, .done, result)
         case .waiting(let result, .request(let reason)):
-            if reason?.isOfApple == true { withPace(of: lane) { $0.reachedApple() } }
+            if reason?.facts.cause == .apple { withPace(of: lane) { $0.reachedApple() } }
             let delay = JobPace.delay(afterAttempts: taken.job.attempts, using: &generator)
             await postpone(taken, for: delay, result, isAttempt: true)
         case .waiting(let result, .upstream(let reason)):

@@ -24,20 +24,3 @@ package enum JobObstacle: Hashable, Sendable {
     /// Apple cannot be called at all now, or not so often: other jobs of the lane would not get further.
     case upstream(DegradedReason)
 }
-
-extension DegradedReason {
-    /// True if the reason is an answer or a failure of Apple's.
-    var isOfApple: Bool {
-        switch self {
-        case .sharedStoreUnreachable, .circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated, .upstreamSlow,
-            .customerLimit, .stopping:
-            false
-        case .upstreamUnreachable, .upstreamTLS, .upstreamTimeout, .upstreamReset, .upstreamServerError,
-            .upstreamUnusableAnswer, .upstreamItemUnreadable, .upstreamAnswerTooLarge, .upstreamUnavailable,
-            .upstreamRequestRefused,
-            .upstreamCallsMalformed, .upstreamDisagrees, .upstreamRecordBroken, .upstreamContradiction,
-            .sharedSecretRejected, .serverAPIKeyRejected, .transactionUnknown:
-            true
-        }
-    }
-}

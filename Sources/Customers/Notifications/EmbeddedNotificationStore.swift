@@ -241,7 +241,7 @@ extension EmbeddedNotificationStore {
 
 extension EmbeddedNotificationStore: CustomerDataStore {
     package func erase(_ subject: ErasureSubject) -> ErasureCount {
-        let ids = ErasedIDs(of: subject)
+        let ids = IDsToErase(of: subject)
         var count = log.erase(from: .relay, of: subject.bundleID) { event in
             NotificationRecord(.v2, event.json, receivedAt: event.occurredAt).names(ids)
         }
@@ -254,7 +254,7 @@ extension EmbeddedNotificationStore: CustomerDataStore {
 
 extension EmbeddedNotificationStore.State {
     /// - Returns: the number of deleted notifications.
-    fileprivate mutating func erase(_ ids: ErasedIDs, of bundleID: String) -> Int {
+    fileprivate mutating func erase(_ ids: IDsToErase, of bundleID: String) -> Int {
         var number = 0
         for partition in queues.keys where partition.bundleID == bundleID {
             for (id, entry) in queues[partition]?.entries ?? [:] where entry.record.names(ids) {

@@ -36,7 +36,7 @@ package final class NotificationApplier: Sendable {
     private let verifier: NotificationVerifier
     private let apps: @Sendable () -> Set<String>
     private let refresh: @Sendable (NotifiedRefresh) async -> Void
-    private let observer: any NotificationObserver
+    private let observe: NotificationObserver
     private let onEvents: @Sendable (AppPartition) -> Void
     private let onSurvey: @Sendable (_ bundleID: String, [QueueSurvey]) -> Void
     private let clock: @Sendable () -> Timestamp
@@ -54,13 +54,13 @@ package final class NotificationApplier: Sendable {
     package init(
         queue: any NotificationQueue, states: any CustomerStateStore, purging cache: any UpstreamCache,
         verifier: NotificationVerifier, apps: @escaping @Sendable () -> Set<String>,
-        refresh: @escaping @Sendable (NotifiedRefresh) async -> Void, observer: any NotificationObserver,
+        refresh: @escaping @Sendable (NotifiedRefresh) async -> Void, observe: @escaping NotificationObserver,
         onEvents: @escaping @Sendable (AppPartition) -> Void,
         onSurvey: @escaping @Sendable (_ bundleID: String, [QueueSurvey]) -> Void,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.queue, self.states, self.cache, self.verifier) = (queue, states, cache, verifier)
-        (self.apps, self.refresh, self.observer, self.onSurvey) = (apps, refresh, observer, onSurvey)
+        (self.apps, self.refresh, self.observe, self.onSurvey) = (apps, refresh, observe, onSurvey)
         self.onEvents = onEvents
         self.clock = clock
     }
@@ -199,7 +199,7 @@ extension NotificationApplier {
 
     private func report(_ events: [Event], in partition: AppPartition) {
         guard !events.isEmpty else { return }
-        for event in events { observer.observe(.event(event.type)) }
+        for event in events { observe(.event(event.type)) }
         onEvents(partition)
     }
 
@@ -211,7 +211,7 @@ extension NotificationApplier {
         await queue.finish(applied.map { FinishedNotification($0.taken, $0.ownEvent) }, in: partition)
         report(applied.compactMap(\.ownEvent), in: partition)
         for notification in applied {
-            observer.observe(.applied(changed: notification.changed, after: notification.taken.age))
+            observe(.applied(changed: notification.changed, after: notification.taken.age))
             if let refresh = notification.signed.refresh { refreshes.continuation.yield(refresh) }
         }
     }
@@ -242,6 +242,6 @@ extension NotificationApplier {
     ) async {
         guard reason == .unreadable || taken.age >= Limits.attempts else { return }
         await queue.discard(taken, reason, in: partition)
-        observer.observe(.deadLetter(reason))
+        observe(.deadLetter(reason))
     }
 }

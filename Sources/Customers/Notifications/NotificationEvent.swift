@@ -36,6 +36,4 @@ package enum NotificationEvent: Hashable, Sendable {
 }
 
 /// Observes the handling of notifications.
-package protocol NotificationObserver: Sendable {
-    func observe(_ event: NotificationEvent)
-}
+package typealias NotificationObserver = @Sendable (NotificationEvent) -> Void

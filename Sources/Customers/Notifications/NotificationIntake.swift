@@ -14,17 +14,17 @@ package import Receipts
 package struct NotificationIntake: Sendable {
     private let verifier: NotificationVerifier
     private let queue: any NotificationQueue
-    private let observer: any NotificationObserver
+    private let observe: NotificationObserver
     private let onStored: @Sendable (AppPartition) -> Void
 
     /// - Parameter onStored: called after a notification was stored, to apply it.
     package init(
-        _ verifier: NotificationVerifier, queue: any NotificationQueue, observer: any NotificationObserver,
+        _ verifier: NotificationVerifier, queue: any NotificationQueue, observe: @escaping NotificationObserver,
         onStored: @escaping @Sendable (AppPartition) -> Void
     ) {
         self.verifier = verifier
         self.queue = queue
-        self.observer = observer
+        self.observe = observe
         self.onStored = onStored
     }
 
@@ -68,12 +68,12 @@ package struct NotificationIntake: Sendable {
         do throws(NotificationStoreFault) {
             let isNew = try await queue.store(record, signed.identity, in: partition)
             let outcome = isNew ? IntakeOutcome.stored : .duplicate
-            observer.observe(.received(outcome, record.version, origin))
+            observe(.received(outcome, record.version, origin))
             if isNew { onStored(partition) }
             return outcome
         } catch {
-            observer.observe(.refused(error))
-            observer.observe(.received(.refused, record.version, origin))
+            observe(.refused(error))
+            observe(.received(.refused, record.version, origin))
             throw .notStored(error)
         }
     }
@@ -85,8 +85,8 @@ package struct NotificationIntake: Sendable {
         do throws(NotificationRejection) {
             return try verify()
         } catch {
-            observer.observe(.received(error.outcome, version, origin))
-            if case .appNotConfigured(let bundleID?) = error { observer.observe(.unknownApp(bundleID: bundleID)) }
+            observe(.received(error.outcome, version, origin))
+            if case .appNotConfigured(let bundleID?) = error { observe(.unknownApp(bundleID: bundleID)) }
             throw error
         }
     }

@@ -8,7 +8,7 @@ extension NotificationRecord {
     /// Returns true if the notification names one of these purchases, in what is signed or beside it.
     ///
     /// Signatures are not verified: they were at the intake, and dead letters may no longer verify.
-    package func names(_ ids: ErasedIDs) -> Bool {
+    package func names(_ ids: IDsToErase) -> Bool {
         guard let json = try? JSONValue(parsing: bytes, limits: NotificationBody.Limits.json) else {
             return ids.areNamed(in: bytes)
         }
@@ -24,7 +24,7 @@ private enum Limits {
 }
 
 extension JSONValue {
-    fileprivate func names(_ ids: ErasedIDs, depth: Int) -> Bool {
+    fileprivate func names(_ ids: IDsToErase, depth: Int) -> Bool {
         switch self {
         case .string(let text): text.string.map { ids.contains($0) || $0.encodes(ids, depth: depth) } ?? false
         case .number(let number): ids.contains(number.text)
@@ -37,7 +37,7 @@ extension JSONValue {
 
 extension String {
     /// Returns true if the text is a JWS or a receipt that names one of these purchases.
-    fileprivate func encodes(_ ids: ErasedIDs, depth: Int) -> Bool {
+    fileprivate func encodes(_ ids: IDsToErase, depth: Int) -> Bool {
         guard utf8.count >= Limits.encodedBytes, depth < Limits.depth else { return false }
         let parts = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3 else {

@@ -60,7 +60,7 @@ package final class NotificationRecovery: Sendable {
     private let apps: @Sendable () -> Set<String>
     private let interval: Duration
     private let startDelay: Duration
-    private let observer: any NotificationObserver
+    private let observe: NotificationObserver
     private let clock: @Sendable () -> Timestamp
     private let state = Mutex(State())
 
@@ -71,10 +71,10 @@ package final class NotificationRecovery: Sendable {
     package init(
         from history: any NotificationHistory, into intake: NotificationIntake, progress: any RecoveryProgress,
         apps: @escaping @Sendable () -> Set<String>, interval: Duration, startDelay: Duration,
-        observer: any NotificationObserver, clock: @escaping @Sendable () -> Timestamp
+        observe: @escaping NotificationObserver, clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.history, self.intake, self.progress, self.apps) = (history, intake, progress, apps)
-        (self.interval, self.startDelay, self.observer, self.clock) = (interval, startDelay, observer, clock)
+        (self.interval, self.startDelay, self.observe, self.clock) = (interval, startDelay, observe, clock)
     }
 
     /// Recovers notifications until the task is cancelled.
@@ -114,7 +114,7 @@ extension NotificationRecovery {
                 return Subject.all(of: subject.bundleID).allSatisfy { state.schedules[$0]?.isAppUnknown ?? false }
             }
             // One environment may be without the app: before its release, or without test customers.
-            if isUnknown { observer.observe(.recovery(succeeded: false)) }
+            if isUnknown { observe(.recovery(succeeded: false)) }
         }
     }
 
@@ -163,7 +163,7 @@ extension NotificationRecovery {
             if error.permitsContinuation { keep(run, of: subject) }
             // The quota at Apple is used up for now.
             if error == .history(.upstreamBudget) || error == .history(.upstreamPaused) { return .leased }
-            if !Task.isCancelled { observer.observe(.recovery(succeeded: false)) }
+            if !Task.isCancelled { observe(.recovery(succeeded: false)) }
             return .failed
         }
         guard run.reading.isComplete else {
@@ -171,7 +171,7 @@ extension NotificationRecovery {
             return .interrupted
         }
         await progress.record(recovered: run.end, subject.bundleID, subject.environment)
-        observer.observe(.recovery(succeeded: true))
+        observe(.recovery(succeeded: true))
         return .recovered(upTo: run.end)
     }
 

@@ -12,6 +12,4 @@ package enum OwnershipEvent: Hashable, Sendable {
 }
 
 /// Observes the check of ownership.
-package protocol OwnershipObserver: Sendable {
-    func observe(_ event: OwnershipEvent)
-}
+package typealias OwnershipObserver = @Sendable (OwnershipEvent) -> Void

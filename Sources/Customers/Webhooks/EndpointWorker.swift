@@ -10,7 +10,7 @@ struct DeliveryPorts: Sendable {
     let log: any EventLog
     let store: any DeliveryStore
     let sender: any WebhookSender
-    let observer: any WebhookObserver
+    let observe: WebhookObserver
     let clock: @Sendable () -> Timestamp
 }
 
@@ -83,7 +83,7 @@ final class EndpointWorker: Sendable {
     }
 
     private func observe(_ events: [WebhookEvent]) {
-        for event in events { ports.observer.observe(event) }
+        for event in events { ports.observe(event) }
     }
 }
 

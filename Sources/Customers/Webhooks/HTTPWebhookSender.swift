@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPTransport
+package import HTTPClient
 
 /// Sends webhooks over a transport that nothing else uses, so that a slow endpoint cannot delay requests to Apple.
 ///

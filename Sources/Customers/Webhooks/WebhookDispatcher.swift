@@ -38,9 +38,9 @@ package final class WebhookDispatcher: Sendable {
     package init(
         log: any EventLog, store: any DeliveryStore, sender: any WebhookSender,
         endpoints: @escaping @Sendable () -> [WebhookEndpoint], liveNodes: @escaping @Sendable () -> Int,
-        concurrency: Int, observer: any WebhookObserver, clock: @escaping @Sendable () -> Timestamp
+        concurrency: Int, observe: @escaping WebhookObserver, clock: @escaping @Sendable () -> Timestamp
     ) {
-        ports = DeliveryPorts(log: log, store: store, sender: sender, observer: observer, clock: clock)
+        ports = DeliveryPorts(log: log, store: store, sender: sender, observe: observe, clock: clock)
         (self.endpoints, self.liveNodes, self.concurrency) = (endpoints, liveNodes, concurrency)
     }
 

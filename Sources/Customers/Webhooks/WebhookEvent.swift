@@ -15,6 +15,4 @@ package enum WebhookEvent: Hashable, Sendable {
 }
 
 /// Observes the delivery of webhooks.
-package protocol WebhookObserver: Sendable {
-    func observe(_ event: WebhookEvent)
-}
+package typealias WebhookObserver = @Sendable (WebhookEvent) -> Void

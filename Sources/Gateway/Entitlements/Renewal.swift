@@ -46,7 +46,7 @@ package struct Renewal: Hashable, Sendable {
     /// True if Apple called the change to the next product a downgrade: only notifications do.
     package var isDowngrade = false
     /// The fields that only signed renewal infos have.
-    package var signedFields: Boxed<SignedRenewalFields>?
+    package var signedFields: HeapBox<SignedRenewalFields>?
 
     package init(originalTransactionID: String) {
         self.originalTransactionID = originalTransactionID

@@ -5,7 +5,7 @@ internal import JSON
 package import Receipts
 
 /// A value on the heap, so that its owner stays small: most transactions have no signed fields.
-package indirect enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
+package indirect enum HeapBox<Value: Hashable & Sendable>: Hashable, Sendable {
     case value(Value)
 
     package var value: Value {

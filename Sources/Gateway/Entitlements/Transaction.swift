@@ -61,7 +61,7 @@ package struct Transaction: Hashable, Sendable {
     /// The kind of product; only in receipts and signed transactions.
     package var productType: ProductType?
     /// The fields that only signed transactions have.
-    package var signedFields: Boxed<SignedTransactionFields>?
+    package var signedFields: HeapBox<SignedTransactionFields>?
 }
 
 extension Transaction {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import JSON
 package import Receipts
 internal import Synchronization
 
@@ -134,6 +135,15 @@ package struct LifecycleLink: Hashable, Sendable {
     package init(_ relation: Relation, target: String) {
         self.relation = relation
         self.target = target
+    }
+}
+
+extension JSONWriter {
+    package mutating func link(_ link: LifecycleLink) {
+        object { json in
+            json.member("rel", link.relation.rawValue)
+            json.member("href", link.target)
+        }
     }
 }
 

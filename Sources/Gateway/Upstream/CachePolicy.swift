@@ -25,16 +25,16 @@ package struct CachePolicy: Sendable {
         self.randomness = randomness
     }
 
-    func use(of known: CachedResult, for assessment: Assessment) -> Use {
-        let now = assessment.now, maximumAge = assessment.request.options.maximumAge
-        let isLocal = assessment.request.options.mode == .local
-        guard isLocal || !assessment.needsMore(than: known) else { return .expired }
+    func use(of known: CachedResult, for evaluated: EvaluatedRequest) -> Use {
+        let now = evaluated.now, maximumAge = evaluated.request.options.maximumAge
+        let isLocal = evaluated.request.options.mode == .local
+        guard isLocal || !evaluated.needsMore(than: known) else { return .expired }
         if known.isFresh(at: now, maximumAge: maximumAge) {
             return !isLocal && known.isDue(at: now, randomness: randomness()) ? .dueForRefresh : .fresh
         }
         let isUsable =
             isLocal
-            ? answersWithoutUpstream(known, about: assessment.subject, at: now)
+            ? answersWithoutUpstream(known, about: evaluated.subject, at: now)
                 && known.fetchedAt.isAccepted(at: now, maximumAge: maximumAge)
             : maximumAge == nil && known.isStale(within: freshness.staleWhileRevalidate, at: now)
                 && !known.hasPassedBoundary(at: now)

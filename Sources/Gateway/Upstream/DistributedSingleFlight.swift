@@ -80,22 +80,6 @@ extension DistributedSingleFlight.LeaseDecision {
     }
 }
 
-extension DegradedReason {
-    /// True if the reason is at Apple, so that other nodes would fail as well; false if it is local to this node.
-    var concernsAllNodes: Bool {
-        switch self {
-        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamSlow, .stopping, .upstreamUnreachable,
-            .upstreamTLS, .sharedSecretRejected, .serverAPIKeyRejected, .sharedStoreUnreachable, .customerLimit:
-            false
-        case .upstreamPaused, .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer,
-            .upstreamItemUnreadable, .upstreamAnswerTooLarge, .upstreamUnavailable, .upstreamRequestRefused,
-            .upstreamCallsMalformed, .upstreamDisagrees, .upstreamRecordBroken, .upstreamContradiction,
-            .transactionUnknown:
-            true
-        }
-    }
-}
-
 /// The right to send a request about one receipt to Apple while the other nodes wait for the result.
 ///
 /// An optimisation and not a lock: it expires after a few seconds, and a node that cannot read it sends the request.

@@ -49,17 +49,17 @@ package struct StoreUnreachable: Error, Hashable, Sendable {
 /// Invalidates cached results before they expire.
 package struct CacheInvalidation: Sendable {
     private let cache: any UpstreamCache
-    private let observer: any UpstreamObserver
+    private let observe: UpstreamObserver
 
-    package init(of cache: any UpstreamCache, observer: any UpstreamObserver) {
-        (self.cache, self.observer) = (cache, observer)
+    package init(of cache: any UpstreamCache, observe: @escaping UpstreamObserver) {
+        (self.cache, self.observe) = (cache, observe)
     }
 
     /// Invalidates every result that names a transaction by this ID, on all nodes.
     /// - Parameter bundleID: the app whose results are invalidated; nil for all apps.
     package func purge(transactionID: String, in bundleID: String? = nil) async throws(StoreUnreachable) {
         try await cache.purge([Purge(transactionID, in: bundleID)])
-        observer.observe(.purged)
+        observe(.purged)
     }
 }
 

@@ -38,7 +38,7 @@ final class UpstreamClient: Sendable {
     /// Verifies the receipts in Apple's answers.
     private let verifier: LocalVerifier
     private let fleet: FleetPorts
-    private let observer: any UpstreamObserver
+    private let observe: UpstreamObserver
     private let clock: @Sendable () -> Timestamp
     /// The bytes of the receipts in requests, those that wait for a concurrency slot included.
     private let bytesHeld = Atomic(0)
@@ -46,13 +46,13 @@ final class UpstreamClient: Sendable {
     static let maximumBytesHeld = 256 << 20
 
     init(
-        _ connection: UpstreamConnection, fleet: FleetPorts, observer: any UpstreamObserver,
+        _ connection: UpstreamConnection, fleet: FleetPorts, observe: @escaping UpstreamObserver,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.connection = connection
         verifier = LocalVerifier(connection.verifier, items: SignedItemCache(maximumBytes: 0))
         self.fleet = fleet
-        self.observer = observer
+        self.observe = observe
         self.clock = clock
     }
 
@@ -79,7 +79,7 @@ final class UpstreamClient: Sendable {
     }
 
     private func reportUnreadable(in answer: UpstreamAnswer, _ endpoint: UpstreamEndpoint) {
-        for item in answer.unreadable { observer.observe(.leftOut(endpoint, item)) }
+        for item in answer.unreadable { observe(.leftOut(endpoint, item)) }
     }
 
     private func send(_ call: Call, by deadline: Instant) async -> (result: UpstreamResult, status: Int?) {
@@ -93,7 +93,7 @@ final class UpstreamClient: Sendable {
             case .retryable(let reason): return (.unanswered(reason), status)
             // Each endpoint assigns the evidence to the other.
             case .otherEnvironment where endpoint == call.api.endpoints.last:
-                observer.observe(.contradicted(endpoint, .otherEnvironment))
+                observe(.contradicted(endpoint, .otherEnvironment))
             case .otherEnvironment: continue
             }
         }
@@ -110,7 +110,7 @@ final class UpstreamClient: Sendable {
             let delay = connection.guards[endpoint].retryDelay(from: start, until: deadline),
             (try? await Task.sleep(for: delay)) != nil
         else { return first }
-        observer.observe(.retried(endpoint))
+        observe(.retried(endpoint))
         return await send(call, endpoint, by: deadline)
     }
 
@@ -122,12 +122,12 @@ final class UpstreamClient: Sendable {
         let now = Instant.now
         switch await upstreamGuard.acquire(by: now + now.duration(to: deadline) / 2, limiter: fleet.limiter) {
         case .rejected(let reason):
-            observer.observe(.rejected(endpoint, reason))
+            observe(.rejected(endpoint, reason))
             return (.result(.unanswered(reason)), nil)
         case .pass(let pass):
             guard call.reservation?.grow(by: call.callByteCount) ?? true else {
                 _ = upstreamGuard.release(pass, .neutral)
-                observer.observe(.rejected(endpoint, .upstreamSaturated))
+                observe(.rejected(endpoint, .upstreamSaturated))
                 return (.result(.unanswered(.upstreamSaturated)), nil)
             }
             defer { call.reservation?.shrink(by: call.callByteCount) }
@@ -144,13 +144,13 @@ final class UpstreamClient: Sendable {
         _ reply: UpstreamReply, to call: Call, _ pass: UpstreamGuard.Pass, _ endpoint: UpstreamEndpoint
     ) -> Attempt {
         let took = pass.startedAt.duration(to: .now)
-        observer.observe(.completed(endpoint, UpstreamOutcome(reply), took: took))
+        observe(.completed(endpoint, UpstreamOutcome(reply), took: took))
         let attempt = interpret(reply, to: call, endpoint)
         let outcome = call.isCausedByClient(reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
         let transitions = connection.guards[endpoint].release(pass, outcome, pause: reply.pause)
         if let pause = reply.pause { fleet.fleetState.publish(.pause(pause), of: endpoint) }
         for (transition, times) in transitions {
-            for _ in 0..<times { observer.observe(.breakerChanged(endpoint, transition)) }
+            for _ in 0..<times { observe(.breakerChanged(endpoint, transition)) }
         }
         return attempt
     }
@@ -166,17 +166,17 @@ extension UpstreamClient {
             reportUnreadable(in: answer, endpoint)
             let receipt = answerReceipt(of: answer)
             if let contradiction = answer.contradiction(to: call.request.subject, answerReceipt: receipt) {
-                observer.observe(.contradicted(endpoint, contradiction))
+                observe(.contradicted(endpoint, contradiction))
                 return .result(.unanswered(.upstreamContradiction))
             }
-            if answer.isUnproven(answerReceipt: receipt) { observer.observe(.unproven(endpoint)) }
+            if answer.isUnproven(answerReceipt: receipt) { observe(.unproven(endpoint)) }
             return .result(.answered(answer))
         case .otherEnvironment: return .otherEnvironment
         case .refusal(.secretRejected): return .result(.unanswered(.sharedSecretRejected))
         case .refusal(.accountNotFound): return .result(.accountNotFound)
         case .refusal(.brokenRecord): return .result(.unanswered(.upstreamRecordBroken))
         case .refusal(let refusal):
-            observer.observe(.disagreed(endpoint, refusal))
+            observe(.disagreed(endpoint, refusal))
             let reason: DegradedReason = refusal == .malformed ? .upstreamCallsMalformed : .upstreamDisagrees
             // Changed unsigned members are refused again.
             return call.sendsUnsignedMembers ? .result(.unanswered(reason)) : .retryable(reason)

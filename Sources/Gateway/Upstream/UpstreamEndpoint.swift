@@ -63,7 +63,7 @@ extension UpstreamAPI {
     /// The endpoints for a subject, in order: the next one only if Apple refers to it.
     ///
     /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
-    var endpoints: [UpstreamEndpoint] {
+    package var endpoints: [UpstreamEndpoint] {
         [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
     }
 

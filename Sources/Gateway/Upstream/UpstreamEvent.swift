@@ -4,9 +4,7 @@
 package import Resilience
 
 /// Receives events about requests to Apple, for metrics. Called often and from many threads: must be fast.
-package protocol UpstreamObserver: Sendable {
-    func observe(_ event: UpstreamEvent)
-}
+package typealias UpstreamObserver = @Sendable (UpstreamEvent) -> Void
 
 package enum UpstreamEvent: Sendable {
     case completed(UpstreamEndpoint, UpstreamOutcome, took: Duration)

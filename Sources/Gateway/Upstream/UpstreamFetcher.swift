@@ -11,19 +11,19 @@ final class UpstreamFetcher: Sendable {
     private let cache: any UpstreamCache
     private let singleFlight: DistributedSingleFlight
     private let policy: CachePolicy
-    private let observer: any UpstreamObserver
+    private let observe: UpstreamObserver
     private let clock: @Sendable () -> Timestamp
     private let flights = SingleFlight<CacheKey, CachedResult>()
 
     init(
-        _ client: UpstreamClient, fleet: FleetPorts, policy: CachePolicy, observer: any UpstreamObserver,
+        _ client: UpstreamClient, fleet: FleetPorts, policy: CachePolicy, observe: @escaping UpstreamObserver,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.client = client
         cache = fleet.cache
         singleFlight = DistributedSingleFlight(leases: fleet.leases)
         self.policy = policy
-        self.observer = observer
+        self.observe = observe
         self.clock = clock
     }
 
@@ -31,24 +31,24 @@ final class UpstreamFetcher: Sendable {
 
     /// Fetches in the background, for later requests.
     /// - Parameter known: the cached result, which may not be used any more.
-    func refresh(_ key: CacheKey, for assessment: Assessment, since known: CachedResult?) {
-        flights.start(key) { await self.fetch(key, for: assessment, since: known) }
+    func refresh(_ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?) {
+        flights.start(key) { await self.fetch(key, for: evaluated, since: known) }
     }
 
     /// Joins the flight, or starts it. A flight that began before a purge does not answer a request that came after it:
     /// that request starts another one. So does evidence after a flight that ended for want of budget.
     /// - Parameter known: the cached result, which may not be used any more.
     func value(
-        for key: CacheKey, _ assessment: Assessment, since known: CachedResult?, by end: ContinuousClock.Instant
+        for key: CacheKey, _ evaluated: EvaluatedRequest, since known: CachedResult?, by end: ContinuousClock.Instant
     ) async -> FlightResult<CachedResult> {
         func flight() async -> FlightResult<CachedResult> {
             await flights.value(for: key, waitLimit: ContinuousClock.now.duration(to: end)) {
-                await self.fetch(key, for: assessment, since: known)
+                await self.fetch(key, for: evaluated, since: known)
             }
         }
         var found = await flight()
         for _ in 0..<Self.maximumJoinedFlights {
-            guard !found.isFirst, let result = found.value, !serves(result, key, assessment) else { break }
+            guard !found.isFirst, let result = found.value, !serves(result, key, evaluated) else { break }
             found = await flight()
         }
         return found
@@ -58,27 +58,27 @@ final class UpstreamFetcher: Sendable {
     private static let maximumJoinedFlights = 4
 
     /// Returns true if the result of another request's flight answers this one.
-    private func serves(_ result: CachedResult, _ key: CacheKey, _ assessment: Assessment) -> Bool {
+    private func serves(_ result: CachedResult, _ key: CacheKey, _ evaluated: EvaluatedRequest) -> Bool {
         // The flight of a request without evidence has a smaller share of the budget.
-        if case .unanswered(.upstreamBudget) = result.result, assessment.subject.evidence != nil { return false }
-        return isCurrent(result, for: key, of: assessment) && !assessment.needsMore(than: result)
+        if case .unanswered(.upstreamBudget) = result.result, evaluated.subject.evidence != nil { return false }
+        return isCurrent(result, for: key, of: evaluated) && !evaluated.needsMore(than: result)
     }
 
     /// Fetches a result from Apple, or from the node that is already fetching it.
     private func fetch(
-        _ key: CacheKey, for assessment: Assessment, since known: CachedResult?
+        _ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
     ) async -> CachedResult {
         let decision = await singleFlight.decide(for: key) {
-            await self.newerResult(of: key, for: assessment, since: known)
+            await self.newerResult(of: key, for: evaluated, since: known)
         }
-        observer.observe(.leased(decision.outcome))
+        observe(.leased(decision.outcome))
         switch decision {
         case .found(let found): return found
         case .failed(let reason):
             let now = clock()
             return CachedResult(.unanswered(reason), fetchedAt: now, freshUntil: now)
         case .send(let lease, _):
-            let found = await fetchFromApple(assessment, key, since: known)
+            let found = await fetchFromApple(evaluated, key, since: known)
             if let lease { await singleFlight.leases.release(lease, after: found.failure) }
             return found
         }
@@ -87,25 +87,25 @@ final class UpstreamFetcher: Sendable {
     /// Returns a result stored since the request's look-up, if it is fresh and no older than accepted. A result from
     /// after the request's start is always recent enough.
     private func newerResult(
-        of key: CacheKey, for assessment: Assessment, since known: CachedResult?
+        of key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
     ) async -> CachedResult? {
-        guard let found = await lookUp(key, for: assessment).found.result,
-            known.map({ found.isNewer(than: $0) }) ?? true, !assessment.needsMore(than: found)
+        guard let found = await lookUp(key, for: evaluated).found.result,
+            known.map({ found.isNewer(than: $0) }) ?? true, !evaluated.needsMore(than: found)
         else { return nil }
-        let maximumAge = found.fetchedAt < assessment.now ? assessment.request.options.maximumAge : nil
+        let maximumAge = found.fetchedAt < evaluated.now ? evaluated.request.options.maximumAge : nil
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
     }
 
     private func fetchFromApple(
-        _ assessment: Assessment, _ key: CacheKey, since before: CachedResult?
+        _ evaluated: EvaluatedRequest, _ key: CacheKey, since before: CachedResult?
     ) async -> CachedResult {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
-        let usable = before.flatMap { isCurrent($0, for: key, of: assessment) ? $0.answer : nil }
+        let usable = before.flatMap { isCurrent($0, for: key, of: evaluated) ? $0.answer : nil }
         var (result, status) = await client.result(
             about: UpstreamClient.Call(
-                request: assessment.upstreamRequest, api: key.api,
-                customer: CustomerRequest(key, for: assessment, knowing: usable),
-                reservation: assessment.request.reservation))
+                request: evaluated.upstreamRequest, api: key.api,
+                customer: CustomerRequest(key, for: evaluated, knowing: usable),
+                reservation: evaluated.request.reservation))
         if case .answered(var answer) = result, let usable, answer.lacksItems {
             answer.fillGaps(from: usable)
             result = .answered(answer)
@@ -115,23 +115,23 @@ final class UpstreamFetcher: Sendable {
             CachedResult(
                 result, status: status, fetchedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
         }
-        let fresh = known(until: assessment.freshUntil(result, about: key.transactionID, at: now))
+        let fresh = known(until: evaluated.freshUntil(result, about: key.transactionID, at: now))
         // A purge during the request: the answer may be older. Only the requests that wait get it.
-        guard isCurrent(fresh, for: key, of: assessment) else { return known(until: now) }
-        await keep(fresh, for: key, of: assessment)
+        guard isCurrent(fresh, for: key, of: evaluated) else { return known(until: now) }
+        await keep(fresh, for: key, of: evaluated)
         return fresh
     }
 
-    private func isCurrent(_ known: CachedResult, for key: CacheKey, of assessment: Assessment) -> Bool {
-        cache.purgeDecision(for: known, naming: assessment.transactionIDs(of: key), in: key.bundleID) == .current
+    private func isCurrent(_ known: CachedResult, for key: CacheKey, of evaluated: EvaluatedRequest) -> Bool {
+        cache.purgeDecision(for: known, naming: evaluated.transactionIDs(of: key), in: key.bundleID) == .current
     }
 
     /// Stores a result. A result without an answer does not replace an answer that may still be used.
-    private func keep(_ known: CachedResult, for key: CacheKey, of assessment: Assessment) async {
+    private func keep(_ known: CachedResult, for key: CacheKey, of evaluated: EvaluatedRequest) async {
         guard known.isLasting else { return }
         if known.result.isNegative,
-            let before = await cache.lookUp(key, naming: assessment.transactionIDs(of: key)).result,
-            policy.answersWithoutUpstream(before, about: assessment.subject, at: known.fetchedAt)
+            let before = await cache.lookUp(key, naming: evaluated.transactionIDs(of: key)).result,
+            policy.answersWithoutUpstream(before, about: evaluated.subject, at: known.fetchedAt)
         {
             return
         }
@@ -147,11 +147,11 @@ final class UpstreamFetcher: Sendable {
             )
         }
         if key != canonical {
-            await keepAlias(for: key, until: assessment.freshUntil(.alias(alias), at: known.fetchedAt))
+            await keepAlias(for: key, until: evaluated.freshUntil(.alias(alias), at: known.fetchedAt))
         }
         // The IDs by which backends name this purchase, as long as the answer is kept.
         for name in answer.names(of: alias.originalTransactionID).map(key.naming) where name != key {
-            await keepAlias(for: name, until: assessment.retentionEnd(of: known))
+            await keepAlias(for: name, until: evaluated.retentionEnd(of: known))
         }
     }
 }
@@ -163,12 +163,12 @@ extension UpstreamFetcher {
     private static let maximumAliases = 4
 
     /// Looks up a key. If it has an alias, the result is that of the key behind it, which is returned as well.
-    func lookUp(_ key: CacheKey, for assessment: Assessment) async -> (key: CacheKey, found: CacheLookup) {
+    func lookUp(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> (key: CacheKey, found: CacheLookup) {
         var key = key
         for _ in 0...Self.maximumAliases {
-            let found = await cache.lookUp(key, naming: assessment.transactionIDs(of: key))
+            let found = await cache.lookUp(key, naming: evaluated.transactionIDs(of: key))
             guard case .alias(let alias) = found.result?.result else { return (key, found) }
-            guard found.result?.isFresh(at: assessment.now, maximumAge: nil) == true else { break }
+            guard found.result?.isFresh(at: evaluated.now, maximumAge: nil) == true else { break }
             key = key.canonical(alias)
         }
         return (key, CacheLookup(nil, version: cache.version(for: key)))
@@ -178,16 +178,16 @@ extension UpstreamFetcher {
 extension CustomerRequest {
     /// Creates the request for a key; nil unless it is one of the Server API.
     /// - Parameter known: the cached answer, whose history continues.
-    fileprivate init?(_ key: CacheKey, for assessment: Assessment, knowing known: UpstreamAnswer?) {
+    fileprivate init?(_ key: CacheKey, for evaluated: EvaluatedRequest, knowing known: UpstreamAnswer?) {
         guard let bundleID = key.bundleID, let transactionID = key.transactionID else { return nil }
         let environment = key.environment.map { $0 == .sandbox ? UpstreamEnvironment.sandbox : .production }
         self.init(
             bundleID: bundleID, transactionID: transactionID, environment: environment,
-            hasEvidence: assessment.subject.evidence != nil,
+            hasEvidence: evaluated.subject.evidence != nil,
             // Once needed, they are kept up to date.
-            listsUnfinishedConsumables: assessment.hasAppleForm
+            listsUnfinishedConsumables: evaluated.hasAppleForm
                 || known.map { $0.unfinishedConsumables != .notRequested } ?? false,
-            ties: assessment.ties(to: transactionID),
+            ties: evaluated.ties(to: transactionID),
             known: known?.revision == nil ? nil : known)
     }
 }
@@ -211,7 +211,7 @@ extension CachedResult {
 
     /// The reason why Apple gave no answer, if other nodes would get none either.
     fileprivate var failure: DegradedReason? {
-        guard case .unanswered(let reason) = result, reason.concernsAllNodes else { return nil }
+        guard case .unanswered(let reason) = result, reason.facts.concernsAllNodes else { return nil }
         return reason
     }
 }

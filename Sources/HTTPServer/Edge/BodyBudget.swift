@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
+package import Clients
 package import NIOCore
-package import Settings
 internal import Synchronization
 
 /// The memory that request bodies may take in this process, over all connections.
@@ -32,8 +31,8 @@ package final class BodyBudget: Sendable {
         usage.withLock { $0.hasRoom(for: bytes, ofBodyWith: 0, from: sender, capacity) }
     }
 
-    /// The size up to which a body may use the whole budget. Larger ones leave an eighth of it free, so that a few
-    /// stalled large bodies do not block ordinary receipts.
+    /// The size up to which a body may use the whole budget. Larger bodies leave an eighth of the budget free, so that
+    /// a few stalled large bodies do not block ordinary receipts.
     package static let ordinaryBodyBytes = 128 << 10
 
     /// Reserves bytes for a body that then has `total`. Returns false, and reserves nothing, if they do not fit.
@@ -66,8 +65,8 @@ enum BodySender: Hashable, Sendable {
 }
 
 extension BodyBudget.Usage {
-    /// Unidentified senders share a quarter of the budget, of which one source may have an eighth, and large bodies a
-    /// half.
+    /// Unidentified senders share a quarter of the budget. One source may have an eighth of that share, and large
+    /// bodies a half.
     fileprivate func hasRoom(for bytes: Int, ofBodyWith total: Int, from sender: BodySender, _ capacity: Int) -> Bool {
         let isLarge = total > BodyBudget.ordinaryBodyBytes
         guard bytes <= (isLarge ? capacity - capacity / 8 : capacity) - reserved else { return false }
@@ -91,7 +90,7 @@ extension BodyBudget.Usage {
 
 /// The part of a budget that one request holds. It is released with the last reference, so everything that holds bytes
 /// of a request also holds this.
-package final class BodyReservation: MemoryReservation {
+package final class BodyReservation: Sendable {
     private let budget: BodyBudget
     private let state: Mutex<State>
 
@@ -120,7 +119,7 @@ package final class BodyReservation: MemoryReservation {
     }
 
     /// Reserves more bytes. Returns false, and reserves nothing, if they do not fit.
-    func grow(by bytes: Int) -> Bool {
+    package func grow(by bytes: Int) -> Bool {
         state.withLock { state in
             let total = state.bytes + bytes
             guard budget.reserve(bytes, ofBodyWith: total, from: state.sender) else { return false }
@@ -129,7 +128,7 @@ package final class BodyReservation: MemoryReservation {
         }
     }
 
-    func shrink(by bytes: Int) {
+    package func shrink(by bytes: Int) {
         state.withLock { state in
             budget.release(bytes, from: state.sender)
             state.bytes -= bytes

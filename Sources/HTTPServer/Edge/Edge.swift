@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Clients
 internal import HTTPTypes
 internal import NIOCore
-package import Settings
 
 /// The state that all connections of one listener share.
 struct Edge: Sendable {
@@ -16,7 +16,7 @@ struct Edge: Sendable {
     var metrics: EdgeMetrics?
     /// The limits per source address on this listener; nil for none.
     var sources: SourceLimits?
-    let schedulers = TurnScheduler.PerEventLoop()
+    let schedulers = EventLoopScheduler.PerEventLoop()
 }
 
 /// The limits and deadlines that the edge enforces on each connection.
@@ -58,7 +58,7 @@ extension EdgeRules {
 
     /// Returns the client that sends a request; nil without the credentials that the route requires. Called before
     /// memory is spent on the body, so a request without valid credentials costs a header and one HMAC. Where the
-    /// credentials are in the body, any client may send one.
+    /// credentials are in the body, any client may send a body.
     func client(of header: RequestHeader, for match: RouteMatch) -> Client? {
         switch match.authentication {
         case .apiKey: authenticate(header.credentials)

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import NIOCore
-internal import Settings
 
 /// The rules of one connection, as a value: which parts may arrive, how large, and by when. Time is an argument; the
 /// only outside state is the budget of body bytes. `EdgeHandler` performs the actions.
 ///
 /// Handlers see only complete requests, one at a time. An incomplete request costs a connection and its bytes; no
-/// handler sees a refused one.
+/// handler sees a refused request.
 struct EdgeConnection {
     enum Action {
         case nothing
@@ -42,7 +42,7 @@ struct EdgeConnection {
     private var isClosingAfterAnswer = false
     /// The concurrency slot of a trusted proxy's request, counted for the address it names; nil for other peers.
     var forwarded: ForwardedRequest?
-    /// The address of the other end; nil for a proxy, and if unknown.
+    /// The peer's address; nil for a proxy, and if unknown.
     var source: SourceAddress?
     /// The deadline of the last answer; nil until the server stops.
     private var lastMoment: NIODeadline?
@@ -215,7 +215,7 @@ struct EdgeConnection {
         }
     }
 
-    /// Stops the connection: an idle one now, a busy one after its answer or at the deadline.
+    /// Stops the connection: now if it is idle, else after its answer or at the deadline.
     mutating func quiesce(at now: NIODeadline) -> Action {
         isClosingAfterAnswer = true
         let last = now + rules.shutdownGrace

@@ -1,18 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 internal import HTTPTypes
 internal import NIOCore
 internal import Receipts
-internal import Settings
 internal import Resilience
 
 /// The handler of one connection. It parses what arrives, performs the actions of `EdgeConnection`, passes complete
 /// requests to the pipeline, and writes the answers.
 ///
-/// Received bytes wait unparsed while a request is answered. The socket is not read once some wait, so these are the rest of
-/// one read and another one; or, once the client has closed its half, all that the system had received.
+/// Received bytes wait unparsed while a request is answered. The socket is not read once bytes wait, so these are the
+/// rest of one read and another read. Once the client has closed its half, they are all that the system had received.
 final class EdgeHandler: ChannelDuplexHandler {
     enum Limits {
         /// The maximum bytes that wait unparsed. Of more, the complete requests are answered, and the next is refused.
@@ -41,7 +39,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     /// True if the latest request is for HEAD, whose answers have no body.
     private var isHead = false
     private var streaming: Task<Void, Never>?
-    /// The wait for an answer that ends with the client; nil for one that others may have joined.
+    /// The wait for an answer that ends with the client; nil for an answer that other requests may have joined.
     private var waiting: Task<Void, Never>?
     /// True if the client has closed its half of the connection.
     private var isHalfClosed = false
@@ -106,8 +104,8 @@ final class EdgeHandler: ChannelDuplexHandler {
         (streaming, waiting) = (nil, nil)
     }
 
-    /// Ends a stream, and a wait for something to happen: the client has closed its half of the connection, so it is probably
-    /// gone, and others need its place. A client that still reads gets what there is.
+    /// Ends a stream, and a wait for something to happen. The client has closed its half of the connection, so it is
+    /// probably gone, and other clients need its place. A client that still reads gets what there is.
     private func endWait() {
         streaming?.cancel()
         waiting?.cancel()
@@ -179,7 +177,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         perform(connection.fail(refusal, at: .now()), context)
     }
 
-    /// Keeps the beginning of a part until more arrives, and no buffer without one.
+    /// Keeps the beginning of a part until more arrives; without a beginning, keeps no buffer.
     private func keepRest(_ context: ChannelHandlerContext) {
         hasInput = false
         if received.readableBytes == 0 { received = ByteBuffer() }
@@ -264,8 +262,8 @@ final class EdgeHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Takes the next steps. The answer is sent together with others. Only then the next pipelined request is processed, in a
-    /// turn of its own.
+    /// Takes the next steps. The answer is sent together with other answers. Only then the next pipelined request is
+    /// processed, in a turn of its own.
     private func proceed(_ step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
         let turns = edge.schedulers.scheduler(of: context.eventLoop)
         // Not a switch: Swift 6.3 crashes over patterns for the cases with closures if `Failure` is `Never`.
@@ -323,7 +321,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         send(stream, isChunked: isChunked, context)
     }
 
-    /// Writes the parts of a stream as they come, each after the system has taken the previous one.
+    /// Writes the parts of a stream as they come, each after the system has taken the previous part.
     private func send(_ stream: ReplyStream, isChunked: Bool, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         streaming = Task(executorPreference: LoopExecutor(context.eventLoop)) {

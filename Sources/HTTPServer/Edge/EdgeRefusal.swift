@@ -3,7 +3,7 @@
 
 internal import Telemetry
 
-/// The reason why the edge answers a request itself and closes the connection. The raw values are those of metrics.
+/// The reason why the edge answers a request itself and closes the connection. The raw values appear in metrics.
 package enum EdgeRefusal: String, Error, SeriesLabels {
     /// Not HTTP/1.1, both `Transfer-Encoding` and `Content-Length`, no single `Host`, or cut short.
     case malformed

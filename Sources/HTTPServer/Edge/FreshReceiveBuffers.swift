@@ -3,7 +3,7 @@
 
 internal import NIOCore
 
-/// Read buffers sized by recent reads, a new one for each read.
+/// Read buffers sized by recent reads, a new buffer for each read.
 ///
 /// Otherwise each idle connection keeps the buffers of its last request: with ten thousand of them, more buffers than
 /// there are ever requests at one time. Only the first buffer is kept, which is small. A connection must read once per

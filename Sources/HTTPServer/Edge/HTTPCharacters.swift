@@ -75,7 +75,7 @@ extension Span<UInt8> {
         return index < count ? index : nil
     }
 
-    /// Returns the index after a character or a percent-encoded one (RFC 3986 §2.1); nil if it is neither.
+    /// Returns the index after a plain or percent-encoded character (RFC 3986 §2.1); nil without such a character.
     func characterEnd(from index: Int, where isAllowed: (UInt8) -> Bool) -> Int? {
         if isAllowed(self[index]) { return index + 1 }
         guard self[index] == UInt8(ascii: "%"), index + 2 < count, ASCII.hexadecimalValue(of: self[index + 1]) != nil,

@@ -6,7 +6,6 @@ internal import NIOCore
 internal import NIOExtras
 internal import NIOPosix
 internal import ServiceLifecycle
-package import Settings
 
 package enum ListenerPlane: String, Sendable {
     case data, admin

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
+internal import Clients
 
 /// The host and port that a request names as its destination (RFC 9110 §7.2).
 struct RequestAuthority: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import NIOCore
-internal import Settings
 
 /// A request while it arrives: the header is complete, the body may not be.
 struct IncomingRequest: Sendable {

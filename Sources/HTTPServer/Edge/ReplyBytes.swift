@@ -26,7 +26,7 @@ extension Reply {
         return bytes
     }
 
-    /// Writes the beginning of the header, the same for every request.
+    /// Writes the part of the header that does not depend on the request.
     func writeHead(to bytes: inout ByteBuffer) {
         // In parts: an interpolated string takes memory of its own.
         bytes.writeString("HTTP/1.1 ")

@@ -25,7 +25,7 @@ struct RequestHead: Sendable {
     let fields: FieldLines
 }
 
-/// The fields of a header, as sent, in one piece of memory: most of them are never read as text.
+/// The fields of a header, as sent, in one piece of memory: most fields are never read as text.
 struct FieldLines: Sendable {
     private struct Line {
         let start: Int
@@ -69,8 +69,8 @@ struct FieldLines: Sendable {
         return indices.filter { self.name(at: $0).equalsIgnoringCase(name) }.map { String(copying: value(at: $0)) }
     }
 
-    /// Returns the elements of all fields with a name, split at every comma, the last one first, with `?` for each byte
-    /// beyond ASCII.
+    /// Returns the elements of all fields with a name, split at every comma, the last element first, with `?` for each
+    /// byte beyond ASCII.
     /// - Parameter maximumCount: the elements to return.
     func lastElements(of name: String, maximumCount: Int) -> [String] {
         let name = name.lowercased()

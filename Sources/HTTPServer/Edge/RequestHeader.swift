@@ -1,9 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
+internal import Telemetry
 internal import HTTPTypes
 internal import Receipts
-internal import Settings
 
 /// The header of a request with the fields that the edge uses, found in one pass. Ambiguous fields become nil.
 ///
@@ -14,7 +15,7 @@ package final class RequestHeader: Sendable {
     let method: HTTPRequest.Method
     /// The path as sent, without scheme, authority and query. Nothing is decoded.
     let path: String
-    /// The query without its question mark; nil without one. It may hold a key, so it never reaches a log.
+    /// The query without its question mark; nil without a query. It may hold a key, so it never reaches a log.
     package let query: String?
     /// The ID that joins the log lines and the answer of this request.
     let requestID: RequestID
@@ -67,7 +68,7 @@ package final class RequestHeader: Sendable {
 
     package func values(of name: String) -> [String] { fields.values(of: name) }
 
-    /// Returns the elements of a list, split at every comma, the last one first.
+    /// Returns the elements of a list, split at every comma, the last element first.
     func lastElements(of name: String, maximumCount: Int) -> [String] {
         fields.lastElements(of: name, maximumCount: maximumCount)
     }
@@ -133,7 +134,7 @@ private struct EdgeFields {
         switch FieldName(name) {
         case "host": hosts.add(String(copying: value))
         case "content-type": contentType.add(RequestMediaType.text(value))
-        // The parser refuses a header with two of them.
+        // The parser refuses a header with two such fields.
         case "content-length":
             announcedBytes = Int(String(copying: value))
             announcesBody = announcedBytes != 0

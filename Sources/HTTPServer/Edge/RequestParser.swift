@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
+internal import Telemetry
 internal import HTTPTypes
 internal import JSON
 internal import NIOCore
 internal import Receipts
-internal import Settings
 
 /// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, parts of requests out.
 ///
@@ -149,7 +150,7 @@ struct RequestParser {
         phase = .fields
     }
 
-    /// RFC 9112 §3: 414 for a target that is too long, 501 for a method longer than any known one.
+    /// RFC 9112 §3: 414 for a target that is too long, 501 for a method longer than any known method.
     private static func refusal(ofLongLine bytes: ByteBuffer) -> EdgeRefusal {
         let bytes = bytes.readableBytesUInt8Span
         let method = bytes.tokenEnd(from: 0)
@@ -170,7 +171,7 @@ struct RequestParser {
 private struct RequestLine {
     let method: Range<Int>
     let target: Range<Int>
-    /// The version; nil for an unsupported one.
+    /// The version; nil for an unsupported version.
     let version: RequestHead.Version?
 
     init(_ line: Span<UInt8>) throws(EdgeRefusal) {
@@ -198,7 +199,7 @@ private struct RequestLine {
 // MARK: - Fields
 
 extension RequestParser {
-    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space is a folded one,
+    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space is a folded line,
     /// which a server refuses (§5.2). Returns false for the empty line after the last field; nil until the line is
     /// complete.
     private mutating func readField(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool? {

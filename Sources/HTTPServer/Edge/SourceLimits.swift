@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
+package import Clients
 internal import Synchronization
 
 /// One source of connections: an IPv4 address, or an IPv6 /64, which one customer's line has (RFC 6177).
@@ -45,7 +45,7 @@ final class SourceCounts: Sendable {
     }
 }
 
-/// The limits for one source on one listener, so that one peer cannot take the connections of all others.
+/// The limits for one source on one listener, so that one peer cannot take the connections of all other peers.
 final class SourceLimits: Sendable {
     private let addresses: RemoteAddressRule
     /// The connections of each connecting address.
@@ -79,7 +79,7 @@ final class SourceLimits: Sendable {
     }
 }
 
-/// The other end of a connection, as classified by the limits.
+/// The peer of a connection, as classified by the limits.
 enum ConnectionSource: Hashable, Sendable {
     /// No address, as in tests.
     case unknown

@@ -6,7 +6,7 @@ internal import JSON
 
 /// An error as the client sees it: problem details (RFC 9457).
 ///
-/// `type` is `about:blank` unless IANA has registered one, so `title` is the status phrase. `code` tells problems of
+/// `type` is `about:blank` unless IANA has registered a type, so `title` is the status phrase. `code` tells problems of
 /// one status apart; programs should evaluate it.
 package struct Problem: Error, Hashable, Sendable {
     package let status: HTTPResponse.Status
@@ -15,7 +15,7 @@ package struct Problem: Error, Hashable, Sendable {
     package let detail: String
     package var field: String?
     /// The position of the fault in the body, in bytes from 0.
-    var position: Int?
+    package var position: Int?
     package var fault: String?
     package var violatedPolicies: [String] = []
     /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.

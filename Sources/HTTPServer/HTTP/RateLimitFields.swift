@@ -29,7 +29,7 @@ extension RateAdmission {
 }
 
 extension [RateAdmission.Outcome] {
-    /// The policy that refused for the longest time, else the one with the fewest tokens left. A policy whose store
+    /// The policy that refused for the longest time, else the policy with the fewest tokens left. A policy whose store
     /// failed and that lets everything pass is left out.
     fileprivate var tightest: RateAdmission.Outcome? {
         let known = filter { $0.source != .open }
@@ -43,7 +43,7 @@ extension RateAdmission.Outcome {
     fileprivate var policy: RatePolicy { charge.bucket.policy }
     fileprivate var secondsUntilReset: Int { timeUntilReset.secondsRoundedUp }
 
-    /// The name needs no escapes: the clients file accepts no others.
+    /// The name needs no escapes: the clients file accepts no other names.
     fileprivate var policyItem: String {
         "\"\(policy.name)\";q=\(policy.quota);w=\(policy.window.secondsRoundedUp)"
     }

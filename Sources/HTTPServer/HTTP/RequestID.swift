@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import JSON
 internal import NIOCore
-internal import Settings
 internal import Synchronization
 
 /// The ID that joins the log lines and answers of one request: 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers
@@ -15,7 +15,7 @@ enum RequestID: Hashable, Sendable {
 
     static let maximumBytes = 64
 
-    /// Takes the ID from `X-Request-Id`, or generates one.
+    /// Takes the ID from `X-Request-Id`, or generates an ID.
     init(sent: String?) {
         if let sent, Self.isValid(sent) {
             self = .sent(sent)
@@ -30,7 +30,7 @@ enum RequestID: Hashable, Sendable {
         return String(buffer: bytes)
     }
 
-    /// Random digits that tell this process from all others.
+    /// Random digits that tell this process from all other processes.
     fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
     private static let counter = Atomic<UInt64>(0)
 

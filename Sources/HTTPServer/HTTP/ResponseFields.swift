@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import AppStore
-package import Gateway
 package import HTTPTypes
 internal import Receipts
 internal import Synchronization
@@ -10,21 +8,6 @@ internal import Synchronization
 extension HTTPField.Name {
     /// `Cache-Status` (RFC 9211).
     package static let cacheStatus = known("Cache-Status")
-    /// `Gateway-Rebuilt`: the members of an answer in Apple's form that Apple's own would have with other contents.
-    package static let gatewayRebuilt = known("Gateway-Rebuilt")
-    /// `Gateway-Source`: the source of an answer in Apple's form; values as in `provenance.source`.
-    package static let gatewaySource = known("Gateway-Source")
-    /// `Gateway-Degraded`: the reason why Apple's answer is missing.
-    package static let gatewayDegraded = known("Gateway-Degraded")
-    /// `Gateway-Reason`: the part that Apple's status does not tell, such as the rule a receipt breaks.
-    package static let gatewayReason = known("Gateway-Reason")
-    /// `Deprecation` (RFC 9745).
-    static let deprecation = known("Deprecation")
-    /// `Link` (RFC 8288).
-    static let link = known("Link")
-    /// `Sunset` (RFC 8594).
-    static let sunset = known("Sunset")
-
     /// `Preference-Applied` (RFC 7240 §3).
     package static let preferenceApplied = known("Preference-Applied")
 
@@ -36,12 +19,12 @@ extension HTTPField.Name {
     /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
     static let rateLimitPolicy = known("RateLimit-Policy")
     static let rateLimit = known("RateLimit")
-    /// The three fields that were common before those.
+    /// The three fields that were common before this draft.
     static let xRateLimitLimit = known("X-RateLimit-Limit")
     static let xRateLimitRemaining = known("X-RateLimit-Remaining")
     static let xRateLimitReset = known("X-RateLimit-Reset")
 
-    private static func known(_ name: String) -> HTTPField.Name {
+    package static func known(_ name: String) -> HTTPField.Name {
         guard let fieldName = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }
         return fieldName
     }
@@ -62,39 +45,5 @@ final class DateField: Sendable {
             latest = (second, field)
             return field
         }
-    }
-}
-
-// Apple announces the end of its endpoints to us; these fields pass it on to clients. `POST /verifyReceipt` ends with
-// Apple's endpoint, and `GET /v1/status` reports only that: their answers always announce it. `POST /v1/verify` works
-// after that day without Apple, so there only answers that came from Apple announce it.
-
-extension HTTPFields {
-    /// Adds what is known of the end of the endpoint an answer depends on: `Deprecation` (RFC 9745), `Sunset` (RFC
-    /// 8594) and `Link` (RFC 8288).
-    package mutating func announce(_ state: UpstreamLifecycle.State) {
-        guard state.dates != LifecycleDates() || !state.links.isEmpty else { return }
-        // A date of structured fields (RFC 9651 §3.3.7), in whole seconds. RFC 9745 §4: the sunset is not earlier than
-        // the deprecation. An endpoint is deprecated at its sunset at the latest.
-        self[.deprecation] = state.dates.deprecation.map { deprecation in
-            "@\(Swift.min(deprecation, state.dates.sunset ?? deprecation).millisecondsSince1970 / 1000)"
-        }
-        self[.sunset] = state.dates.sunset.map { HTTPDate.text($0) }
-        self[.link] = state.linkField
-    }
-}
-
-extension UpstreamLifecycle.State {
-    /// The maximum bytes of `Link`, because clients limit the size of a header; links that do not fit are left out.
-    static let maximumLinkBytes = 2048
-
-    fileprivate var linkField: String? {
-        var field = ""
-        for link in links {
-            let value = "<\(link.target)>; rel=\"\(link.relation.rawValue)\""
-            let longer = field.isEmpty ? value : "\(field), \(value)"
-            if longer.utf8.count <= Self.maximumLinkBytes { field = longer }
-        }
-        return field.isEmpty ? nil : field
     }
 }

@@ -1,13 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Gateway
+package import Clients
 package import HTTPTypes
 package import Logging
 internal import NIOCore
-package import Customers
-internal import Receipts
-package import Settings
 internal import Synchronization
 internal import Telemetry
 internal import Tracing
@@ -19,12 +16,12 @@ internal import Tracing
 package final class RequestContext: Sendable {
     /// The context of the current task's request. Log lines and spans written far from it, by the connections to Apple
     /// and Redis, find it here.
-    @TaskLocal static var current: RequestContext?
+    @TaskLocal package static var current: RequestContext?
 
     package let header: RequestHeader
     package let match: RouteMatch
     package let client: Client
-    /// The other end of the connection, which may be a proxy. A closed channel has no address.
+    /// The peer of the connection, which may be a proxy. A closed channel has no address.
     private let socketAddress: SocketAddress?
     let start = ContinuousClock.now
 
@@ -76,7 +73,7 @@ extension RequestContext {
         set { record.withLock { $0.span = newValue } }
     }
 
-    /// The trace that log lines name. Without one from the client, a trace begins here on first use, because most
+    /// The trace that log lines name. Without the client's trace, a trace begins here on first use, because most
     /// requests are answered without needing it.
     var traceIDs: TraceContext {
         get {
@@ -89,21 +86,7 @@ extension RequestContext {
         set { record.withLock { $0.traceIDs = newValue } }
     }
 
-    /// Sends a request to Apple for the current request, if there is one, and records it.
-    package static func recording(
-        _ endpoint: UpstreamEndpoint, _ request: () async -> RequestSummary
-    ) async -> RequestSummary {
-        guard let context = current else { return await request() }
-        var details = UpstreamDetails(endpoint)
-        context.record { $0.upstream = details }
-        let start = ContinuousClock.now
-        let summary = await request()
-        (details.outcome, details.took) = (summary.outcome.name, .now - start)
-        context.record { $0.upstream = details }
-        return summary
-    }
-
-    /// Runs work with this request as the current one.
+    /// Runs work with this request as the current request.
     package func run<Value>(_ work: () throws -> Value) rethrows -> Value {
         try Self.$current.withValue(self) {
             guard let span else { return try work() }
@@ -136,10 +119,10 @@ package struct RequestDetails: Sendable {
     var bodyBytes: Int?
     /// The part of the duration in which the request waited for something to happen, as the client wished.
     package var waited = Duration.zero
-    package var answer: AnswerDetails?
-    package var notification: AcceptedNotification?
-    /// The last request to Apple for it. A coalesced request has none.
-    var upstream: UpstreamDetails?
+    /// The result of the handler's work.
+    package var result: LogMembers?
+    /// The last request to another server for it.
+    package var upstream: LogMembers?
     var problem: Problem.Code?
     /// The fault that the problem names, from a closed list.
     var fault: String?
@@ -151,42 +134,5 @@ package struct RequestDetails: Sendable {
         self.problem = problem.code
         fault = problem.fault
         limitedBy = problem.violatedPolicies
-    }
-}
-
-/// An object, because a cached answer has them for all requests that get it.
-package final class AnswerDetails: Sendable {
-    let verdict: String
-    let reason: String?
-    let environment: String?
-    let source: String
-    let cache: String
-    /// The reason why the preferred source did not answer.
-    let degraded: String?
-
-    init(verdict: String, reason: String?, environment: String?, source: String, cache: String, degraded: String?) {
-        (self.verdict, self.reason, self.environment) = (verdict, reason, environment)
-        (self.source, self.cache, self.degraded) = (source, cache, degraded)
-    }
-
-    package convenience init(_ answer: Answer) {
-        self.init(
-            verdict: answer.verdict.name, reason: answer.verdict.reason,
-            environment: answer.environment?.rawValue, source: answer.provenance.source.rawValue,
-            cache: answer.provenance.cache.rawValue, degraded: answer.provenance.degradedReasons.first?.rawValue)
-    }
-}
-
-/// The details of a request to Apple, with the same values as in the metrics.
-package struct UpstreamDetails: Sendable {
-    let api: String
-    let environment: String
-    var outcome: String?
-    var took: Duration?
-}
-
-extension UpstreamDetails {
-    init(_ endpoint: UpstreamEndpoint) {
-        self.init(api: endpoint.api.rawValue, environment: endpoint.environment.rawValue)
     }
 }

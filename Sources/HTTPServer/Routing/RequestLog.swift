@@ -3,15 +3,13 @@
 
 internal import JSON
 package import Logging
-internal import Customers
 package import Receipts
-internal import Settings
 package import Telemetry
 
 /// The request log: requests and their outcome. It never contains a query, a key, or a byte of a body.
 ///
-/// Its lines look like those of `JSONLogHandler`, and are written without it: preparing a logger's line for any metadata
-/// costs more than many requests do.
+/// Its lines look like the lines of `JSONLogHandler`, and are written without it. Preparing a logger's line for any
+/// metadata costs more than many requests do.
 package struct RequestLog: Sendable {
     private let logger: Logger?
     private let lines: LogBatcher?
@@ -68,9 +66,9 @@ package struct RequestLog: Sendable {
     struct Sampling: Sendable {
         /// Nil for an ordinary request.
         let kind: NotableRequest?
-        /// The number of requests that this one stands for; nil for one logged for another reason.
+        /// The number of requests that this request stands for; nil for a request logged for another reason.
         let oneIn: Int?
-        /// The number of lines of this kind left out since the last one.
+        /// The number of lines of this kind left out since the last line.
         let suppressed: Int
     }
 
@@ -84,7 +82,7 @@ package struct RequestLog: Sendable {
     /// Writes the line of an answered request, if sampling selects it.
     /// - Parameters:
     ///   - took: the duration of the answer; evaluated only if needed.
-    ///   - waited: the part of it that does not count as slow.
+    ///   - waited: the part of that duration that does not count as slow.
     ///   - line: makes the line.
     func write(
         _ status: Int, took: @autoclosure () -> Duration, waited: @autoclosure () -> Duration = .zero,
@@ -117,59 +115,39 @@ package struct RequestLog: Sendable {
 // MARK: - Members
 
 extension RequestLog.Line {
-    var texts: [String: String] {
-        let texts = [
-            "request_id": requestID?.text, "trace_id": trace?.traceID, "span_id": trace?.spanID, "method": method,
-            "route": route, "client": details.client, "verdict": details.answer?.verdict,
-            "reason": details.answer?.reason,
-            "environment": details.environment, "source": details.answer?.source,
-            "cache": details.answer?.cache,
-            "degraded": details.answer?.degraded, "notification": details.notification?.outcome.rawValue,
-            "notification_version": details.notification?.version.name, "api": details.upstream?.api,
-            "upstream": details.upstream?.environment,
-            "upstream_outcome": details.upstream?.outcome, "problem": details.problem?.rawValue, "fault": details.fault,
-            "limited_by": details.limitedBy.joinedIfAny,
-            "limited_in_shadow_by": details.limitedInShadowBy.joinedIfAny,
+    /// The members with texts, for traces.
+    var texts: [(name: String, text: String)] {
+        let texts: [(String, String?)] = [
+            ("request_id", requestID?.text), ("client", details.client), ("problem", details.problem?.rawValue),
+            ("fault", details.fault), ("limited_by", details.limitedBy.joinedIfAny),
+            ("limited_in_shadow_by", details.limitedInShadowBy.joinedIfAny),
         ]
-        return texts.compactMapValues(\.self)
+        return texts.compactMap { name, text in text.map { (name, $0) } } + (details.result?.texts ?? [])
+            + (details.upstream?.texts ?? [])
     }
 
-    /// Writes all members in the order of their names, as in other lines.
+    /// Writes all members: first the members of every request in the order of their names, then the handler's members.
     fileprivate func writeMembers(to json: inout JSONWriter) {
         json.member("answer_bytes", answerBytes)
-        json.member("api", details.upstream?.api)
         json.member("body_bytes", details.bodyBytes)
-        json.member("cache", details.answer?.cache)
         json.member("client", details.client)
-        json.member("degraded", details.answer?.degraded)
-        json.member("duration_ms", duration)
-        json.member("environment", details.environment)
+        json.member("duration_ms", milliseconds: duration)
         json.member("fault", details.fault)
         json.member("limited_by", details.limitedBy.joinedIfAny)
         json.member("limited_in_shadow_by", details.limitedInShadowBy.joinedIfAny)
         json.member("logged_because", sampling.map { $0.kind?.rawValue ?? "sampled" })
         json.member("method", method)
-        json.member("notification", details.notification?.outcome.rawValue)
-        json.member("notification_version", details.notification?.version.name)
         json.member("one_in", sampling?.oneIn)
         json.member("problem", details.problem?.rawValue)
-        json.member("reason", details.answer?.reason)
         json.member("request_id", requestID)
         json.member("route", route)
-        json.member("source", details.answer?.source)
         json.member("span_id", trace) { $0.appendSpanID }
         json.member("status", status)
         json.member("suppressed_lines", sampling.flatMap { $0.suppressed > 0 ? $0.suppressed : nil })
         json.member("trace_id", trace) { $0.appendTraceID }
-        json.member("upstream", details.upstream?.environment)
-        json.member("upstream_ms", details.upstream?.took)
-        json.member("upstream_outcome", details.upstream?.outcome)
-        json.member("verdict", details.answer?.verdict)
+        details.result?.write(to: &json)
+        details.upstream?.write(to: &json)
     }
-}
-
-extension RequestDetails {
-    fileprivate var environment: String? { answer?.environment ?? notification?.environment.rawValue }
 }
 
 extension [String] {
@@ -178,14 +156,6 @@ extension [String] {
 
 // A member without a value is left out.
 extension JSONWriter {
-    /// In milliseconds, with their fraction.
-    fileprivate mutating func member(_ name: StaticString, _ value: Duration?) {
-        guard let value else { return }
-        key(name)
-        let (seconds, attoseconds) = value.components
-        decimal(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000), places: 6)
-    }
-
     fileprivate mutating func member(_ name: StaticString, _ value: RequestID?) {
         switch value {
         case .sent(let text)?: member(name, text)

@@ -1,12 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
+internal import Clients
 internal import HTTPTypes
 package import Logging
 internal import NIOCore
 internal import Receipts
-internal import Settings
 internal import Telemetry
 internal import Resilience
 
@@ -96,7 +95,7 @@ package final class RequestPipeline: Sendable {
     }
 
     /// Returns the answer to a request that the edge refuses, and logs it.
-    /// - Parameter request: nil for one whose header was not readable.
+    /// - Parameter request: nil for a request whose header was not readable.
     func refuse(
         _ request: IncomingRequest?, _ requestID: RequestID, _ refusal: EdgeRefusal, bodyLimit: ByteCount
     ) -> Reply {

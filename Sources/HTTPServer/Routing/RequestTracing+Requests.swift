@@ -42,9 +42,7 @@ extension RequestTracing {
             attributes["http.response.status_code"] = line.status
             if let route = line.route { attributes["http.route"] = route }
             if let count = line.details.bodyBytes { attributes["http.request.body.size"] = count }
-            for (name, text) in line.texts where !Self.conventionalAttributes.contains(name) {
-                attributes["receipt_gateway.\(name)"] = text
-            }
+            for (name, text) in line.texts { attributes["receipt_gateway.\(name)"] = text }
         }
         if line.status >= 500 {
             span.attributes["error.type"] = line.details.problem?.rawValue ?? String(line.status)
@@ -52,9 +50,6 @@ extension RequestTracing {
         }
         span.end()
     }
-
-    /// The members of a log line that a span has under a conventional name or implicitly.
-    private static let conventionalAttributes: Set<String> = ["method", "route", "trace_id", "span_id"]
 }
 
 extension MethodLabel {

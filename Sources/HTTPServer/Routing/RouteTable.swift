@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Clients
 package import HTTPTypes
-package import Settings
 package import Resilience
 
 /// One endpoint of a listener: a method, a path, the required credentials, and the handler.
@@ -33,12 +33,12 @@ package final class Route: Sendable {
     /// The method. A route for GET also takes HEAD.
     let method: HTTPRequest.Method
     /// The path, with `{id}` for a variable last segment, or `*` for every path; the log's `route`. With several
-    /// parameters every path matches that begins like the template before the first of them.
+    /// parameters every path matches that begins like the template before the first parameter.
     let path: String
     let label: RouteLabel
     let authentication: Authentication
     let executor: Executor
-    /// The maximum size of a body; nil for that of the listener.
+    /// The maximum size of a body; nil for the listener's maximum.
     let bodyLimit: ByteCount?
     /// The time that a request may wait for something to happen, beside the deadline of every answer.
     let waitLimit: Duration
@@ -79,7 +79,7 @@ package final class Route: Sendable {
     }
 }
 
-/// The routes of one path, at least one.
+/// The routes of one path, at least one route.
 final class RoutePath: Sendable {
     let template: String
     let routes: [Route]
@@ -100,8 +100,8 @@ final class RoutePath: Sendable {
         hasOneSegment = template.hasSuffix("}") && template.count { $0 == "{" } == 1
     }
 
-    /// Returns the parameter in a path, or all of it from the first of several: empty for a path without one, nil for a
-    /// path that does not match.
+    /// Returns the parameter in a path, or the path from the first of several parameters on. Empty for a path without
+    /// parameters, nil for a path that does not match.
     fileprivate func parameter(in path: String) -> String? {
         guard let prefix else { return path == template || template == "*" ? "" : nil }
         guard path.hasPrefix(prefix) else { return nil }
@@ -152,7 +152,7 @@ package struct RouteMatch: Sendable {
     let path: RoutePath?
     /// The route; nil if the path has none for the method.
     let route: Route?
-    /// The variable path segment, or the path from the first of several; empty for a path without one.
+    /// The variable path segment, or the path from the first of several on; empty for a path without variable segments.
     package let parameter: String
     /// The credentials that the request must have.
     let authentication: Route.Authentication

@@ -18,10 +18,10 @@ package struct NodeHealth: Sendable {
         self.store = store
     }
 
-    /// The reason why this node is not ready; nil if it is. It stays ready while Redis is unavailable. It is not ready
-    /// if Redis has rejected it from the start: a rollout with a wrong password must not proceed. If Redis rejects it
-    /// later, it stays ready and reports it in the metrics: Redis rejects the other nodes too, and one of them must
-    /// serve.
+    /// The reason why this node is not ready; nil if it is. The node stays ready while Redis is unavailable. It is not
+    /// ready if Redis has rejected it from the start: a rollout with a wrong password must not proceed. If Redis
+    /// rejects the node later, the node stays ready and reports the rejection in the metrics. Redis rejects the other
+    /// nodes too, and some node must serve.
     var obstacle: Problem? {
         guard lifecycle.stage == .ready else { return .notReady }
         return switch store.condition {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
@@ -8,7 +9,6 @@ internal import JSON
 package import Logging
 internal import NIOCore
 package import Receipts
-internal import Settings
 package import Telemetry
 internal import Resilience
 

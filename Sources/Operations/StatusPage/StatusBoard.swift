@@ -8,7 +8,7 @@ internal import Receipts
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Keeps the readings of the last minutes, and streams each new one to the viewers of the status page.
+/// Keeps the readings of the last minutes, and streams each new reading to the viewers of the status page.
 package final class StatusBoard: Sendable {
     enum Limits {
         static let viewers = 16
@@ -62,8 +62,8 @@ package final class StatusBoard: Sendable {
         for viewer in viewers { viewer.yield(event) }
     }
 
-    /// Admits a viewer: sends all readings, or those after its last event, and then each new one until the node stops.
-    /// A slow viewer misses some.
+    /// Admits a viewer: sends all readings, or the readings after its last event, and then each new reading until the
+    /// node stops. A slow viewer misses readings.
     /// - Parameter id: the viewer's last event.
     /// - Returns: nil if there are too many viewers, or if the node stops.
     func admit(after id: Timestamp?) -> ReplyStream? {

@@ -68,7 +68,7 @@ extension UInt64 {
 struct StatusHistory: Sendable {
     enum Limits {
         static let tick: Duration = .seconds(2)
-        /// Ten minutes of them, and one to begin with.
+        /// Ten minutes of readings, and one reading to begin with.
         static let readings = 301
         /// The readings of "the last minute".
         static let readingsOfAMinute = 30

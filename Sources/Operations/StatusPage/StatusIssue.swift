@@ -1,16 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
+internal import Settings
+internal import Telemetry
 internal import Gateway
 internal import HTTPServer
 internal import Receipts
 internal import RedisStore
 internal import Resilience
-internal import Settings
 
 /// An issue that an operator should know, with advice.
 struct StatusIssue: Hashable, Sendable {
-    /// The severity. The raw values are those of `/status.json` and of alerts.
+    /// The severity. The raw values appear in `/status.json` and in alerts.
     enum Severity: String, Sendable {
         case info, warning, critical
     }
@@ -257,7 +259,7 @@ extension StatusSources {
 
     /// Returns the time to the earliest end of `verifyReceipt`, negative after it; nil if none is known.
     private func timeToSunset(at now: Timestamp) -> Duration? {
-        let ends = UpstreamAPI.verifyReceipt.allEndpoints.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
+        let ends = UpstreamAPI.verifyReceipt.endpoints.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
         return ends.min().map { now.duration(to: $0) }
     }
 }

@@ -6,11 +6,11 @@ internal import Customers
 internal import Receipts
 internal import Telemetry
 
-// Deferred verifications: rates are of this node, the jobs in the store are those of the fleet.
+// Deferred verifications: the rates are this node's, the jobs in the store are the whole fleet's.
 extension StatusSources {
     private typealias Row = StatusTable.Row
 
-    /// The table about deferred verifications; nil until there was one, at this node or in the store.
+    /// The table about deferred verifications; nil until there was a job, at this node or in the store.
     func jobTable(_ windows: StatusWindows) -> StatusTable? {
         let survey = jobs.last ?? JobSurvey(), (minute, all) = (windows.minute, windows.all)
         guard survey.waiting + survey.failed + all.count(.jobCounts) > 0 else { return nil }

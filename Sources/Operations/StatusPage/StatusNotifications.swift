@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import Gateway
 internal import Customers
 internal import Receipts
-internal import Settings
 internal import Telemetry
 
-// Apple's notifications: rates are of this node, the contents of the store are those of the fleet.
+// Apple's notifications: the rates are this node's, the contents of the store are the whole fleet's.
 extension StatusSources {
     private typealias Row = StatusTable.Row
     private typealias Heading = StatusTable.Heading
 
     private enum Limits {
-        /// The apps on the page, in alphabetical order. The metrics have the others.
+        /// The apps on the page, in alphabetical order. The metrics have all apps.
         static let apps = 50
     }
 

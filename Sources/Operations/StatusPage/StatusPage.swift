@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Telemetry
 internal import Cryptography
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -10,7 +11,6 @@ internal import Cryptography
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
-internal import Settings
 
 /// The status page as HTML, complete without script; the script keeps it up to date.
 struct StatusPage: Sendable {
@@ -172,8 +172,8 @@ struct StatusPage: Sendable {
         return "<tr><th scope=\"row\">\(swatch ?? "")\(escaped(row.heading.title))</th>\(cells.joined())</tr>"
     }
 
-    /// Escapes text and double-quoted attribute values. By scalars: a character may combine one of these with a mark,
-    /// and browsers see two.
+    /// Escapes text and double-quoted attribute values. By scalars: a character may combine such a scalar with a mark,
+    /// and browsers see two scalars.
     private func escaped(_ text: String) -> String {
         let entities: [Unicode.Scalar: String] = ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"]
         return text.unicodeScalars.reduce(into: "") { html, scalar in html += entities[scalar] ?? String(scalar) }

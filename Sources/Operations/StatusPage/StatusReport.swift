@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Telemetry
 internal import JSON
 internal import Receipts
-internal import Settings
 
 struct StatusReport: Sendable {
     let time: Timestamp
@@ -131,7 +131,7 @@ extension JSONWriter {
 
 extension StatusReport {
     /// Returns an event for the page's script: formatted texts and tones by element name.
-    /// - Parameter readings: those whose points it may lack, and the one before them.
+    /// - Parameter readings: the readings whose points the page may lack, and the reading before them.
     func event(_ readings: [StatusReading]) -> [UInt8] {
         let cells = tables.flatMap(\.cells)
         var json = JSONWriter(reservingCapacity: 16_384)
@@ -153,4 +153,8 @@ extension StatusReport {
         }
         return json.bytes
     }
+}
+
+extension String {
+    package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 package import Gateway
 package import HTTPServer
 internal import Customers
@@ -213,7 +214,7 @@ extension StatusSources {
             columns: endpoints.map(\.heading), rows: guardRows(endpoints) + requestRows(endpoints, windows.minute))
     }
 
-    /// The endpoints in use: those of the Server API only with a key, or after requests in the last ten minutes.
+    /// The endpoints in use: the Server API's endpoints only with a key, or after requests in the last ten minutes.
     func endpoints(_ windows: StatusWindows) -> [UpstreamEndpoint] {
         let hasKey = hasServerAPIKey()
         return UpstreamEndpoint.allCases.filter { endpoint in
@@ -264,7 +265,7 @@ extension StatusSources {
     }
 
     func sunset(at now: Timestamp) -> StatusTable {
-        let endpoints = UpstreamAPI.verifyReceipt.allEndpoints
+        let endpoints = UpstreamAPI.verifyReceipt.endpoints
         let known = endpoints.map { upstreams.lifecycle.state(of: $0) }
         let left = known.map { $0.dates.sunset.map { max(.zero, now.duration(to: $0)) } }
         return StatusTable(
@@ -338,10 +339,6 @@ extension UpstreamLifecycle.State {
         if dates == LifecycleDates() { return .word("none", shown: "not announced") }
         return announced == LifecycleDates() ? .word("configuration") : .word("apple", shown: "Apple")
     }
-}
-
-extension UpstreamAPI {
-    var allEndpoints: [UpstreamEndpoint] { UpstreamEndpoint.allCases.filter { $0.api == self } }
 }
 
 extension UpstreamEndpoint {

@@ -5,7 +5,7 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 
-/// A table of the status page. Names are those of `/status.json` and of the page's elements; titles are for people.
+/// A table of the status page. Names appear in `/status.json` and in the page's elements; titles are for people.
 struct StatusTable: Sendable {
     struct Heading: Hashable, Sendable {
         let name: String
@@ -27,14 +27,14 @@ struct StatusTable: Sendable {
     let heading: Heading
     /// One sentence below the title.
     let note: String
-    /// The columns. A column without a name is the only one, and has no head.
+    /// The columns. A column without a name is the only column, and has no head.
     let columns: [Heading]
     let rows: [Row]
     /// The plot above the table: a line for each row.
     var plot: StatusPlot?
 }
 
-/// The tone of a value. The page never relies on colour alone: the text says the same.
+/// The tone of a value. The page never relies on colour alone: the text has the same meaning.
 enum StatusTone: String, Sendable {
     case plain, good, notable, bad
 }

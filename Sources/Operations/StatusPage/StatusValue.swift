@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import JSON
-internal import Receipts
-internal import Settings
+package import Receipts
 
 /// A value of the status page, for people and for programs.
-enum StatusValue: Hashable, Sendable {
+package enum StatusValue: Hashable, Sendable {
     /// A word of the API, and its text on the page.
     case word(String, shown: String)
     /// No value: null for programs.
-    case none(shown: String = StatusValue.nothing)
+    case none(shown: String = "–")
     case count(Int)
     case part(Int, of: Int)
     case number(Double?)
@@ -34,7 +34,7 @@ enum StatusValue: Hashable, Sendable {
 
     static let nothing = "–"
 
-    var text: String {
+    package var text: String {
         switch self {
         case .word(_, let shown), .none(let shown): shown
         case .count(let count): count.grouped

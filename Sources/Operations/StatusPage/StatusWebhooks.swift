@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import Gateway
 internal import Receipts
-internal import Settings
 internal import Telemetry
 internal import Customers
 
-// Webhooks: the state of the queues is that of the fleet, the last attempts are those of this node.
+// Webhooks: the queues are the whole fleet's, the last attempts are this node's.
 extension StatusSources {
     private typealias Row = StatusTable.Row
     private typealias Heading = StatusTable.Heading
 
     private enum Limits {
-        /// The endpoints on the page, in alphabetical order. The metrics have the others.
+        /// The endpoints on the page, in alphabetical order. The metrics have all endpoints.
         static let endpoints = 64
     }
 

@@ -59,7 +59,7 @@ struct Certificate: Sendable {
         var body = fields.reader(of: tbs)
         isVersion1 = try Self.isVersion1(&body)
         serialNumber = try body.next(.integer).contents
-        // RFC 5280 §4.1.1.2: both hold the same AlgorithmIdentifier; only the inner one is signed.
+        // RFC 5280 §4.1.1.2: both hold the same AlgorithmIdentifier; only the inner identifier is signed.
         guard bytes.equals(try body.next(.sequence).encoding, algorithm.encoding) else {
             throw ReceiptError(.certificateMalformed)
         }

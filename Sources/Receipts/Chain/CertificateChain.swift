@@ -97,7 +97,7 @@ extension CertificatePath {
     }
 
     /// Requires keys of one kind from the signer up to the root, as Apple's are. P-384 takes more than twenty times as
-    /// long as RSA, so a forged receipt below Apple's P-384 certificates would cost more than an honest one.
+    /// long as RSA, so a forged receipt below Apple's P-384 certificates would cost more than an honest receipt.
     fileprivate func checkKeyKinds(for algorithm: SignatureAlgorithm) throws(ReceiptError) {
         for certificate in certificates + [anchorCertificate.fields] {
             guard certificate.publicKey.isRSA == algorithm.isRSA else { throw ReceiptError(.keyAlgorithmMismatch) }
@@ -107,8 +107,8 @@ extension CertificatePath {
         guard algorithm != .es256 || signer.publicKey.curve == .p256 else { throw ReceiptError(.keyAlgorithmMismatch) }
     }
 
-    /// Verifies each certificate under the one above it, from the anchor down, and returns the signer's key. Results
-    /// are cached: a forged leaf under a genuine intermediate costs one verification.
+    /// Verifies each certificate under the certificate above it, from the anchor down, and returns the signer's key.
+    /// Results are cached: a forged leaf under a genuine intermediate costs one verification.
     fileprivate func verifySignatures(
         in bytes: Span<UInt8>, _ verified: VerifiedCertificates
     ) throws(ReceiptError) -> PublicKey {

@@ -7,7 +7,7 @@
 //     extnValue  OCTET STRING }                                  -- RFC 5280 §4.1
 
 struct CertificateExtensions: Sendable {
-    /// Basic constraints (RFC 5280 §4.2.1.9): true if the certificate may issue others.
+    /// Basic constraints (RFC 5280 §4.2.1.9): true if the certificate may issue other certificates.
     private(set) var isCA = false
     /// The maximum number of intermediates between this certificate and the leaf; nil for no limit.
     private(set) var pathLength: Int64?
@@ -108,7 +108,7 @@ struct KeyUsage: Sendable {
         firstByte = value.bytes[contents.lowerBound + 1]
     }
 
-    /// Bit 0 is the most significant one.
+    /// Bit 0 is the most significant bit.
     var allowsSignatures: Bool { firstByte & 0x80 != 0 }
     var allowsSigningCertificates: Bool { firstByte & 0x04 != 0 }
 }

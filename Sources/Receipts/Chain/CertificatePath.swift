@@ -29,9 +29,10 @@ struct CertificatePath {
         }
         let order = path.map(\.encoding)
         let anchors = try anchors(endingOf: &path, of: certificates.signer, in: bytes, trustStore)
-        // The list of certificates is unsigned: with others allowed, a receipt would have endless variants.
+        // The list of certificates is unsigned: with unused certificates allowed, a receipt would have endless
+        // variants.
         guard order.count == all.count else { throw ReceiptError(.certificateUnused) }
-        // RFC 7515 §4.1.6: each certificate certifies the one before it.
+        // RFC 7515 §4.1.6: each certificate certifies the certificate before it.
         guard certificates.signer != .first || order == certificates.encodings else {
             throw ReceiptError(.x5cOrderWrong)
         }
@@ -101,13 +102,13 @@ package struct SignerCertificates: ~Escapable {
 }
 
 package enum SignerIdentifier: Hashable, Sendable {
-    /// The one with this issuer, a Name's whole encoding, and these adjacent contents of the serial number (RFC 5652
-    /// §5.3).
+    /// The certificate with this issuer, a Name's whole encoding, and these adjacent contents of its serial number
+    /// (RFC 5652 §5.3).
     case issuerAndSerialNumber(issuer: Range<Int>, serialNumber: Range<Int>)
-    /// The first one, as in x5c (RFC 7515 §4.1.6).
+    /// The first certificate, as in x5c (RFC 7515 §4.1.6).
     case first
 
-    /// The bytes that name the signer; empty for the first one.
+    /// The bytes that name the signer; empty for the first certificate.
     var name: Range<Int> {
         switch self {
         case .issuerAndSerialNumber(let issuer, let serialNumber): issuer.lowerBound..<serialNumber.upperBound

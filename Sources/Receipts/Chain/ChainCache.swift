@@ -3,7 +3,8 @@
 
 internal import Synchronization
 
-/// Caches verified chains: Apple's change about once a year, and verifying one costs as much as ten receipts.
+/// Caches verified chains: Apple's chains change about once a year, and verifying a chain costs as much as ten
+/// receipts.
 ///
 /// The key is the certificates' bytes and the signer's name; verification depends on nothing else. The text that
 /// certificates came in is such a key too: a JWS header, or base64. Only successes are cached, so without Apple's keys an

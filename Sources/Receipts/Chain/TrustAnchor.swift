@@ -53,7 +53,7 @@ public enum TrustAnchorError: Error, Hashable, Sendable {
     case unterminatedPEM
     /// A certificate breaks a rule that no anchor may break.
     case certificateUnusable(Rule)
-    /// A certificate was issued by another one; a trust anchor must be a root.
+    /// A certificate was issued by another certificate; a trust anchor must be a root.
     case notSelfIssued
 }
 

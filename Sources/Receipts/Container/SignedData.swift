@@ -48,7 +48,7 @@ struct SignedData: Sendable {
 
     private static func eContent(_ fields: inout DERReader) throws(ReceiptError) -> Range<Int> {
         var encapsulated = try fields.enter(.sequence)
-        // RFC 5652 §5.4: without signed attributes the content type is unsigned, so only the expected one is accepted.
+        // RFC 5652 §5.4: without signed attributes the content type is unsigned, so only the expected type is accepted.
         guard fields.bytes.equals(try encapsulated.objectIdentifier(), ObjectIdentifier.data) else {
             throw ReceiptError(.contentTypeNotData)
         }
@@ -79,8 +79,8 @@ struct SignedData: Sendable {
         return signer
     }
 
-    /// Requires the signer's digest alone, as in real receipts: the list is unsigned, and others would give endless
-    /// variants.
+    /// Requires the signer's digest alone, as in real receipts: the list is unsigned, and other digests would give
+    /// endless variants.
     private static func check(
         _ algorithms: consuming DERReader, areOnly digest: DigestAlgorithm
     ) throws(ReceiptError) {

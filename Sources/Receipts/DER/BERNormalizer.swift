@@ -36,7 +36,8 @@ struct BERNormalizer {
 
         func broken(_ rule: Rule) -> ReceiptError { ReceiptError(rule, at: .offset(position)) }
 
-        /// Skips the two zero bytes that end contents of indefinite length (X.690 §8.1.5); false if others are next.
+        /// Skips the two zero bytes that end contents of indefinite length (X.690 §8.1.5); false if other bytes are
+        /// next.
         mutating func takeEndOfContents() throws(ReceiptError) -> Bool {
             guard bytes.count - position >= 2 else { throw broken(.derTruncated) }
             guard bytes[position] == 0, bytes[position + 1] == 0 else { return false }

@@ -49,7 +49,7 @@ struct AttributeReader: ~Escapable {
 extension DERReader {
     /// Reads an attribute of the usual form, recognised with two comparisons:
     /// `30 L 02 02 t t 02 01 v 04 l …`, a type of two bytes and a value below 128 bytes that ends with its attribute.
-    /// Leaves every other form, faulty ones included, to the full reader.
+    /// Leaves every other form, faulty forms included, to the full reader.
     @inline(__always)
     fileprivate mutating func shortAttribute() -> AttributeSlice? {
         guard end &- position >= 12 else { return nil }
@@ -78,7 +78,7 @@ struct SeenAttributes {
     private let limit: Int
 
     /// - Parameters:
-    ///   - first: 0 for the attributes of a payload, 1700 for those of a purchase.
+    ///   - first: 0 for the attributes of a payload, 1700 for the attributes of a purchase.
     ///   - limit: the maximum number of attributes of other types.
     init(first: Int, limit: Int) {
         self.first = first

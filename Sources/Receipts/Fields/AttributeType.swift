@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Apple's numbers of receipt attributes ("Receipt fields"; those without a name there, from real receipts).
+/// Apple's numbers of receipt attributes ("Receipt fields"; numbers without a name there, from real receipts).
 enum AttributeType {
     static let receiptType = 0  // UTF8String
     static let adamID = 1  // INTEGER, also called app_item_id

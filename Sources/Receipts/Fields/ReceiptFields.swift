@@ -119,7 +119,7 @@ struct PurchaseFields: Sendable {
             case AttributeType.isInIntroOfferPeriod: isInIntroOfferPeriod = try reader.flag(attribute)
             case AttributeType.cancellationReason: cancellationReason = try reader.integer(attribute)
             case AttributeType.promotionalOfferID: promotionalOfferID = try reader.text(attribute)
-            // Undocumented by Apple, so another form of it breaks no rule.
+            // Undocumented by Apple, so another form breaks no rule.
             case AttributeType.undocumented1722: undocumented1722 = try? reader.integer(attribute)
             default: break  // Kept where it stands; see `InAppPurchase.otherAttributes`.
             }

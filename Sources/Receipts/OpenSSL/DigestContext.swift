@@ -103,7 +103,7 @@ extension DigestAlgorithm {
 final class Pool<Element: Sendable>: Sendable {
     private let idle = Mutex<[Element]>([])
 
-    /// Lends an idle object, or a new one if all are lent.
+    /// Lends an idle object, or a new object if all are lent.
     @inline(__always)
     func lend<Value>(orMake make: @autoclosure () -> Element, _ body: (Element) -> Value) -> Value {
         let element = idle.withLock { $0.popLast() } ?? make()

@@ -48,8 +48,8 @@ package final class PublicKey: Sendable {
         return verifies(signature, over: content, algorithm.digest)
     }
 
-    /// Returns SHA-256 of the content if the signature, exactly 64 bytes, is an ES256 one over it (RFC 7518 §3.4); else
-    /// nil. OpenSSL rejects numbers outside 1 to n - 1, n the group's order.
+    /// Returns SHA-256 of the content if the signature, exactly 64 bytes, is an ES256 signature over it
+    /// (RFC 7518 §3.4); else nil. OpenSSL rejects numbers outside 1 to n - 1, n the group's order.
     package func digest(of content: Span<UInt8>, signedES256 signature: Span<UInt8>) -> Fingerprint? {
         guard curve == .p256, signature.count == 2 * EllipticCurve.p256.byteCount else { return nil }
         return pool(of: .sha256).lend(orMake: newContext(.sha256)) { context in

@@ -49,8 +49,8 @@ internal import COpenSSL
 
     func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>) -> Bool {
         guard let signatureCount else { return digest.withDigest(of: content) { isSignature(signature, of: $0) } }
-        // RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would pad a shorter one with zeros, and
-        // one content would have two signatures.
+        // RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would pad a shorter signature with zeros,
+        // and one content would have two signatures.
         guard signature.count == signatureCount else { return false }
         return digest.withDigestInfo(of: content) { isSignature(signature, of: $0) }
     }

@@ -35,9 +35,9 @@ struct PropertyListReader: ~Escapable {
         try take(UInt8(ascii: "{"))
     }
 
-    /// Returns the next member, nil after the last one. Nothing but white space may follow the dictionary.
+    /// Returns the next member; nil after the last member. Nothing but white space may follow the dictionary.
     ///
-    /// The value is not checked: it may be base64, which its decoder checks. Pass others to `checkText`.
+    /// The value is not checked: it may be base64, which its decoder checks. Pass other values to `checkText`.
     @_lifetime(self: copy self)
     mutating func next() throws(ReceiptError) -> Member? {
         skipWhiteSpace()
@@ -82,7 +82,7 @@ struct PropertyListReader: ~Escapable {
         }
     }
 
-    /// Reads from a quote to the next one that is not escaped.
+    /// Reads from a quote to the next quote that is not escaped.
     @_lifetime(self: copy self)
     private mutating func quotedText() throws(ReceiptError) -> Range<Int> {
         let quote = UInt8(ascii: "\"")
@@ -141,7 +141,7 @@ private struct Escape {
         self.end = end
     }
 
-    /// Reads `\Uxxxx`, a code unit of UTF-16, or two of them.
+    /// Reads `\Uxxxx`, a code unit of UTF-16, or two code units.
     private static func unicode(_ bytes: Span<UInt8>, at start: Int, end limit: Int) -> Escape? {
         guard let first = codeUnit(bytes, at: start, end: limit), first != 0 else { return nil }
         if let scalar = Unicode.Scalar(first) { return Escape(scalar, end: start + length) }

@@ -108,7 +108,8 @@ private enum KnownField: String, CaseIterable {
 }
 
 extension KnownField {
-    /// The fields by the length of their names: at most two have the same one, so a name costs one or two comparisons.
+    /// The fields by the length of their names: at most two names have the same length, so a name costs one or two
+    /// comparisons.
     private static let byLength: [[(name: [UInt8], field: Self)]] = {
         let named = allCases.map { (name: Array($0.rawValue.utf8), field: $0) }
         let longest = named.map(\.name.count).max() ?? 0

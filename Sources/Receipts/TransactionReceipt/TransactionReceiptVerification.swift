@@ -56,7 +56,8 @@ extension PublicKey {
     }
 }
 
-/// The chains of transaction receipts: verified ones, by the signer's certificate, and the means to verify others.
+/// The chains of transaction receipts: verified chains, by the signer's certificate, and the means to verify further
+/// chains.
 struct TransactionReceiptChains: Sendable {
     /// Other intermediates of Apple's are rarely needed, and each costs a forged receipt one RSA verification.
     private static let maximumIntermediatesOfOneName = 4
@@ -85,8 +86,8 @@ struct TransactionReceiptChains: Sendable {
     }
 
     /// Caches a chain. Call it only after the receipt's signature was verified, so that only holders of a trusted key
-    /// can add one.
-    /// - Returns: true if it was new.
+    /// can add a chain.
+    /// - Returns: true if the chain was new.
     func insert(_ chain: CertificateChain, of receipt: UnverifiedTransactionReceipt) -> Bool {
         cache(for: receipt.signature.version).insert(chain, of: receipt.certificates)
     }

@@ -77,8 +77,9 @@ struct TransactionReceiptSignature: Sendable {
         rsaSignatureRange = 1..<version.certificateStart - MemoryLayout<UInt32>.size
     }
 
-    /// Leaves the certificate of versions 3 and 4 in base64: to compare it with that of a known signer, its text will
-    /// do. Decoding it takes as long as reading all fields. Nil for version 2 and for other forms, such as white space.
+    /// Leaves the certificate of versions 3 and 4 in base64: its text is enough to compare it with a known signer's
+    /// certificate. Decoding it takes as long as reading all fields. Nil for version 2 and for other forms, such as
+    /// white space.
     private init?(leavingCertificateOf range: Range<Int>, of receipt: Span<UInt8>) {
         // 261 bytes precede the certificate, so no group of four characters has bytes of both.
         let (head, rest) = (range.prefix(348), range.dropFirst(348))

@@ -136,7 +136,7 @@ final class ClusterClient: RedisClient {
 
     // MARK: - Refreshing the map
 
-    /// Requests the map from some nodes, masters first, until one of them returns a usable one.
+    /// Requests the map from some nodes, masters first, until a node returns a usable map.
     private func refresh() async -> Bool {
         let masters = map.withLock { $0.masters }.shuffled().compactMap { nodes.existing(at: $0) }
         var queried = 0
@@ -164,7 +164,7 @@ final class ClusterClient: RedisClient {
             return Set(map.masters)
         }
         let masters = Set(found.masters)
-        // All masters, also those without commands so far: each announces only changes of its own keys.
+        // All masters, also masters without commands so far: each announces only changes of its own keys.
         for master in masters { _ = nodes.node(at: master) }
         if old != masters { observer.observe(.mastersChanged(masters)) }
         for node in nodes.removeAll(except: masters) { await node.shutdown() }
@@ -212,7 +212,7 @@ final class ClusterNodes: Sendable {
 
     init(make: @escaping @Sendable (RedisAddress) -> RedisNode) { self.make = make }
 
-    /// Returns the node at an address, and connects a new one; nil if the limit is reached.
+    /// Returns the node at an address, and connects a new node; nil if the limit is reached.
     func node(at address: RedisAddress) -> RedisNode? {
         let (node, isNew) = state.withLock { state -> (RedisNode?, Bool) in
             if let node = state.nodes[address] { return (node, false) }

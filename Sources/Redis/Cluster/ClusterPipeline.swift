@@ -10,7 +10,7 @@ struct ClusterPipeline {
         private(set) var commands: [RedisCommand] = []
         /// The step of each command; nil for `ASKING`.
         fileprivate var steps: [Step?] = []
-        /// True if another node redirected a command to this one.
+        /// True if another node redirected a command to this node.
         var isForRedirectTarget: Bool { steps.contains { $0 == nil } }
 
         fileprivate mutating func append(_ command: RedisCommand, _ step: Step) {
@@ -32,7 +32,7 @@ struct ClusterPipeline {
 
     fileprivate struct Step {
         var position: Int
-        /// The node that another one named for this command only; nil for the master in the map.
+        /// The node that another node named for this command only; nil for the master in the map.
         var redirectTarget: RedisAddress?
     }
 
@@ -52,7 +52,7 @@ struct ClusterPipeline {
     var isDone: Bool { waiting.isEmpty }
 
     /// Removes the next commands and groups them by node. A command whose slot has no master fails; it was not sent.
-    /// - Parameter fallbackNode: the node for commands without a key if no others are sent; nil for any master.
+    /// - Parameter fallbackNode: the node for commands without a key if no other commands are sent; nil for any master.
     mutating func takeBatches(by map: SlotMap, fallbackNode: RedisAddress? = nil) -> [Batch] {
         var batches: [Batch] = []
         for step in waiting {
@@ -69,7 +69,7 @@ struct ClusterPipeline {
         return batches
     }
 
-    /// Returns the node for a command. One without a key joins the others.
+    /// Returns the node for a command. A command without a key joins the other commands.
     private func node(for step: Step, _ map: SlotMap, _ usual: RedisAddress?) -> RedisAddress? {
         if let target = step.redirectTarget { return target }
         guard let key = commands[step.position].key else { return usual ?? map.masters.randomElement() }

@@ -99,7 +99,7 @@ struct SlotMap: Hashable, Sendable {
 }
 
 extension RedisAddress {
-    /// Parses another node's address as this one gives it: without a host, it is the same.
+    /// Parses another node's address as this node gives it: without a host, both nodes have the same host.
     func sibling(host: some StringProtocol, port: Int?) -> RedisAddress? {
         guard host.isEmpty else { return .checked(host: host, port: port) }
         guard case .host(let own, _) = self else { return nil }
@@ -119,7 +119,7 @@ struct HashSlot: Hashable, Sendable {
         self.number = Int(number)
     }
 
-    /// The slot of a key: CRC16 of its hash tag, if it has one, else of all of it.
+    /// The slot of a key: CRC16 of its hash tag, or of the whole key if it has no hash tag.
     init(of key: RedisWord) {
         number = Int(Self.crc16(Self.hashTag(of: key.bytes[...]))) % Self.count
     }

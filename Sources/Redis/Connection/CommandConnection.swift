@@ -12,7 +12,7 @@ struct CommandConnection<Waiter>: ConnectionMachine {
     private enum Phase {
         case loggingIn(Login, until: NIODeadline)
         case ready
-        /// The role or login has changed: no more commands, but replies to earlier ones still arrive.
+        /// The role or login has changed: no more commands, but replies to earlier commands still arrive.
         case leaving(RedisConnectionFault)
         case ended
     }
@@ -115,7 +115,8 @@ extension RedisConnectionFault {
     }
 }
 
-/// The waiters for replies. Redis replies in the order of commands, so a reply belongs to the oldest one without it.
+/// The waiters for replies. Redis replies in the order of commands, so a reply belongs to the oldest command without a
+/// reply.
 ///
 /// A command that timed out keeps its entry: a late reply is dropped there, and never given to another command.
 struct Pipeline<Waiter> {

@@ -38,7 +38,7 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
         self.context = nil
     }
 
-    /// Logs in: this connection is the one in use.
+    /// Logs in: this connection is in use.
     func begin(_ reports: Reports) {
         if let fault { return reports.ended(fault) }
         self.reports = reports

@@ -52,7 +52,7 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
 
     /// True while the connection is usable. May change at any time.
     var isReady: Bool { readiness.load(ordering: .relaxed) }
-    /// The reason why there is no connection; nil with one, and before the first attempt has ended.
+    /// The reason why there is no connection; nil with a connection, and before the first attempt has ended.
     var fault: RedisConnectionFault? { lastFault.withLock { $0 } }
 
     func start() {
@@ -180,7 +180,7 @@ extension ClientBootstrap {
 private func connectFailureReason(_ error: any Error) -> String {
     switch error {
     case let error as NIOConnectionError:
-        // An address that was tried is more helpful than one that was not found.
+        // An address that was tried is more helpful than an address that was not found.
         if let failure = error.connectionErrors.first { return connectFailureReason(failure.error) }
         return "the name \(error.host) has no address"
     case let error as IOError: return connectFailureReason(errno: error.errnoCode)

@@ -5,8 +5,9 @@ internal import NIOCore
 
 /// The state machine of a connection that receives changes of tracked keys, and messages of channels.
 ///
-/// RESP2 tracking sends changes to a connection that has subscribed to `__redis__:invalidate`. Here this is the
-/// connection that enabled tracking: with two, the end of one would stop the announcements without notice at the other.
+/// RESP2 tracking sends changes to a connection that has subscribed to `__redis__:invalidate`. Here the same connection
+/// enabled tracking. With a second connection, the end of the tracking connection would stop the announcements without
+/// notice at the subscriber.
 struct SubscriberConnection: ConnectionMachine {
     typealias Waiter = Never
 

@@ -46,7 +46,7 @@ internal import NIOCore
 }
 
 extension ByteBuffer {
-    /// Writes the commands one after another; nil if one of them cannot be sent.
+    /// Writes the commands in order; nil if a command cannot be sent.
     init?(commands: [RedisCommand]) {
         self.init()
         for command in commands {

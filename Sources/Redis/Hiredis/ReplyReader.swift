@@ -200,7 +200,7 @@ struct ReplyAssembly {
         return true
     }
 
-    /// Returns the reply if it is complete, and begins the next one.
+    /// Returns the reply if it is complete, and begins the next reply.
     mutating func take() -> RedisValue? {
         defer { (finished, bytes, elements) = (nil, 0, 0) }
         return finished

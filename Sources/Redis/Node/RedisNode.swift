@@ -7,9 +7,9 @@ internal import Synchronization
 /// One Redis server: a pipelined connection on every event loop, and a subscriber connection if keys are tracked. Each
 /// is made again when it ends.
 ///
-/// Commands do not wait for a connection: without one they fail at once with `.notConnected`. The commands of one
-/// `send` use one connection, in order, without others between them. Commands that change how a connection replies
-/// (`SUBSCRIBE`, `MONITOR`, `CLIENT REPLY`, `QUIT`) must not be sent.
+/// Commands do not wait for a connection: without a connection they fail at once with `.notConnected`. The commands of
+/// one `send` use one connection, in order, without other commands between them. Commands that change how a connection
+/// replies (`SUBSCRIBE`, `MONITOR`, `CLIENT REPLY`, `QUIT`) must not be sent.
 package final class RedisNode: RedisCommands {
     typealias Caller = CheckedContinuation<RedisResults, Never>
     typealias Connection = ConnectionKeeper<CommandConnection<Caller>>
@@ -22,7 +22,8 @@ package final class RedisNode: RedisCommands {
     private let isShutDown = Atomic(false)
 
     /// - Parameters:
-    ///   - eventLoops: each gets a connection. A caller on one of them uses its own; others rotate.
+    ///   - eventLoops: each gets a connection. A caller on one of these event loops uses the loop's own connection;
+    ///     other callers rotate.
     ///   - observer: receives the node's events.
     package init(_ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
         let status = NodeStatus(observer)
@@ -54,7 +55,7 @@ package final class RedisNode: RedisCommands {
         return ready > 0 ? .connected(ready) : .disconnected(connections.lazy.compactMap(\.fault).first)
     }
 
-    /// An empty command, to which Redis would not reply, fails all of them with `.protocolViolation`.
+    /// An empty command, to which Redis would not reply, fails all commands with `.protocolViolation`.
     package func send(_ commands: [RedisCommand]) async -> RedisResults {
         guard !commands.isEmpty else { return [] }
         let since = NIODeadline.now()
@@ -70,7 +71,8 @@ package final class RedisNode: RedisCommands {
         }
     }
 
-    /// The connection on the caller's event loop, else one by rotation; another one while that is not ready.
+    /// The connection on the caller's event loop, else a connection by rotation; another connection while that is not
+    /// ready.
     private var readyConnection: Connection? {
         let loop = eventLoops.any()
         if let connection = connections.first(where: { $0.loop === loop }), connection.isReady { return connection }

@@ -31,7 +31,7 @@ package struct RedisNodeConfiguration: Sendable {
     package init(address: RedisAddress) { self.address = address }
 
     package struct Limits: Hashable, Sendable {
-        /// Commands in flight. One that timed out counts until its reply or the connection's end.
+        /// Commands in flight. A command that timed out counts until its reply or the connection's end.
         package var maximumPipelined = 4096
         /// Bytes not yet written to the socket; further commands are rejected.
         package var maximumUnsentBytes = 8 << 20
@@ -56,7 +56,7 @@ package struct RedisReconnection: Hashable, Sendable {
     /// The delay after Redis rejected the login, which only an operator can fix.
     package var afterRefusal: Duration = .seconds(10)
 
-    /// Returns a random delay between half of `min(longest, base * 2^failures)` and all of it.
+    /// Returns a random delay: between half and the whole of `min(longest, base * 2^failures)`.
     /// - Parameter failures: the number of failed attempts before this one's failure.
     func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         let doublings = min(failures, Self.maximumDoublings)
@@ -86,7 +86,7 @@ package struct RedisTLS: Sendable {
 
     /// Reads the files once.
     /// - Parameters:
-    ///   - caFile: PEM of the trusted authorities; nil for those of the system.
+    ///   - caFile: PEM of the trusted authorities; nil for the system's authorities.
     ///   - certificateFile: PEM of our certificate and its intermediates; nil for none.
     ///   - keyFile: PEM of its private key.
     package init(caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) throws(Fault) {
@@ -120,7 +120,7 @@ package struct RedisTLS: Sendable {
         return key
     }
 
-    /// - Parameter host: the name in the certificate. An address is compared with that of the socket.
+    /// - Parameter host: the name in the certificate. An address is compared with the socket's address.
     func handler(host: String) throws -> NIOSSLClientHandler {
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)

@@ -5,7 +5,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// The master that sentinels name. A new node receives commands once its own `ROLE` is master; until then commands fail
-/// as at the old one.
+/// as at the old node.
 final class SentinelClient: RedisClient {
     private struct State {
         var master: RedisNode?

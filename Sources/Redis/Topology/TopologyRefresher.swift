@@ -53,7 +53,7 @@ final class TopologyRefresher: Sendable {
 
 /// Forwards a node's events, and requests a refresh if the masters may have changed.
 struct NodeObserver: RedisObserver {
-    /// Receives all events; nil for nodes that are only queried about others.
+    /// Receives all events; nil for nodes that are only queried about other nodes.
     let observer: (any RedisObserver)?
     let refresher: TopologyRefresher
 

@@ -17,11 +17,11 @@ internal import Cryptography
 /// an IPv6 host needs brackets. The user of a sentinel URL is for Redis; sentinels have their own or none.
 package struct RedisURL: Hashable, Sendable {
     package enum Topology: Hashable, Sendable {
-        /// One Redis, or a server that acts like one.
+        /// One Redis, or a server that acts like a single Redis.
         case standalone
         /// The addresses are sentinels that know this master.
         case sentinel(master: String)
-        /// The addresses are some nodes of a cluster, which know the others.
+        /// The addresses are some nodes of a cluster, which know the other nodes.
         case cluster
     }
 
@@ -34,7 +34,7 @@ package struct RedisURL: Hashable, Sendable {
     package let topology: Topology
     /// The addresses to connect to first: at least one, all different.
     package let addresses: [RedisAddress]
-    /// True if all connections use TLS, including those to sentinels.
+    /// True if all connections use TLS, including connections to sentinels.
     package let usesTLS: Bool
     package let credentials: Credentials
     package let sentinelCredentials: Credentials

@@ -4,7 +4,6 @@
 package import Customers
 package import Receipts
 package import Redis
-package import Settings
 
 /// The stores of data about customers in Redis, encrypted under pseudonymous names.
 package struct CustomerStores: Sendable {
@@ -32,31 +31,45 @@ package struct CustomerStores: Sendable {
     /// The scripts that the connections of clients' requests load.
     package static let requestScripts = OwnershipScripts.ofRequests
 
+    /// The settings of the stores.
+    package struct Rules: Sendable {
+        /// The maximum bytes of notifications that are not applied yet.
+        let backlogBytes: Int
+        /// The replicas of Redis that must have a notification before Apple gets an answer.
+        let replicas: Int
+        let events: EventsConfiguration
+        let jobs: JobRules
+        let ownership: OwnershipRules
+
+        package init(
+            backlogBytes: Int, replicas: Int, events: EventsConfiguration, jobs: JobRules, ownership: OwnershipRules
+        ) {
+            (self.backlogBytes, self.replicas, self.events) = (backlogBytes, replicas, events)
+            (self.jobs, self.ownership) = (jobs, ownership)
+        }
+    }
+
     /// - Parameters:
     ///   - redis: connections of their own, so that requests of clients do not wait behind large commands.
     ///   - requests: the connections that read states and record uses for clients.
     ///   - relays: returns true for an app whose notifications are relayed.
     package init(
-        _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, _ configuration: GatewayConfiguration,
+        _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, _ rules: Rules,
         relays: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp,
         observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         let notifications = RedisNotifications(
-            redis, requests: requests, keys: keys, maximumBytes: configuration.notifications.backlog.bytes,
-            replicas: configuration.notifications.replicas, rules: configuration.events.rules,
-            retention: configuration.events.retention, relays: relays, clock: clock, observe: observe)
-        let events = RedisEventLog(redis, keys: keys, retention: configuration.events.retention, observe: observe)
+            redis, requests: requests, keys: keys, maximumBytes: rules.backlogBytes,
+            replicas: rules.replicas, rules: rules.events.rules,
+            retention: rules.events.retention, relays: relays, clock: clock, observe: observe)
+        let events = RedisEventLog(redis, keys: keys, retention: rules.events.retention, observe: observe)
         let deliveries = RedisDeliveryStore(redis, keys: keys)
-        let jobs = RedisJobStore(redis, keys: keys, rules: configuration.jobs, observe: observe)
+        let jobs = RedisJobStore(redis, keys: keys, rules: rules.jobs, observe: observe)
         (self.notifications, self.events, self.deliveries, self.jobs) = (notifications, events, deliveries, jobs)
         ownership = RedisOwnershipStore(
-            redis, requests: requests, keys: keys, rules: configuration.ownership,
-            retention: configuration.events.retention, observe: observe)
+            redis, requests: requests, keys: keys, rules: rules.ownership,
+            retention: rules.events.retention, observe: observe)
         erasable = [notifications, events, deliveries, jobs]
         states = RedisStateErasure(store: notifications)
     }
-}
-
-extension EventsConfiguration {
-    package var rules: EventRules { EventRules(keepsSignedData: keepsSignedData, expiryDelay: expiryDelay) }
 }

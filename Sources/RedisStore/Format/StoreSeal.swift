@@ -3,10 +3,9 @@
 
 internal import Cryptography
 internal import Receipts
-package import Settings
 
 /// Encrypts the values in Redis. A reader of Redis learns only sizes and times. A writer can delete values, but not
-/// change them or move one to another name.
+/// change them or move a value to another name.
 ///
 /// ```
 /// 1 byte   version, 1
@@ -60,7 +59,7 @@ package struct StoreSeal: Sendable {
     private static let version: UInt8 = 1
 }
 
-/// A fault of the shared cache. Each counts as a miss. The raw values are those of metrics.
+/// A fault of the shared cache. Each counts as a miss. The raw values appear in metrics.
 package enum SharedCacheFault: String, Error, CaseIterable, Hashable, Sendable {
     case lookupFailed = "lookup_failed"
     case insertFailed = "insert_failed"
@@ -112,7 +111,8 @@ extension StoreNames {
 }
 
 extension StoreKey {
-    /// Derives the key for one purpose, which reveals nothing about the others. HKDF with SHA-256 (RFC 5869).
+    /// Derives the key for one purpose, which reveals nothing about keys for other purposes. HKDF with SHA-256
+    /// (RFC 5869).
     func derived(for purpose: String) -> [UInt8] {
         HMACKey.derive(from: secret, for: purpose)
     }

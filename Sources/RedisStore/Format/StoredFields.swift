@@ -17,7 +17,7 @@ package import Receipts
 // All big-endian.
 
 extension Transaction {
-    /// Visits all fields. The last two are not among those of `visitFields`: the API names and derives its own.
+    /// Visits all fields. `visitFields` does not visit the last two: the API names and derives its own values.
     package mutating func visitStoredFields<Visitor: FieldVisitor>(
         with visitor: inout Visitor
     ) throws(Visitor.Failure) {
@@ -293,7 +293,7 @@ package struct StoredFieldReader: FieldVisitor {
     package mutating func failure() throws(SharedCacheFault) -> DegradedReason {
         var name = ""
         try required("reason", &name)
-        guard let reason = DegradedReason(rawValue: name), reason.isOfEvidence else { throw .unreadable }
+        guard let reason = DegradedReason(rawValue: name), reason.facts.isOfEvidence else { throw .unreadable }
         return reason
     }
 

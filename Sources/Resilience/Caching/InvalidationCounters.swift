@@ -5,17 +5,17 @@ internal import Synchronization
 
 /// Detects that a cached answer may be out of date, without knowing the caches.
 ///
-/// Each name maps to one of a fixed number of counters; a change of it increments the counter. A cache takes a version
-/// *before* its look-up, stores it with the result, and skips the result once the version is out of date. So a change
-/// between look-up and storing is not missed. Two names that share a counter cost an extra look-up at most.
+/// Each name maps to one of a fixed number of counters, which each change under that name increments. A cache takes a
+/// version *before* its look-up, stores it with the result, and skips the result once the version is out of date. So a
+/// change between look-up and storing is not missed. Two names that share a counter cost an extra look-up at most.
 package final class InvalidationCounters: Sendable {
     /// The number of counters. A node that learns of 1,000 changes a second loses at most a quarter of its cached
-    /// answers in a second; frequently used ones are looked up again.
+    /// answers in a second. Frequently used answers are looked up again.
     package static let slotCount = 4096
 
     private let counters = InlineArray<4096, Atomic<UInt64>> { _ in Atomic(0) }
     private let epoch = Atomic<UInt64>(0)
-    /// The changes that were announced but are not known yet, and those that were looked up.
+    /// The numbers of changes that were announced, and that were looked up.
     private let announced = Atomic<UInt64>(0)
     private let resolved = Atomic<UInt64>(0)
 
@@ -56,7 +56,7 @@ package final class InvalidationCounters: Sendable {
 
     fileprivate var currentEpoch: UInt64 { epoch.load(ordering: .acquiring) }
 
-    /// Counters only grow: the sum is the same only if each is.
+    /// Counters only grow, so an unchanged sum means that each counter is unchanged.
     fileprivate func count(of slots: [UInt16]) -> UInt64 {
         slots.reduce(0) { $0 &+ counters[Int($1)].load(ordering: .acquiring) }
     }
@@ -69,8 +69,8 @@ package final class InvalidationCounters: Sendable {
 // MARK: - Purges
 
 extension InvalidationCounters {
-    /// The maximum number of IDs watched one by one: ten years of monthly renewals. An answer with more is out of date
-    /// with any purge.
+    /// The maximum number of IDs watched one by one: ten years of monthly renewals. An answer with more IDs is out of
+    /// date with any purge.
     static let watchedTransactions = 128
 
     /// The name of all transactions together.

@@ -22,7 +22,7 @@
 
     @inlinable mutating func share(of owner: String) -> Share { shares[owner] ?? addShare(of: owner) }
 
-    /// Adds an owner, in place of one without values: there are never more shares than owners had values at once.
+    /// Adds an owner, in place of an owner without values: there are never more shares than owners had values at once.
     @usableFromInline mutating func addShare(of owner: String) -> Share {
         let unused = owners.indices.first { byteCount(of: Share(number: $0)) == 0 }
         let share = Share(number: unused ?? owners.count)

@@ -3,7 +3,7 @@
 
 /// A position in the order of purges. A cached result keeps the position from before its request to Apple.
 package struct PurgePosition: Hashable, Sendable {
-    /// The history that numbers the purges. A shared store that lost purges starts a new one.
+    /// The history that numbers the purges. A shared store that lost purges starts a new history.
     package let history: UInt64
     /// The number of the last purge up to this position; 0 for none.
     package let number: UInt64
@@ -45,7 +45,7 @@ package struct Purge: Hashable, Sendable {
 /// invalidate a result, and never makes it valid again.
 package struct PurgeHistory: Sendable {
     package enum Limits {
-        /// The number of purges kept: at ten purges a second, those of the last two hours.
+        /// The number of purges kept: almost two hours at ten purges a second.
         package static let purges = 65_536
     }
 
@@ -93,7 +93,7 @@ package struct PurgeHistory: Sendable {
         if numbers[dropped.hash] == horizon.number { numbers[dropped.hash] = nil }
     }
 
-    /// Skips to a purge; those before it are unknown, so results from before it are not used any more.
+    /// Skips to a purge; earlier purges are unknown, so results from before it are not used any more.
     package mutating func skip(to number: UInt64, name: UInt64 = 0) {
         self = PurgeHistory(
             from: PurgePosition(history: position.history, number: number, name: name), capacity: capacity)
@@ -102,7 +102,7 @@ package struct PurgeHistory: Sendable {
     /// Returns true if all purges after this number are kept.
     package func isComplete(after number: UInt64) -> Bool { horizon.number <= number }
 
-    /// Returns true if one of the purges kept names one of these IDs of an app.
+    /// Returns true if any kept purge names any of these IDs of an app.
     package func names(_ ids: some Sequence<String>, in bundleID: String?) -> Bool {
         arePurged(ids, in: bundleID, after: 0)
     }
@@ -116,7 +116,7 @@ package struct PurgeHistory: Sendable {
         return arePurged(ids, in: bundleID, after: position.number) ? .purged : .current
     }
 
-    /// Returns true if a purge after this number is of one of these IDs, for all apps or for this app, or of all results of
+    /// Returns true if a purge after this number names any of these IDs (for all apps or this app) or all results of
     /// this app.
     private func arePurged(_ ids: some Sequence<String>, in bundleID: String?, after number: UInt64) -> Bool {
         if numbers.isEmpty { return false }
@@ -138,7 +138,7 @@ package struct PurgeHistory: Sendable {
 /// The purges of some IDs since a time, as far as they are known.
 package enum KnownPurge: Hashable, Sendable {
     case none
-    /// At least one, of any time.
+    /// At least one purge, of any time.
     case named
     /// The purges since that time are not all known.
     case unknown

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The hashes of recently evicted keys. A later hash overwrites an earlier one with the same position, so there is no
+/// The hashes of recently evicted keys. A later hash overwrites an earlier hash with the same position, so there is no
 /// order to keep. One of 2^32 unknown hashes is taken for known.
 @usableFromInline struct RecentHashes: Sendable {
     /// The upper halves of the hashes. The lower bits are the position.
@@ -13,7 +13,7 @@
         !upperHalves.isEmpty && upperHalves[hash & (upperHalves.count - 1)] == Self.upperHalf(of: hash)
     }
 
-    /// - Parameter capacity: the number of positions, a power of two. With another one than before, earlier hashes are lost.
+    /// - Parameter capacity: the number of positions, a power of two. A changed capacity loses earlier hashes.
     @inlinable mutating func insert(_ hash: Int, capacity: Int) {
         if upperHalves.count != capacity { upperHalves = Array(repeating: 0, count: capacity) }
         upperHalves[hash & (capacity - 1)] = Self.upperHalf(of: hash)

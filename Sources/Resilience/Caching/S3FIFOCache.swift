@@ -12,9 +12,9 @@
 /// Keys that come once pass through the small queue, a tenth of the bytes, and evict little else. A key that returns soon
 /// after its eviction from there enters the main queue. A hit changes one byte.
 ///
-/// Values may have owners, of which each has two queues. An owner may take all space that the others leave. Once it is
-/// full, the largest owner loses a value, whichever owner adds one. So many values of one owner do not evict the small
-/// share of another.
+/// Values may have owners. Each owner has two queues, and may take all space that the other owners leave. Once the
+/// cache is full, the largest owner loses a value, whichever owner adds a value. So many values of one owner do not
+/// evict the small share of another.
 ///
 /// Public and inlinable, so that the code is specialised for its keys: `package` functions never are in other targets (Swift
 /// 6.3). A look-up is a good part of a repeated answer.
@@ -31,15 +31,15 @@ public struct S3FIFOCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// The bookkeeping of a value: a slot, and its part of the hash tables, which are up to half empty. While the array of slots
-    /// grows, up to half of it is empty, too.
+    /// The bookkeeping of a value: a slot, and its part of the hash tables, which are up to half empty. While the array
+    /// of slots grows, up to half of the array is empty, too.
     @inlinable public static var entryBytes: Int { MemoryLayout<Slot<Key, Value>>.stride + 16 }
 
     /// The uses that are counted, as in the paper.
     @inlinable static var maximumUses: UInt8 { 3 }
 
-    /// The values that one eviction passes over. If all have been used, the next one is evicted nevertheless: an insertion
-    /// must not take milliseconds.
+    /// The values that one eviction passes over. If all have been used, the next value is evicted nevertheless: an
+    /// insertion must not take milliseconds.
     @inlinable static var maximumPasses: Int { 1000 }
 
     @inlinable var maximumValueBytes: Int { min(maximumBytes / 2, Int(Int32.max)) }
@@ -55,7 +55,7 @@ extension S3FIFOCache {
         return table.slots[index].value
     }
 
-    /// Stores a value, in place of an earlier one. A value that is larger than half of all bytes is not stored.
+    /// Stores a value, in place of an earlier value. A value that is larger than half of all bytes is not stored.
     /// - Parameters:
     ///   - key: the key. No other owner has it.
     ///   - byteCount: the memory of the value, and of what the key refers to. `entryBytes` are added.
@@ -71,7 +71,7 @@ extension S3FIFOCache {
         append(index, to: isReturning ? share.main : share.small)
     }
 
-    /// - Returns: true if there was one.
+    /// - Returns: true if the key had a value.
     @discardableResult @inlinable
     public mutating func remove(_ key: Key) -> Bool { remove(key, hash: key.hashValue) }
 
@@ -97,7 +97,7 @@ extension S3FIFOCache {
         while byteCount + bytes > maximumBytes, let largest = shares.largest { evict(from: largest) }
     }
 
-    /// Evicts the first value that was not used. Those before it go to the end of the main queue.
+    /// Evicts the first value that was not used. The values before it go to the end of the main queue.
     @inlinable mutating func evict(from share: OwnerShares.Share) {
         var passes = 0
         while true {

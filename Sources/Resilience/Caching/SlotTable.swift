@@ -4,7 +4,7 @@
 /// The entries of a cache in one array, with a hash table over them. Links are indices, so an entry is no object.
 @usableFromInline struct SlotTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var slots: [Slot<Key, Value>] = []
-    /// The first slot of each chain. The count is a power of two, and at least that of the slots.
+    /// The first slot of each chain. The count is a power of two, and at least the count of the slots.
     @usableFromInline var chains: [SlotLink] = [SlotLink(nil)]
     /// The first of the free slots, which are linked by `next`.
     @usableFromInline var firstFree = SlotLink(nil)
@@ -35,7 +35,7 @@
         firstFree = SlotLink(index)
     }
 
-    /// Puts an entry in a free slot, or else in a new one.
+    /// Puts an entry in a free slot, or else in a new slot.
     @inlinable mutating func takeSlot(_ entry: Slot<Key, Value>) -> Int {
         guard let index = firstFree.index else {
             if slots.count == chains.count { growChains() }

@@ -4,8 +4,8 @@
 /// The known states of buckets, limited in number.
 ///
 /// Only states without information are removed, such as a full bucket: a client cannot regain tokens by using many
-/// other subjects. While the table is full of others, new subjects share one bucket for each policy of their client.
-/// Under an attack, that is strict with the new subjects of the attacked client only.
+/// other subjects. While the table is full of other states, new subjects share one bucket for each policy of their
+/// client. Under an attack, that is strict with the new subjects of the attacked client only.
 struct BucketTable<Value: Sendable>: Sendable {
     /// The position of a bucket's value, valid until room is made again.
     struct Location: Sendable {
@@ -38,7 +38,7 @@ struct BucketTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the value of a bucket, its own or the shared one; nil for an unknown bucket.
+    /// Returns the value of a bucket, its own or the shared value; nil for an unknown bucket.
     func value(of bucket: RateBucket) -> Value? {
         if let index = locations[bucket] { return slots[index].value }
         guard slots.count >= maximumCount else { return nil }
@@ -48,7 +48,7 @@ struct BucketTable<Value: Sendable>: Sendable {
     /// Returns the positions of these buckets' values. Positions returned earlier become invalid.
     /// - Parameters:
     ///   - isEmpty: returns true if a value may be removed.
-    ///   - make: creates the value of a new bucket, or of all those that have none of their own.
+    ///   - make: creates the value of a new bucket, or the common value of all buckets without a value of their own.
     mutating func locations(
         of charges: [RateCharge], isEmpty: (Value) -> Bool, make: (RatePolicy, _ isCommon: Bool) -> Value
     ) -> [Location] {
@@ -72,7 +72,7 @@ struct BucketTable<Value: Sendable>: Sendable {
         return Location(isCommon: true, index: index)
     }
 
-    /// The values examined for each requested one. More than one, so that room is made faster than it is taken.
+    /// The values examined for each requested value. More than one, so that room is made faster than it is taken.
     private static var looks: Int { 4 }
 
     /// Removes empty values, examining a few for each requested position, from where the last examination ended.

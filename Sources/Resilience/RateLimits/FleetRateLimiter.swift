@@ -5,11 +5,11 @@ internal import Synchronization
 
 /// Limits rates for a fleet: by shared buckets, by tokens that this node took in advance, and by remembered refusals.
 ///
-/// Requests with equal charges share requests to the store: while one is in flight, new ones wait and share the next.
-/// So a request waits for two store requests at most, and for none once the store has failed.
+/// Requests with equal charges share requests to the store: while a store request is in flight, new requests wait and
+/// share the next. So a request waits for two store requests at most, and for none once the store has failed.
 package final class FleetRateLimiter: RateLimiter {
     package enum Limits {
-        /// Buckets kept apart, of those with a state worth keeping.
+        /// Buckets kept apart, among all buckets with a state worth keeping.
         package static let buckets = 65_536
         /// The time a refusal is remembered before the next request to the store.
         package static let memory: Duration = .seconds(1)
@@ -34,7 +34,7 @@ package final class FleetRateLimiter: RateLimiter {
 
     /// - Parameters:
     ///   - maximumBuckets: the number of buckets kept apart; each takes about 700 bytes.
-    ///   - liveNodes: returns the number of nodes that share the limits now, this one included.
+    ///   - liveNodes: returns the number of nodes that share the limits now, this node included.
     package init(
         _ buckets: any SharedBuckets, maximumBuckets: Int = Limits.buckets,
         liveNodes: @escaping @Sendable () -> Int, clock: @escaping @Sendable () -> Instant = { .now }
@@ -75,7 +75,7 @@ package final class FleetRateLimiter: RateLimiter {
             return (nil, state.waiting[charges] == nil)
         }
         if let admission { waiter.resume(returning: admission) }
-        // Detached, because other requests share it and must not lose it when the first one is cancelled.
+        // Detached, because other requests share it and must not lose it when the first request is cancelled.
         if isFirst { Task.detached { await self.run(charges) } }
     }
 
@@ -92,7 +92,7 @@ package final class FleetRateLimiter: RateLimiter {
         }
     }
 
-    /// Resumes the requests that can be decided now, and prepares a batch of the others.
+    /// Resumes the requests that can be decided now, and prepares a batch of the remaining requests.
     private func dequeue(_ charges: [RateCharge]) -> (NodeBuckets.Batch, [Waiter])? {
         let (nodes, now) = (liveNodes(), clock())
         var decided: [(Waiter, RateAdmission)] = []
@@ -161,8 +161,8 @@ package struct TokenRequest: Hashable, Sendable {
 
 package struct TokenGrant: Hashable, Sendable {
     package struct Line: Hashable, Sendable {
-        /// The number of requests it has tokens for; it gave the tokens of the admitted ones. Fewer than admitted only
-        /// if the bucket is not enforced.
+        /// The number of requests that the bucket has tokens for; it gave the tokens of the admitted requests. Fewer
+        /// than admitted only if the bucket is not enforced.
         package let requests: Int
         package let inAdvance: Int
         package let timeUntilFull: Duration

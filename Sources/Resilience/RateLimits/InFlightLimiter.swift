@@ -20,17 +20,17 @@ package struct InFlightLimit: Hashable, Sendable {
     }
 }
 
-/// Grants this node's share of the slots: an n-th of them, where n nodes are alive, and always one.
+/// Grants this node's share of the slots: an n-th of the slots, where n nodes are alive, and always at least one slot.
 ///
 /// So the fleet keeps the limit without communication, even without shared state. Exceptions: for a moment when a node
-/// joins while others have more than their new share in flight, and while there are more nodes than slots. The price: a
-/// client that reaches few of the nodes gets few of its slots.
+/// joins while other nodes have more than their new share in flight, and while there are more nodes than slots. The
+/// price: a client that reaches few of the nodes gets few of its slots.
 package final class EmbeddedInFlightLimiter: InFlightLimiter {
     /// By client; without clients that have none in flight.
     private let inFlight = Mutex<[String: Int]>([:])
     private let liveNodes: @Sendable () -> Int
 
-    /// - Parameter liveNodes: returns the number of nodes that share the slots, this one included.
+    /// - Parameter liveNodes: returns the number of nodes that share the slots, this node included.
     package init(liveNodes: @escaping @Sendable () -> Int = { 1 }) {
         self.liveNodes = liveNodes
     }

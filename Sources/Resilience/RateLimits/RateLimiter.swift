@@ -8,13 +8,13 @@
 package protocol RateLimiter: Sendable {
     /// Takes the tokens of all charges or of none.
     ///
-    /// Policies in shadow mode never refuse: if the others admit the request, they take their tokens or report a lack
-    /// of them.
+    /// Policies in shadow mode never refuse. If the other policies admit the request, shadow policies take their tokens
+    /// or report a lack of tokens.
     ///
     /// - Parameter charges: the costs of the request; no bucket twice, all of one client. An empty list is admitted.
     func admit(_ charges: [RateCharge]) async -> RateAdmission
 
-    /// Does the same without waiting; nil, with nothing taken, if it cannot be decided at once.
+    /// Takes the tokens without waiting; nil, with nothing taken, if the request cannot be decided at once.
     func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission?
 
     /// Returns the refusal that these charges would get now; nil if they may be admitted. Takes nothing, without the
@@ -33,7 +33,7 @@ package struct RateCharge: Hashable, Sendable {
     }
 }
 
-/// The identity of a bucket: two with the same three parts are one, for the whole fleet.
+/// The identity of a bucket: equal identities are the same bucket for the whole fleet.
 package struct RateBucket: Hashable, Sendable {
     /// The client it belongs to. All buckets of a client are in one place of the store.
     package var client: String
@@ -103,7 +103,7 @@ package enum StoreFailureRule: String, CaseIterable, Hashable, Sendable {
 
 /// The decision about a request: one outcome for each charge, in the order of the charges.
 package struct RateAdmission: Hashable, Sendable {
-    /// The decisions of the buckets. If an enforced one refused, no bucket gave any token.
+    /// The decisions of the buckets. If an enforced bucket refused, no bucket gave any token.
     package let outcomes: [Outcome]
 
     package var isAdmitted: Bool { !outcomes.contains(where: \.isEnforcedRefusal) }

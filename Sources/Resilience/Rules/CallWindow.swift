@@ -43,8 +43,8 @@ struct CallWindow: Hashable, Sendable {
         ring = Array(repeating: nil, count: bucketCount)
     }
 
-    /// Counts a call and returns the sum of the window. A bucket of another time is replaced, even a future one, so a
-    /// clock that jumps cannot block the window.
+    /// Counts a call and returns the sum of the window. A bucket of another time is replaced, even of a future time, so
+    /// a clock that jumps cannot block the window.
     mutating func add(_ call: CallCounts, at now: Instant) -> CallCounts {
         let number = number(at: now)
         let place = place(of: number)

@@ -4,15 +4,15 @@
 /// Stops calls to a failing upstream, and tests with a few probes when it has recovered.
 ///
 /// Closed, it counts the calls of the last half minute and opens when too many fail, are slow, or too many in a row get
-/// no answer. Open, it rejects calls. Half-open, it lets a few probes through: it closes when all succeed, and opens
-/// for twice as long when one does not.
+/// no answer. Open, it rejects calls. Half-open, it lets a few probes through: it closes when all probes succeed, and
+/// opens for twice as long when a probe fails.
 package struct CircuitBreaker: Hashable, Sendable {
     package let policy: Policy
     package let mode: Mode
 
     /// The state while the breaker decides; an opening always has an end.
     private var phase = State.closed
-    /// Incremented with every change of phase: outcomes of older permits say nothing about the present one.
+    /// Incremented with every change of phase: outcomes of older permits say nothing about the present phase.
     private var generation: UInt64 = 0
     private var window: CallWindow
     private var hardFailuresInARow = 0

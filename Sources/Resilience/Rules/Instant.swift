@@ -3,8 +3,8 @@
 
 /// A point on the clock that never goes back. No rule here reads a clock: the caller passes the time.
 ///
-/// An instant may lie anywhere within ±2^63 s of the clock's start, and the next one before or after it. A jump of the
-/// clock costs at most a rule's longest span, because no stored time is further ahead of `now` than that.
+/// An instant may lie anywhere within ±2^63 s of the clock's start, and the next instant before or after it. A jump of
+/// the clock costs at most a rule's longest span, because no stored time is further ahead of `now` than that.
 package typealias Instant = ContinuousClock.Instant
 
 extension Comparable {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The budget of retries for all calls together: one for every ten calls, and one each second however few there are.
-/// Without it, retries double the load on an upstream just when it fails.
+/// The budget of retries for all calls together: one retry for every ten calls, and one retry each second however few
+/// the calls are. Without a budget, retries double the load on an upstream just when it fails.
 package struct RetryBudget: Hashable, Sendable {
     /// One token is one retry. Time refills the minimum, and calls refill the rest.
     private var retries: TokenBucket
@@ -19,7 +19,7 @@ package struct RetryBudget: Hashable, Sendable {
         spanPerCall = retries.policy.emissionInterval / callsPerRetry.clamped(to: Limits.calls)
     }
 
-    /// The limits of a budget; burst and minimum have those of a token bucket.
+    /// The limits of a budget; burst and minimum have the limits of a token bucket.
     enum Limits {
         /// Calls that pay for one retry.
         static let calls = 1...1_000_000

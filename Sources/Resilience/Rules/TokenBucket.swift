@@ -3,7 +3,7 @@
 
 /// Admits bursts of up to `capacity` tokens, and the refill rate in the long run.
 ///
-/// The arithmetic is that of GCRA, the generic cell rate algorithm (ITU-T I.371): a bucket is one number, the time at
+/// The arithmetic follows GCRA, the generic cell rate algorithm (ITU-T I.371): a bucket is one number, the time at
 /// which it will be full again. To take from several buckets all or nothing, take from copies and keep the copies.
 package struct TokenBucket: Hashable, Sendable {
     package let policy: Policy
@@ -31,7 +31,7 @@ package struct TokenBucket: Hashable, Sendable {
         Int((policy.timeToFill - timeUntilFull(at: now)).attoseconds / policy.emissionInterval.attoseconds)
     }
 
-    /// Returns the time until the bucket is full; a full one need not be kept.
+    /// Returns the time until the bucket is full; a full bucket need not be kept.
     package func timeUntilFull(at now: Instant) -> Duration {
         now.duration(to: fullAt(at: now))
     }
@@ -50,8 +50,8 @@ package struct TokenBucket: Hashable, Sendable {
 
 package enum TokenDecision: Hashable, Sendable {
     case admitted
-    /// The tokens are not available, and none are taken. Without other requests, the same one would be admitted after
-    /// this time; with nil never, because it costs more than the bucket holds.
+    /// The tokens are not available, and none are taken. Without other requests, an equal request would be admitted
+    /// after this time. Nil for a cost above the bucket's capacity.
     case refused(retryAfter: Duration?)
 
     package var isRefusal: Bool { self != .admitted }
@@ -127,7 +127,7 @@ package struct FairShare: Hashable, Sendable {
         return left == policy.timeToFill ? max(1, whole) : whole
     }
 
-    /// Returns the time until the share is full; a full one need not be kept.
+    /// Returns the time until the share is full; a full share need not be kept.
     package func timeUntilFull(at now: Instant) -> Duration {
         now.duration(to: fullAt(at: now))
     }

@@ -11,9 +11,9 @@
 /// With it, at most capacity + rate·(b − a) tokens are spent in any period [a, b], however many nodes there are:
 /// - What is spent in [a, b] was taken in [a, b], or in advance after a − L. If nothing was taken in advance in
 ///   (a − L, a), the bucket alone keeps the bound.
-/// - Else let u be the first time in (a − L, a) at which a node did; everything spent was taken in [u, b]. At u
-///   `full at` ≥ u + L. Each of the T tokens taken since moved it on by one emission interval e, and at the last
-///   of them it was b + capacity·e at most. So u + L + T·e ≤ b + capacity·e, and because u > a − L,
+/// - Else let u be the first time in (a − L, a) at which a node did; everything spent was taken in [u, b]. At u,
+///   `full at` ≥ u + L. Each of the T tokens taken since moved `full at` on by one emission interval e, and at the last
+///   token it was b + capacity·e at most. So u + L + T·e ≤ b + capacity·e, and because u > a − L,
 ///   T·e < capacity·e + (b − a).
 ///
 /// A client with few requests loses nothing by that: no node takes tokens in advance for it.
@@ -34,7 +34,7 @@ package struct TokenLease: Hashable, Sendable {
         spending = Spending(span: policy.life)
     }
 
-    /// Returns the number of available tokens. Those that were not spent in time are lost to all nodes.
+    /// Returns the number of available tokens. Tokens that were not spent in time are lost to all nodes.
     package func tokens(at now: Instant) -> Int {
         // The second condition fails only if the clock went back.
         guard let expiresAt, now < expiresAt, expiresAt <= now + policy.life else { return 0 }
@@ -70,12 +70,12 @@ package struct TokenLease: Hashable, Sendable {
         return lately < Policy.fewestSpent ? 0 : min(lately / 2, policy.largestBatch)
     }
 
-    /// Returns true if the lease is like an unused one.
+    /// Returns true if the lease is like an unused lease.
     package func isIdle(at now: Instant) -> Bool {
         tokens(at: now) == 0 && spending.recent(at: now) == 0
     }
 
-    /// Adds tokens. All live as long as those that expire first: perhaps shorter than allowed, never longer.
+    /// Adds tokens. All live as long as the tokens that expire first: perhaps shorter than allowed, never longer.
     private mutating func add(_ count: Int, until end: Instant, at now: Instant) {
         guard count > 0, now < end else { return }
         let left = tokens(at: now)

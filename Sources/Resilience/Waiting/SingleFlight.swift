@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Coalesces concurrent requests for the same value into one task.
 ///
-/// The work runs in a task of its own, so that a waiter that is cancelled or times out does not cancel it for others.
+/// The work runs in a task of its own. So a waiter that is cancelled or times out does not cancel it for other waiters.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let flights = Mutex<[Key: [Waiter<Value>]]>([:])
     private let timeouts = Timeouts()

@@ -56,7 +56,7 @@ struct TimeoutList: Sendable {
 
     var count: Int { timeouts.count }
 
-    /// - Returns: true if no task checks the time yet, so that the caller must start one.
+    /// - Returns: true if no task checks the time yet, so that the caller must start a task.
     mutating func startsTicking() -> Bool {
         defer { isTicking = true }
         return !isTicking

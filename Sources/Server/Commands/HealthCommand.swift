@@ -1,10 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ArgumentParser
-internal import HTTPTransport
-internal import Operations
 internal import Settings
+internal import Clients
+internal import HTTPServer
+internal import ArgumentParser
+internal import HTTPClient
+internal import Operations
 
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

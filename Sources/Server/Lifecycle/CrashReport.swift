@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
+internal import Clients
 
 /// The report that Swift's runtime writes to standard error at a crash.
 enum CrashReport {

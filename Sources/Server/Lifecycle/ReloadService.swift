@@ -33,7 +33,7 @@ struct ReloadService: Service {
                 let reload = reloader.reload(at: clock())
                 log(reload, trigger == .signal ? "SIGHUP" : "a file changed")
                 history.record(reload)
-                metrics.count(reload)
+                metrics.count(reload.result, at: reload.time)
             }
         }
     }

@@ -1,9 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Telemetry
+package import Clients
 package import AppStore
 package import Gateway
-internal import HTTPTransport
+internal import HTTPClient
 package import Receipts
 package import Resilience
 internal import Cryptography
@@ -98,7 +100,7 @@ extension UpstreamURL: ConfigurationValue {
     package var configurationText: String { text }
 }
 
-/// The beginning of an endpoint's URL: scheme, host and port, and a path if a proxy needs one.
+/// The beginning of an endpoint's URL: scheme, host and port, and a path if a proxy needs a path.
 package struct UpstreamBaseURL: Hashable, Sendable {
     package let url: UpstreamURL
 
@@ -184,7 +186,7 @@ extension ProxyURL: ConfigurationValue {
         exposed = text
     }
 
-    /// Redacts all between the scheme and the last `@`, as any of it may be the password.
+    /// Redacts everything between the scheme and the last `@`, because any part may be the password.
     package var configurationText: String {
         guard let at = exposed.utf8.lastIndex(of: UInt8(ascii: "@")) else { return exposed }
         let scheme = exposed.firstRange(of: "://").map { exposed[..<$0.upperBound] } ?? ""

@@ -1,67 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Telemetry
+internal import RedisStore
+internal import HTTPServer
+internal import Clients
 internal import Customers
-
-/// A setting: its name, its place in `GatewayConfiguration` and its description.
-package struct ConfigurationKey: Sendable {
-    /// The name below `gateway`: `http.port`.
-    let name: String
-    let meaning: String
-    let accepted: String
-    /// True if the value must never be shown and may come from its own file.
-    let isSecret: Bool
-    let set: @Sendable (inout GatewayConfiguration, String) throws(ConfigurationValueFault) -> Void
-    /// The value as text, with secrets redacted.
-    package let text: @Sendable (GatewayConfiguration) -> String
-    let differs: @Sendable (GatewayConfiguration, GatewayConfiguration) -> Bool
-
-    init<Value: ConfigurationValue>(
-        _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable, _ meaning: String
-    ) {
-        self.init(name, path, meaning, accepted: Value.accepted) { _ in true }
-    }
-
-    init<Value: ConfigurationValue & Comparable>(
-        _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable,
-        in range: ClosedRange<Value>, _ meaning: String
-    ) {
-        let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
-        self.init(name, path, meaning, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
-    }
-
-    private init<Value: ConfigurationValue>(
-        _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable, _ meaning: String,
-        accepted: String, accepts: @escaping @Sendable (Value) -> Bool
-    ) {
-        self.name = name
-        self.meaning = meaning
-        self.accepted = accepted
-        isSecret = Value.isSecret
-        text = { $0[keyPath: path].configurationText }
-        differs = { $0[keyPath: path] != $1[keyPath: path] }
-        set = { (configuration, text) throws(ConfigurationValueFault) in
-            let value = try Value(configuration: text)
-            guard accepts(value) else { throw ConfigurationValueFault(description: "\"\(text)\" is out of range") }
-            configuration[keyPath: path] = value
-        }
-    }
-
-    /// The first part of every name: the scope in swift-configuration.
-    static let scope = "gateway"
-
-    /// The name in files: `gateway.http.port`.
-    var fileName: String { "\(Self.scope).\(name)" }
-    /// The name in the environment: `GATEWAY_HTTP_PORT`.
-    var environmentName: String { Self.environmentName(of: fileName) }
-    /// The setting that names a file with the secret: `api_key_pepper_file`.
-    var secretFileName: String? { isSecret ? name + "_file" : nil }
-    package var defaultText: String { text(GatewayConfiguration()) }
-
-    static func environmentName(of fileName: String) -> String {
-        fileName.replacing(".", with: "_").uppercased()
-    }
-}
 
 /// All settings, in the order of the documentation. The loader, `check-config` and the test of docs/configuration.md
 /// read this list.

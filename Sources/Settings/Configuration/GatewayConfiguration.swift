@@ -1,8 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Clients
+package import HTTPServer
+package import Telemetry
+package import RedisStore
 package import Customers
-package import Logging
+internal import Logging
 package import Cryptography
 
 /// All settings, with their defaults.
@@ -51,23 +55,6 @@ package struct NotificationsConfiguration: Hashable, Sendable {
     package init() {}
 }
 
-/// The log of events: `GET /v1/events`, and webhooks.
-package struct EventsConfiguration: Hashable, Sendable {
-    package var retention = EventRetention(maximumCount: 100_000, maximumAge: .seconds(7 * 86_400))
-    /// True to keep what Apple signed with each event, for those who request it.
-    package var keepsSignedData = false
-    /// The time after the end of a period at which a subscription without other news counts as expired.
-    package var expiryDelay: Duration = .seconds(3600)
-
-    package init() {}
-
-    /// `retention.maximumRelayBytes`.
-    var relaySize: ByteCount {
-        get { .bytes(retention.maximumRelayBytes) }
-        set { retention.maximumRelayBytes = newValue.bytes }
-    }
-}
-
 /// The transport of webhooks. The endpoints are in the clients file.
 package struct WebhooksConfiguration: Hashable, Sendable {
     /// True if endpoints may have addresses that are not globally reachable.
@@ -84,6 +71,14 @@ package struct WebhooksConfiguration: Hashable, Sendable {
     package init() {}
 }
 
+extension EventsConfiguration {
+    /// `retention.maximumRelayBytes`.
+    var relaySize: ByteCount {
+        get { .bytes(retention.maximumRelayBytes) }
+        set { retention.maximumRelayBytes = newValue.bytes }
+    }
+}
+
 extension JobRules {
     /// `maximumBytes`.
     var clientSize: ByteCount {
@@ -98,85 +93,6 @@ extension JobRules {
     }
 }
 
-/// The form API: `POST /api` and `POST /apiencrypted`.
-package struct FormConfiguration: Hashable, Sendable {
-    /// One request body. A receipt of 105 KB takes 420 KB if every character is percent-encoded.
-    package var bodyLimit = ByteCount.mebibytes(1)
-    package var statuses = FormStatuses.ok
-    package var envelope = FormEnvelope.text
-    package var keyForm = EncryptionKeyForm.encoded
-}
-
-/// The HTTP statuses of answers whose JSON has a status of its own.
-package enum FormStatuses: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
-    /// 200: clients read the JSON of every answer.
-    case ok = "200"
-    /// 401, 403 and 500 as in the JSON; 200 for Apple's.
-    case same
-}
-
-package enum FormEnvelope: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
-    /// The base64 alone, as `text/plain`.
-    case text
-    case json
-}
-
-package struct ListenerConfiguration: Hashable, Sendable {
-    package var host: String
-    /// A TCP port; 0 lets the system choose.
-    package var port: Int
-}
-
-/// The data plane.
-package struct HTTPConfiguration: Hashable, Sendable {
-    package var listener = ListenerConfiguration(host: "127.0.0.1", port: 8080)
-    package var hostNames = HostNames()
-    package var limits = HTTPLimits()
-    package var deadlines = HTTPDeadlines()
-    package var remoteAddresses = RemoteAddressRule()
-    package var sendsLegacyRateLimitFields = false
-}
-
-/// The size limits of requests, alone and together.
-package struct HTTPLimits: Hashable, Sendable {
-    package var target = ByteCount.kibibytes(8)
-    package var headerField = ByteCount.kibibytes(8)
-    package var headerList = ByteCount.kibibytes(16)
-    package var headerFieldCount = 64
-    /// One request body. A receipt of 5 MB is on record; base64 makes it 7.
-    package var body = ByteCount.mebibytes(12)
-    package var bodiesInFlight = ByteCount.mebibytes(256)
-    package var connections = 4096
-    package var connectionsPerAddress = 0
-    package var requestsPerAddress = 0
-
-    package var connectionsOfOneAddress: Int {
-        connectionsPerAddress > 0 ? connectionsPerAddress : max(1, connections / 4)
-    }
-
-    /// The effective number of requests in flight per address behind a trusted proxy.
-    package var requestsOfOneAddress: Int { requestsPerAddress > 0 ? requestsPerAddress : max(1, connections / 4) }
-}
-
-/// The time limits of a connection. All are absolute: a slow trickle of bytes does not extend them.
-package struct HTTPDeadlines: Hashable, Sendable {
-    package var headers: Duration = .seconds(5)
-    package var request: Duration = .seconds(15)
-    package var answer: Duration = .seconds(60)
-    package var idle: Duration = .seconds(30)
-}
-
-package struct ShutdownConfiguration: Hashable, Sendable {
-    package var drainDelay: Duration = .seconds(5)
-    package var grace: Duration = .seconds(20)
-}
-
-package struct LogConfiguration: Hashable, Sendable {
-    package var level = Logger.Level.info
-    package var requests = RequestLogging.all
-    package var sampling = RequestSampling()
-}
-
 /// The verification of transaction receipts: weak keys, and certificates beside Apple's.
 package struct TrustConfiguration: Hashable, Sendable {
     /// True if transaction receipts of version 2 are verified, whose signers have RSA keys of 1024 bits.
@@ -188,29 +104,6 @@ package struct TrustConfiguration: Hashable, Sendable {
 package struct VerificationConfiguration: Hashable, Sendable {
     package var clockSkew: Duration = .seconds(300)
     package var expiryGrace: Duration = .seconds(86_400)
-}
-
-/// The requests that get a log line.
-package enum RequestLogging: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
-    case none
-    /// Failed and slow requests, and a share of the others.
-    case sampled
-    case all
-}
-
-package struct RequestSampling: Hashable, Sendable {
-    package var oneIn = 100
-    package var slow: Duration = .seconds(1)
-    package var notablePerSecond = 10
-
-    package init(oneIn: Int = 100, slow: Duration = .seconds(1), notablePerSecond: Int = 10) {
-        (self.oneIn, self.slow, self.notablePerSecond) = (oneIn, slow, notablePerSecond)
-    }
-}
-
-package enum Version {
-    /// Semantic versioning 2.0.0. A test keeps `receipt-loadtest` and docs/api.yaml equal.
-    package static let current = "0.1.0"
 }
 
 extension GatewayConfiguration {
@@ -270,4 +163,21 @@ extension ConfigurationProblem {
     static let noPepper = ConfigurationProblem(
         location: "GATEWAY_API_KEY_PEPPER",
         fault: #"is not set; make one: export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)""#)
+}
+
+extension GatewayConfiguration {
+    package var storeKeys: StoreKeys? {
+        get throws(ConfigurationProblems) {
+            guard let cacheKeys else { return nil }
+            do throws(ConfigurationValueFault) {
+                return try StoreKeys(cacheKeys.exposed)
+            } catch {
+                let fault = "\(error.description); make a key with: \(Self.keyRecipe)"
+                throw ConfigurationProblems(
+                    problems: [ConfigurationProblem(location: "gateway.cache.keys", fault: fault)])
+            }
+        }
+    }
+
+    static let keyRecipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Clients
 internal import Receipts
 
 /// A certificate file that the operator trusts, and the environments it is trusted for.

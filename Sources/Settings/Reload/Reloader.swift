@@ -1,6 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RedisStore
+package import Telemetry
+package import Clients
 internal import Logging
 package import Receipts
 internal import Synchronization
@@ -141,13 +144,6 @@ package enum ReloadTrigger: String, Sendable {
     case poll
 }
 
-package enum ReloadResult: String, CaseIterable, Sendable {
-    case success
-    /// The new configuration has problems; the previous one stays in force.
-    case refused
-    case unchanged
-}
-
 /// The last reload, for metrics and the status page.
 package struct LastReload: Hashable, Sendable {
     package var time: Timestamp
@@ -189,16 +185,6 @@ struct FileWatch: Sendable {
         defer { seen = now }
         return now != read && now == seen
     }
-}
-
-/// The identity of a file's state, known without reading it. Another file in its place, as after Kubernetes switches
-/// symbolic links, has another inode.
-struct FileSignature: Hashable, Sendable {
-    let device: UInt64
-    let inode: UInt64
-    let size: Int64
-    /// The last change of content or permissions, in nanoseconds since 1970.
-    let changed: Int64
 }
 
 /// The files read for one load of the configuration. Each is read once, so that a change meanwhile yields no mixed

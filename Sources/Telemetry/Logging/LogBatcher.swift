@@ -1,17 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 package import JSON
 internal import NIOCore
 package import NIOPosix
-internal import Settings
 internal import Synchronization
 
 /// Batches the log lines of requests, so that a request pays for formatting its line, not for waking the log's writer
 /// thread.
 ///
 /// Each event loop has its own buffer, which other threads access only at the end of the process. All other threads
-/// share one: they answer few requests.
+/// share one buffer: they answer few requests.
 package final class LogBatcher: Sendable {
     package struct Limits: Sendable {
         /// The size at which a buffer is flushed at once.

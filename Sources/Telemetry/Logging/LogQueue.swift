@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import Dispatch
 internal import Logging
-internal import Settings
 internal import Synchronization
 
 /// A queue between the logging threads and one writer thread, for a reader that may be slow or absent. A full queue
@@ -31,7 +31,7 @@ package final class LogQueue: Sendable {
 
     package var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
-    /// Adds as many whole lines as fit and counts the others. Never blocks.
+    /// Adds as many whole lines as fit and counts the dropped lines. Never blocks.
     @Sendable package func append(_ more: [UInt8]) {
         let taken = lines.withLock { $0.append(more) }
         if taken.droppedLines > 0 { dropped.add(taken.droppedLines, ordering: .relaxed) }
@@ -85,7 +85,7 @@ private struct WaitingLines {
         return taken
     }
 
-    /// Adds each line that fits, and returns the number of the others.
+    /// Adds each line that fits, and returns the number of dropped lines.
     private mutating func appendWhatFits(_ lines: [UInt8]) -> Int {
         var dropped = 0, rest = lines[...]
         while !rest.isEmpty {

@@ -3,7 +3,6 @@
 
 package import Logging
 package import Receipts
-package import Settings
 internal import Synchronization
 
 /// The log settings: as configured, until an operator changes them at run time.
@@ -22,7 +21,7 @@ package final class LogSettings: Sendable {
     private struct State {
         let configured: Values
         var current: Current
-        /// The number of changes, so that the timer of an earlier change does not end a later one.
+        /// The number of changes, so that the timer of an earlier change does not end a later change.
         var change = 0
         var timer: Task<Void, Never>?
     }

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Resilience
-package import Settings
 internal import Synchronization
 
-/// The reason why a request is notable. The raw values are those of the metric and the log.
+/// The reason why a request is notable. The raw values appear in the metric and the log.
 package enum NotableRequest: String, SeriesLabels {
     case serverError = "server_error"
     case clientError = "client_error"
@@ -29,7 +28,8 @@ package enum NotableRequest: String, SeriesLabels {
 package final class RequestSampler: Sendable {
     package enum Decision: Hashable, Sendable {
         case omit
-        /// Write it; `suppressed` lines of its kind were not written since the last one. Nil for an ordinary request.
+        /// Write a line; `suppressed` lines of its kind were not written since the last line. Nil for an ordinary
+        /// request.
         case write(NotableRequest?, suppressed: Int)
     }
 
@@ -75,7 +75,7 @@ struct LineBudget: Sendable {
             TokenBucket.Policy(capacity: linesPerSecond, refill: linesPerSecond, per: .seconds(1)))
     }
 
-    /// Returns the number of lines suppressed since the last written one; nil if this one is suppressed too.
+    /// Returns the number of lines suppressed since the last written line; nil if this line is suppressed too.
     mutating func take(at now: Instant) -> Int? {
         guard case .admitted = bucket.take(at: now) else {
             suppressed += 1

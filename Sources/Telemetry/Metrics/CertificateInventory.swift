@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// A certificate that the gateway depends on.
 package enum DependedCertificate: String, SeriesLabels {
-    /// The trust anchor that ends first, of those that are configured or that genuine receipts carried.
+    /// The trust anchor that ends first, of the anchors that are configured or that genuine receipts carried.
     case trustRoot = "trust_root"
     /// The newest intermediate seen in Apple's receipts.
     case intermediate

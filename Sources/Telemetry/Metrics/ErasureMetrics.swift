@@ -4,7 +4,7 @@
 package import Customers
 
 /// Counts the erasures of customers' data.
-package final class ErasureMetrics: ErasureObserver {
+package final class ErasureMetrics: Sendable {
     private let erasures: [ErasureLabel: PrometheusCounter]
     private let entries: [CustomerData: PrometheusCounter]
 

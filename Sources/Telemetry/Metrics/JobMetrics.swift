@@ -6,7 +6,7 @@ package import Logging
 package import Receipts
 internal import Synchronization
 
-/// Counts deferred verifications, and logs those that were given up.
+/// Counts deferred verifications, and logs the verifications that were given up.
 package final class JobMetrics: Sendable {
     private let jobs: [JobCountLabel: PrometheusCounter]
     private let attempts: [JobAttemptEnd: PrometheusCounter]

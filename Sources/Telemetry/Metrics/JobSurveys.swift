@@ -10,7 +10,7 @@ package final class JobSurveys: Sendable {
 
     package init() {}
 
-    /// Records a survey. While the store is unreachable, the last one counts.
+    /// Records a survey. While the store is unreachable, the last survey counts.
     package func record(_ new: JobSurvey) {
         survey.withLock { $0 = new }
     }

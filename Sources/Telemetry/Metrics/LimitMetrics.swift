@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Clients
 internal import Gateway
 package import Resilience
-package import Settings
 
 /// Counts the decisions of clients' limits by subject, never by name: operators choose the names.
 package final class LimitMetrics: Sendable {

@@ -42,15 +42,15 @@ extension MetricCatalogue {
 /// The events in the life of a deferred verification that are counted.
 package enum JobCountLabel: String, SeriesLabels {
     case created
-    /// The same request, or the same key, had one already.
+    /// The same request, or the same key, had a job already.
     case joined
     case refusedClientLimit = "refused_client_limit"
     case refusedTotalLimit = "refused_total_limit"
-    /// It was not stored, and answered at once.
+    /// Answered at once, because the store is unreachable.
     case storeUnreachable = "store_unreachable"
-    /// The same, because Redis may evict it.
+    /// Answered at once, because Redis may evict jobs.
     case storeEvicts = "store_evicts"
-    /// The same, because it is larger than the store takes.
+    /// Answered at once, because the job is larger than the store takes.
     case tooLarge = "too_large"
     case done, expired, failed
 

@@ -39,7 +39,8 @@ extension MetricCatalogue {
         "The time since the oldest of these notifications was stored; 0 without one.")
     package static let notificationDeadLettersStored = MetricFamily(
         "receipt_gateway_notification_dead_letters", .gauge, "Dead letters in the store.")
-    /// An operator must learn which app's notifications Apple sends elsewhere. The apps are those that the gateway serves.
+    /// An operator must learn which app's notifications Apple sends elsewhere. The labels name the apps that the
+    /// gateway serves.
     package static let notificationLastAge = MetricFamily(
         readAtScrape: "receipt_gateway_notification_last_age_seconds",
         "The time since the last notification of an app, at any node; no series if unknown.", labelNames: ["bundle_id"])
@@ -52,7 +53,7 @@ extension MetricCatalogue {
 }
 
 package struct ReceivedNotificationLabels: SeriesLabels {
-    /// Nil for a body that is of neither version.
+    /// Nil for a body of another version.
     let version: NotificationRecord.Version?
     let origin: NotificationOrigin
     package let outcome: IntakeOutcome

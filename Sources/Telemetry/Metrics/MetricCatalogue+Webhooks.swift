@@ -14,7 +14,7 @@ extension MetricCatalogue {
 
     // MARK: - By endpoint
 
-    // An operator must learn which endpoint fails. The endpoints are those of the clients file, which bounds their number.
+    // An operator must learn which endpoint fails. The endpoints stand in the clients file, which bounds their number.
 
     package static let webhookDeliveries = MetricFamily(
         readAtScrape: "receipt_gateway_webhook_deliveries_total",

@@ -4,7 +4,6 @@
 internal import Gateway
 internal import Receipts
 internal import Resilience
-internal import Settings
 
 /// The metrics that no other target declares. docs/metrics.md has their meaning and thresholds.
 ///
@@ -122,8 +121,8 @@ package enum MetricCatalogue {
         "receipt_gateway_server_api_calls_total", .counter,
         "Calls of the App Store Server API, by operation and outcome, also those that were not sent.",
         by: ServerAPICallLabels.self)
-    // The two families with apps in their labels: an operator must learn which key of which app to replace, and which
-    // app needs one before `verifyReceipt` ends. Their labels stand in the clients file.
+    // The two families with apps in their labels. An operator must learn which key of which app to replace, and which
+    // app needs a key before `verifyReceipt` ends. Their labels stand in the clients file.
 
     /// The keys that Apple rejects. A series exists only meanwhile.
     package static let serverAPIKeyPaused = MetricFamily(

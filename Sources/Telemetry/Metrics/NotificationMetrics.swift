@@ -6,8 +6,8 @@ package import Logging
 package import Receipts
 internal import Synchronization
 
-/// Counts the events in the handling of notifications, and logs those that need an operator.
-package final class NotificationMetrics: NotificationObserver {
+/// Counts the events in the handling of notifications, and logs the events that need an operator.
+package final class NotificationMetrics: Sendable {
     private let received: [ReceivedNotificationLabels: PrometheusCounter]
     private let refused: [NotificationStoreFault: PrometheusCounter]
     private let applied: [NotificationEffect: PrometheusCounter]

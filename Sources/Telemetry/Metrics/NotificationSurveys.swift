@@ -30,7 +30,7 @@ package final class NotificationSurveys: Sendable {
         self.clock = clock
     }
 
-    /// Records the survey of an app. One without all partitions is dropped: the store was not reachable.
+    /// Records the survey of an app. A survey without all partitions is dropped: the store was not reachable.
     package func record(_ partitions: [QueueSurvey], ofApp bundleID: String) {
         let time = clock()
         surveys.withLock { surveys in
@@ -94,7 +94,7 @@ package struct AppNotifications: Hashable, Sendable {
     package let lastIntakeAge: Duration?
     package let pending: Int
     package let pendingBytes: Int
-    /// The time since the oldest of these was stored; nil without one.
+    /// The time since the oldest pending notification was stored; nil if none is pending.
     package let oldestPendingAge: Duration?
     package let deadLetters: Int
     /// The reason why nothing may be stored; nil if all is well.

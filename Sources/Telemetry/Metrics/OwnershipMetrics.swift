@@ -4,7 +4,7 @@
 package import Customers
 
 /// Counts the checks of ownership.
-package final class OwnershipMetrics: OwnershipObserver {
+package final class OwnershipMetrics: Sendable {
     private let checks: [Ownership: PrometheusCounter]
     private let rejections: PrometheusCounter
     private let suspicions: PrometheusCounter

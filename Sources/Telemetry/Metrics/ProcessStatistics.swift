@@ -6,7 +6,7 @@
 #else
     internal import Foundation
 #endif
-internal import Settings
+internal import Clients
 
 /// The system's statistics about this process, from Linux's `/proc` (proc(5)). Missing values are NaN.
 package enum ProcessStatistics {
@@ -23,7 +23,7 @@ package enum ProcessStatistics {
 
     package static var residentBytes: Double? { pages(at: 1).map(bytes) }
 
-    /// Reads `/proc/self/statm`: the number of all pages, of those in RAM, and others.
+    /// Reads `/proc/self/statm`: the number of all pages, the number of pages in RAM, and further numbers.
     private static func pages(at index: Int) -> Double? {
         text("self/statm").flatMap { number(at: index, in: $0) }
     }
@@ -32,7 +32,7 @@ package enum ProcessStatistics {
         count * CLibrary.pageBytes
     }
 
-    /// The number of open files, without the one that reading the directory opens.
+    /// The number of open files, without the file that reading the directory opens.
     private static var openFiles: Int? {
         let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         return names.map { $0.count - 1 }

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Clients
 internal import Gateway
 package import Receipts
-package import Settings
 
 package struct ReloadMetrics: Sendable {
     private let registry: PrometheusRegistry
@@ -14,10 +14,10 @@ package struct ReloadMetrics: Sendable {
         recordSuccess(at: now)
     }
 
-    package func count(_ reload: LastReload) {
-        registry.counter(MetricCatalogue.reloads, reload.result.labelValues).increment()
-        registry.gauge(MetricCatalogue.lastReload).set(reload.time.seconds)
-        guard reload.result == .refused else { return recordSuccess(at: reload.time) }
+    package func count(_ result: ReloadResult, at time: Timestamp) {
+        registry.counter(MetricCatalogue.reloads, result.labelValues).increment()
+        registry.gauge(MetricCatalogue.lastReload).set(time.seconds)
+        guard result == .refused else { return recordSuccess(at: time) }
         registry.gauge(MetricCatalogue.lastReloadSuccessful).set(0.0)
     }
 
@@ -27,7 +27,12 @@ package struct ReloadMetrics: Sendable {
     }
 }
 
-extension ReloadResult: SeriesLabels {
+package enum ReloadResult: String, SeriesLabels {
+    case success
+    /// The new configuration has problems; the previous configuration stays in force.
+    case refused
+    case unchanged
+
     package static let labelNames = ["result"]
 }
 

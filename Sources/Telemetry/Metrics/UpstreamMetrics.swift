@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
+package import Gateway
 package import Logging
 package import Receipts
 internal import Resilience
 
-/// Counts the events of requests to Apple, and logs those that need an operator. Most series are looked up at each
+/// Counts the events of requests to Apple, and logs the events that need an operator. Most series are looked up at each
 /// event: requests to Apple are few and slow.
-package struct UpstreamMetrics: UpstreamObserver {
+package struct UpstreamMetrics: Sendable {
     private let registry: PrometheusRegistry
     private let logger: Logger
     private let lookups: [CacheLookupLabel: PrometheusCounter]
@@ -21,7 +21,7 @@ package struct UpstreamMetrics: UpstreamObserver {
         degraded = registry.counters(MetricCatalogue.degraded)
     }
 
-    func observe(_ event: UpstreamEvent) {
+    package func observe(_ event: UpstreamEvent) {
         switch event {
         case .completed(let endpoint, let outcome, let took):
             count(MetricCatalogue.upstreamRequests, EndpointLabels(endpoint, outcome))

@@ -35,7 +35,7 @@ package final class VerificationMetrics: Sendable {
             receiptAnswer: isReceiptAnswer ? receiptAnswers[answer.provenance.source] : nil)
     }
 
-    /// Counts a look-up of a signed item among those verified lately.
+    /// Counts a look-up of a signed item among the items verified lately.
     package func countSignedItem(isKnown: Bool) {
         signedItems[isKnown ? .hit : .miss]?.increment()
     }

@@ -6,8 +6,8 @@ package import Receipts
 internal import Synchronization
 package import Customers
 
-/// Counts the deliveries of webhooks, and logs those that need an operator.
-package final class WebhookMetrics: WebhookObserver {
+/// Counts the deliveries of webhooks, and logs the events that need an operator.
+package final class WebhookMetrics: Sendable {
     private let counts: WebhookCounts
     private let deliverySeconds: PrometheusHistogram
     private let logger: Logger
@@ -75,7 +75,8 @@ package final class WebhookCounts: Sendable {
     private let endpoints: @Sendable () -> Set<String>
     private let counts = Mutex<[String: EndpointCounts]>([:])
 
-    /// - Parameter endpoints: returns the names of the current endpoints; the counts of others are forgotten.
+    /// - Parameter endpoints: returns the names of the current endpoints; the counts of removed endpoints are
+    ///   forgotten.
     package init(endpoints: @escaping @Sendable () -> Set<String>) {
         self.endpoints = endpoints
     }
@@ -137,7 +138,8 @@ package final class WebhookCounts: Sendable {
         ]
     }
 
-    /// Returns the values of all current endpoints, also of those without deliveries: a rate needs the 0 at the start.
+    /// Returns the values of all current endpoints, also of endpoints without deliveries: a rate needs the 0 at the
+    /// start.
     private func values(
         _ values: (_ endpoint: String, EndpointCounts) -> [([String], UInt64)]
     ) -> [[String]: Double] {

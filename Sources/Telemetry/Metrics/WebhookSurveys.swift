@@ -10,7 +10,8 @@ package final class WebhookSurveys: Sendable {
     private let names: @Sendable () -> Set<String>
     private let surveys = Mutex<[String: EndpointSurvey]>([:])
 
-    /// - Parameter endpoints: returns the names of the current endpoints; the surveys of others are forgotten.
+    /// - Parameter endpoints: returns the names of the current endpoints; the surveys of removed endpoints are
+    ///   forgotten.
     package init(endpoints: @escaping @Sendable () -> Set<String>) {
         names = endpoints
     }

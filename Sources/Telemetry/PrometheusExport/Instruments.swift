@@ -49,7 +49,7 @@ package final class PrometheusGauge: RecorderHandler, MeterHandler, Instrument {
     package func increment(by amount: Double) { current.add(amount) }
     package func decrement(by amount: Double) { current.add(-amount) }
 
-    // The names of the same in the interface of swift-metrics.
+    // The names of `set` in the interface of swift-metrics.
     package func record(_ value: Int64) { set(Double(value)) }
     package func record(_ value: Double) { set(value) }
 }
@@ -57,8 +57,8 @@ package final class PrometheusGauge: RecorderHandler, MeterHandler, Instrument {
 /// A histogram. Recording a value is a search among the bounds and two atomic additions.
 package final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrument {
     private let bounds: [Double]
-    /// One per bound and one for values beyond. Each counts its own values; the cumulative sums are computed at a
-    /// scrape.
+    /// A counter per bound and a counter for values beyond. Each counts its own values; the cumulative sums are
+    /// computed at a scrape.
     private let counters: [PrometheusCounter]
     private let total = Atomic<Double>(0)
 
@@ -118,8 +118,8 @@ package struct SeriesReading: Sendable {
     let family: MetricFamily
     let values: @Sendable () -> [[String]: Double]
 
-    /// - Parameter values: returns the values by label values; those of a counter only increase. Beyond `MetricFamily.Limits.readSeries`, the last in
-    ///   alphabetical order are left out.
+    /// - Parameter values: returns the values by label values; the values of a counter only increase. Beyond
+    ///   `MetricFamily.Limits.readSeries`, the last in alphabetical order are left out.
     package init(_ family: MetricFamily, values: @escaping @Sendable () -> [[String]: Double]) {
         self.family = family
         self.values = values
@@ -136,7 +136,7 @@ package struct SeriesReading: Sendable {
 }
 
 extension Atomic<Double> {
-    /// Adds without a lock: a thread that loses the race retries, and one always wins.
+    /// Adds without a lock: a thread that loses the race retries, and one thread always wins.
     fileprivate func add(_ amount: Double) {
         var seen = load(ordering: .relaxed)
         while true {

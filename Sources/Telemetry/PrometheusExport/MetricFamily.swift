@@ -6,7 +6,7 @@ package struct MetricFamily: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case counter
         case gauge
-        /// Counts of values up to each bound; the bounds ascend, without the infinite one.
+        /// Counts of values up to each bound; the bounds ascend, without infinity.
         case histogram(buckets: [Double])
     }
 
@@ -38,7 +38,7 @@ package struct MetricFamily: Hashable, Sendable {
     }
 
     enum Limits {
-        /// Series of one family: each adds a line to every scrape, or one per bucket for a histogram.
+        /// Series of one family: each adds a line to every scrape, or a line per bucket for a histogram.
         static let series = 4096
         /// Series of a family that is read at each scrape.
         static let readSeries = 1000

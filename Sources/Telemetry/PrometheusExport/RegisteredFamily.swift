@@ -67,7 +67,8 @@ extension MetricFamily {
         }
     }
 
-    /// Returns the lines of a series up to their values: one, or for a histogram one per bucket, the sum and the count.
+    /// Returns the lines of a series up to their values: one line, or for a histogram a line per bucket, the sum and
+    /// the count.
     func lineStarts(_ labelValues: [String]) -> [String] {
         let labels = zip(labelNames, labelValues).map { name, value in Self.label(name, value) }
         guard case .histogram(let bounds) = kind else { return [Self.lineStart(name, labels)] }

@@ -44,7 +44,7 @@ package struct TraceContext: Hashable, Sendable {
         (traceHigh, traceLow, self.span) = (high, low, span)
     }
 
-    /// Continues the client's trace, or starts a new one, with a new span.
+    /// Continues the client's trace, or starts a new trace, with a new span.
     package init(following sender: TraceContext?) {
         let new = NewTraceNumbers.next()
         (traceHigh, traceLow) = sender.map { ($0.traceHigh, $0.traceLow) } ?? (new.high, new.low)
@@ -66,8 +66,8 @@ package struct TraceContext: Hashable, Sendable {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Checks the length. §3.2.2: version ff is invalid. Version 00 ends with its flags; later ones may continue after
-    /// a dash (§4).
+    /// Checks the length. §3.2.2: version ff is invalid. Version 00 ends with its flags; later versions may continue
+    /// after a dash (§4).
     private static func hasLength(_ bytes: Span<UInt8>, ofVersion version: UInt64) -> Bool {
         switch version {
         case 0xFF: false
@@ -136,7 +136,7 @@ package enum TraceState {
         static let valueBytes = 1...256
     }
 
-    /// Joins the members of all fields in order; nil if there are none, too many, or an invalid one.
+    /// Joins the members of all fields in order; nil if there are none, too many, or an invalid member.
     package static func list(of values: [String]) -> String? {
         let text = values.joined(separator: ",")
         guard text.utf8.count <= Limits.bytes else { return nil }

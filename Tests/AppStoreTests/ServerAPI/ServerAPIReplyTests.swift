@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import HTTPTransport
+import HTTPClient
 import Receipts
 import Resilience
 import Testing

@@ -3,7 +3,7 @@
 
 import AppStore
 import Gateway
-import HTTPTransport
+import HTTPClient
 import Logging
 import Resilience
 import Receipts
@@ -54,7 +54,7 @@ struct ServerAPIBench: Sendable {
         client = ServerAPIClient(
             keys: keys, hosts: ServerAPIHosts(production: production.url, sandbox: sandbox.url), budget: budget,
             transport: transport, upstreams: UpstreamState(guards: guards, lifecycle: UpstreamLifecycle()),
-            limiter: limiter, fleetState: fleetState, verifier: ServerAPISamples.verifier, observer: events,
+            limiter: limiter, fleetState: fleetState, verifier: ServerAPISamples.verifier, observe: events.observe,
             logger: logs.logger, clock: { [clock] in clock.time })
         customers = ServerAPICustomerLookup(client)
     }
@@ -93,7 +93,7 @@ final class SetClock: Sendable {
 }
 
 /// Records events as text, without durations and without those that another event implies.
-final class EventRecorder: UpstreamObserver {
+final class EventRecorder: Sendable {
     private let events = Mutex<[String]>([])
 
     func observe(_ event: UpstreamEvent) {

@@ -17,7 +17,7 @@ struct NotificationLimitTests {
             signedDate: Timestamp(millisecondsSince1970: number), appTransactionID: nil, signedPayload: "")
     }
 
-    private static let attempt = SendAttempt(date: Timestamp(millisecondsSince1970: 0), result: .other)
+    private static let attempt = NotificationAttempt(date: Timestamp(millisecondsSince1970: 0), result: .other)
 
     @Test(arguments: [
         (NotificationVersion.two, Endpoint.production, 1.0, [1, 12, 24, 48, 72].map { 3600 * $0 }),
@@ -54,9 +54,9 @@ struct NotificationLimitTests {
     }
 
     @Test func `attempts beyond the limit wait for their turn, oldest first`() {
-        var queue = DeliveryQueue(maximumInFlight: 2)
+        var queue = SimulatedDeliveries(maximumInFlight: 2)
         let started = (1...4).map { number in
-            queue.add(Delivery(app: Self.app, body: .signed(""), entry: number, schedule: .none))?.entry
+            queue.add(NotificationDelivery(app: Self.app, body: .signed(""), entry: number, schedule: .none))?.entry
         }
         #expect(started == [1, 2, nil, nil] && queue.count == 4 && queue.inFlight == 2)
         #expect([queue.finish()?.entry, queue.finish()?.entry, queue.finish()?.entry] == [3, 4, nil])

@@ -71,7 +71,7 @@ struct BearerTokenTests {
         let clock = ManualClock()
         let store = try SimulatedStore(
             pki: Samples.pki, transactionPKI: Samples.transactionPKI,
-            keys: [ServerAPIKey(Samples.apiKey, bundleIDs: ["com.example.other"])], scenario: .healthy,
+            keys: [AcceptedKey(Samples.apiKey, bundleIDs: ["com.example.other"])], scenario: .healthy,
             limits: SimulatorLimits(), now: { clock.now })
         let statuses = try ["com.example.other", TestStore.app].map { app in
             var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/inApps/v1/transactions/1")

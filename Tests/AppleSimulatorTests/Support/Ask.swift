@@ -17,7 +17,7 @@ struct TestStore {
     init(_ yaml: String = "", limits: SimulatorLimits = SimulatorLimits()) throws {
         let clock = clock
         store = try SimulatedStore(
-            pki: Samples.pki, transactionPKI: Samples.transactionPKI, keys: [ServerAPIKey(Samples.apiKey)],
+            pki: Samples.pki, transactionPKI: Samples.transactionPKI, keys: [AcceptedKey(Samples.apiKey)],
             scenario: Scenario(yaml: yaml), limits: limits, now: { clock.now })
     }
 

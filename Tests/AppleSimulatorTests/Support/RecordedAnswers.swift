@@ -76,7 +76,7 @@ extension AppleAnswer {
         var object = object
         for name in ["cancellation_date", "expires_date"] {
             guard let text = object[name + "_ms"] as? String, let milliseconds = Int64(text) else { continue }
-            let date = AppleDate(Timestamp(millisecondsSince1970: milliseconds))
+            let date = SimulatedDate(Timestamp(millisecondsSince1970: milliseconds))
             object[name] = date.plain
             object[name + "_pst"] = date.losAngeles
         }

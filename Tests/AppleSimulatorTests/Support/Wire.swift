@@ -32,9 +32,9 @@ struct Exchange {
 /// A client that sends and receives raw bytes.
 struct Wire {
     let port: Int
-    var certificate: Certificate?
+    var certificate: IssuedCertificate?
 
-    init(_ url: String, trusting certificate: Certificate? = nil) {
+    init(_ url: String, trusting certificate: IssuedCertificate? = nil) {
         port = URL(string: url)?.port ?? 0
         self.certificate = certificate
     }
@@ -81,7 +81,7 @@ struct Wire {
         }
     }
 
-    private static func context(trusting certificate: Certificate) throws -> NIOSSLContext {
+    private static func context(trusting certificate: IssuedCertificate) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates([try NIOSSLCertificate(bytes: certificate.der, format: .der)])
         return try NIOSSLContext(configuration: configuration)

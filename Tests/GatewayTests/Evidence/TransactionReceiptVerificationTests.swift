@@ -24,7 +24,7 @@ private struct Fixture {
             UpstreamConnection(
                 upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: timeouts,
                 verifier: Samples.verifier),
-            fleet: .embedded(), policy: CachePolicy { 0 }, observer: events, clock: { [clock] in clock.time })
+            fleet: .embedded(), policy: CachePolicy { 0 }, observe: events.observe, clock: { [clock] in clock.time })
         service = RememberingService(VerificationService(verifier: Samples.verifier, apple: verification))
     }
 

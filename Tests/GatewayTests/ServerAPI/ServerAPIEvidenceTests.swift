@@ -138,7 +138,7 @@ struct ServerAPIEvidenceTests {
     }
 
     @Test func `another customer's purchase does not complete an answer`() {
-        var newest = NewestSigned(.customer(Self.original))
+        var newest = CompletedAnswer(.customer(Self.original))
         var other = Transaction(productID: "p", transactionID: "x")
         other.originalTransactionID = "of another customer"
         var fields = SignedTransactionFields()
@@ -190,7 +190,7 @@ struct ServerAPIEvidenceTests {
         func date(_ known: Renewal, _ sent: Renewal) -> Timestamp? {
             var answer = UpstreamAnswer.customer(Self.original)
             answer.renewals = [known]
-            var newest = NewestSigned(answer)
+            var newest = CompletedAnswer(answer)
             newest.complete(with: [], [sent], signedAt: nil, indexed: SignedSamples.time(0))
             return newest.renewals.count == 1 ? newest.renewals[0].signedFields?.value.signedDate : nil
         }

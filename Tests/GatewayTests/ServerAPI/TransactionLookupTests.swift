@@ -36,10 +36,11 @@ struct CustomerFixture {
             UpstreamConnection(
                 upstream, customers: customers, receiptUpstream: { _ in receiptUpstream }, guards: UpstreamGuards(),
                 lifecycle: lifecycle, timeouts: timeouts, verifier: verifier),
-            fleet: ports, policy: CachePolicy { 0 }, observer: events, clock: { [clock] in clock.time })
-        invalidation = CacheInvalidation(of: ports.cache, observer: events)
+            fleet: ports, policy: CachePolicy { 0 }, observe: events.observe, clock: { [clock] in clock.time })
+        invalidation = CacheInvalidation(of: ports.cache, observe: events.observe)
         forgetful = VerificationService(
-            verifier: verifier, states: NotifiedStates(ports, observer: events), apple: hasApple ? verification : nil)
+            verifier: verifier, states: NotifiedStates(ports, observe: events.observe),
+            apple: hasApple ? verification : nil)
         service = RememberingService(forgetful)
     }
 

@@ -122,8 +122,8 @@ struct Period: Sendable {
     }
 }
 
-extension AssessmentRules {
-    static var ofTests: AssessmentRules {
-        AssessmentRules(freshness: FreshnessPolicy(), clockSkew: .zero, lateRenewal: .seconds(3600))
+extension EvaluationRules {
+    static var ofTests: EvaluationRules {
+        EvaluationRules(freshness: FreshnessPolicy(), clockSkew: .zero, lateRenewal: .seconds(3600))
     }
 }

@@ -108,7 +108,7 @@ final class Gate: Sendable {
 }
 
 /// Records events.
-final class EventLog: UpstreamObserver {
+final class EventLog: Sendable {
     private let events = Mutex<[UpstreamEvent]>([])
 
     func observe(_ event: UpstreamEvent) { events.withLock { $0.append(event) } }

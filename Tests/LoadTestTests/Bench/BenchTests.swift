@@ -23,7 +23,7 @@ struct BenchTests {
     @Test func `the file has the members that readers count on`() throws {
         var report = BenchReport(plan: BenchPlan())
         report.figures = [BenchFigure("hit", 0.83456, "ratio", .atLeast(0.8))]
-        let json = try JSONSerialization.jsonObject(with: Data(JSONText.of(report).utf8)) as? [String: Any]
+        let json = try JSONSerialization.jsonObject(with: Data(JSONOutput.of(report).utf8)) as? [String: Any]
         let figure = try #require((json?["figures"] as? [[String: Any]])?.first)
         #expect(Set(figure.keys) == ["name", "value", "unit", "target", "met"])
         #expect(figure["name"] as? String == "hit" && figure["value"] as? Double == 0.835)

@@ -103,7 +103,7 @@ struct RunComparisonTests {
     @Test func `every number on the page is the one in the JSON`() throws {
         let comparison = RunComparison(Self.calm, Self.slow)
         let html = try ComparePage(comparison: comparison).html()
-        let json = try JSONValue(parsing: Array(JSONText.of(ComparisonReport(comparison)).utf8))
+        let json = try JSONValue(parsing: Array(JSONOutput.of(ComparisonReport(comparison)).utf8))
         #expect(PageValues(html).values.count > 20)
         #expect(PageValues(html).faults(against: json) == [])
         let embedded = try #require(PageValues.embedded("comparison", in: html))
@@ -124,8 +124,8 @@ struct RunComparisonTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let (a, b) = (folder.appending(path: "a.json").path, folder.appending(path: "b.json").path)
-        try JSONText.of(Self.calm).write(toFile: a, atomically: true, encoding: .utf8)
-        try JSONText.of(Self.slow).write(toFile: b, atomically: true, encoding: .utf8)
+        try JSONOutput.of(Self.calm).write(toFile: a, atomically: true, encoding: .utf8)
+        try JSONOutput.of(Self.slow).write(toFile: b, atomically: true, encoding: .utf8)
         try CompareCommand.parse([a, b, "-o", folder.appending(path: "page.html").path]).run()
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "page.html").path))
         #expect(throws: ExitCode(99)) { try CompareCommand.parse([a, b, "--fail-on-regression"]).run() }

@@ -88,7 +88,7 @@ struct DeferredTests {
         #expect(report.jobsPerSecond == 40 && report.redisBytesPerJob == 5000 && report.cpuPerJob == 4)
         #expect(
             report.text.hasPrefix("PASSED  1,000 jobs done 25.0 s after Apple's return, bound 140 s"), "\(report.text)")
-        #expect(try JSONText.compact(report).contains(#""answers":{"200":5,"202":1000}"#))
+        #expect(try JSONOutput.compact(report).contains(#""answers":{"200":5,"202":1000}"#))
     }
 
     @Test(arguments: [

@@ -12,41 +12,45 @@ struct AnswerReaderTests {
     private static let verdict = #"{"verdict":"genuine","provenance":{"source":"local","cache":"near"}}"#
 
     /// Answers of a server, and what is kept of them: status, outcome, and the end of the connection.
-    private static let conversations: [(text: String, answers: [Answer])] = [
+    private static let conversations: [(text: String, answers: [LoadAnswer])] = [
         (
             "HTTP/1.1 200 OK\r\nContent-Length: \(verdict.utf8.count)\r\n\r\n" + verdict,
-            [Answer(status: 200, outcome: .hitNear, isLast: false)]
+            [LoadAnswer(status: 200, outcome: .hitNear, isLast: false)]
         ),
         (
             "HTTP/1.1 429 Too Many Requests\r\ncontent-length:0\r\n\r\nHTTP/1.1 500 \r\nCONTENT-LENGTH: 2 \r\n\r\nno",
             [
-                Answer(status: 429, outcome: .shed, isLast: false), Answer(status: 500, outcome: .error, isLast: false),
+                LoadAnswer(status: 429, outcome: .shed, isLast: false),
+                LoadAnswer(status: 500, outcome: .error, isLast: false),
             ]
         ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1a;x=y\r\n"
                 + String(repeating: "z", count: 26) + "\r\n0\r\nTrailer: yes\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
-            [Answer(status: 200, outcome: .ok, isLast: false), Answer(status: 204, outcome: .ok, isLast: false)]
+            [
+                LoadAnswer(status: 200, outcome: .ok, isLast: false),
+                LoadAnswer(status: 204, outcome: .ok, isLast: false),
+            ]
         ),
         (
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
                 + "HTTP/1.1 404 Not Found\r\nContent-Length: 1\r\nConnection: Keep-Alive, close\r\n\r\nx",
-            [Answer(status: 404, outcome: .refused, isLast: true)]
+            [LoadAnswer(status: 404, outcome: .refused, isLast: true)]
         ),
         (
             "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.0 200 OK\r\nConnection: keep-alive\r\n"
                 + "Content-Length: 1\r\n\r\nx",
-            [Answer(status: 200, outcome: .ok, isLast: true), Answer(status: 200, outcome: .ok, isLast: false)]
+            [LoadAnswer(status: 200, outcome: .ok, isLast: true), LoadAnswer(status: 200, outcome: .ok, isLast: false)]
         ),
         (
             "HTTP/1.1 200 OK\r\nCache-Status: edge; hit; ttl=3\r\nContent-Length: 0\r\n\r\n",
-            [Answer(status: 200, outcome: .hitShared, isLast: false)]
+            [LoadAnswer(status: 200, outcome: .hitShared, isLast: false)]
         ),
     ]
 
     @Test(arguments: conversations, [Int.max, 1, 2, 3, 7, 64])
     func `answers are the same however their bytes are cut`(
-        _ conversation: (text: String, answers: [Answer]), size: Int
+        _ conversation: (text: String, answers: [LoadAnswer]), size: Int
     ) throws {
         #expect(try Self.read(conversation.text, inPiecesOf: size) == conversation.answers)
     }
@@ -54,7 +58,7 @@ struct AnswerReaderTests {
     @Test func `a body without a length ends with its connection`() throws {
         var reader = AnswerReader()
         #expect(try Self.read("HTTP/1.1 200 OK\r\n\r\n" + Self.verdict, &reader) == [])
-        #expect(try reader.end() == Answer(status: 200, outcome: .hitNear, isLast: true))
+        #expect(try reader.end() == LoadAnswer(status: 200, outcome: .hitNear, isLast: true))
         #expect(try reader.end() == nil)
     }
 
@@ -149,16 +153,16 @@ struct AnswerReaderTests {
 
     private static func read(
         _ text: String, inPiecesOf size: Int, _ limits: AnswerLimits = AnswerLimits()
-    ) throws(AnswerFault) -> [Answer] {
+    ) throws(AnswerFault) -> [LoadAnswer] {
         var reader = AnswerReader(limits: limits)
         return try read(text, inPiecesOf: size, &reader)
     }
 
     private static func read(
         _ text: String, inPiecesOf size: Int = .max, _ reader: inout AnswerReader
-    ) throws(AnswerFault) -> [Answer] {
+    ) throws(AnswerFault) -> [LoadAnswer] {
         let bytes = Array(text.utf8)
-        var answers: [Answer] = [], start = 0
+        var answers: [LoadAnswer] = [], start = 0
         while start < bytes.count {
             let piece = Array(bytes[start..<min(bytes.count, start + min(size, bytes.count))])
             var position = 0

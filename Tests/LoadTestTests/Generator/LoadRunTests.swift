@@ -52,7 +52,7 @@ struct LoadRunTests {
             #expect(result.counts.intended == 500 && result.counts.sent == 500 && result.counts.answered == 500)
             #expect(result.statuses == [200: 500] && result.failures.isEmpty)
             #expect(result.response.count == 500 && result.service.count == 500)
-            #expect(result.counts[.ok] == 500 && result.byOutcome[Outcome.ok.index].count == 500)
+            #expect(result.counts[.ok] == 500 && result.byOutcome[LoadOutcome.ok.index].count == 500)
             #expect(slices.map(\.second) == Array(slices.indices))
             #expect(slices.reduce(0) { $0 + $1.counts.answered } == 500)
             #expect(result.counts.receivedBytes == 500 * PlayServer.ok.utf8.count)

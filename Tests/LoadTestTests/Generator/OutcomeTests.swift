@@ -12,7 +12,7 @@ struct OutcomeTests {
             + #""verified_at":"2026-11-21T18:00:00Z"#
     }
 
-    private static let answers: [(status: Int, cache: String, body: String, outcome: Outcome)] = [
+    private static let answers: [(status: Int, cache: String, body: String, outcome: LoadOutcome)] = [
         (200, "", body("local", "near"), .hitNear), (200, "", body("apple", "near"), .hitNear),
         (200, "receipt-gateway; hit; ttl=3", body("apple", "shared"), .hitShared),
         (200, "receipt-gateway; hit", body("apple", "stale"), .stale),
@@ -32,19 +32,21 @@ struct OutcomeTests {
 
     @Test(arguments: answers)
     func `status, Cache-Status and the body's beginning decide`(
-        status: Int, cache: String, body: String, outcome: Outcome
+        status: Int, cache: String, body: String, outcome: LoadOutcome
     ) {
         let field = Array(cache.utf8), opening = Array(body.utf8)
-        #expect(Outcome(status: status, cache: CacheStatus(field: field.span), opening: opening.span) == outcome)
+        #expect(
+            LoadOutcome(status: status, cache: AnsweredCacheStatus(field: field.span), opening: opening.span) == outcome
+        )
     }
 
     @Test func `an answer in Apple's form is degraded if its header says so`() {
         let body = Array(#"{"status":0}"#.utf8)
-        #expect(Outcome(status: 200, cache: .degraded, opening: body.span) == .degraded)
+        #expect(LoadOutcome(status: 200, cache: .degraded, opening: body.span) == .degraded)
     }
 
     @Test func `outcomes have a place each, in the order of all`() {
-        #expect(Outcome.allCases.map(\.index) == Array(Outcome.allCases.indices))
+        #expect(LoadOutcome.allCases.map(\.index) == Array(LoadOutcome.allCases.indices))
     }
 
     @Test(arguments: [("close", true), ("keep-alive, Close", true), ("closed", false), ("x-close", false), ("", false)])

@@ -29,8 +29,8 @@ struct LiveTests {
         for number in 0..<200 {
             var slice = SecondSlice(second: number)
             (slice.counts.answered, slice.counts.intended) = (90, 100)
-            slice.counts.outcomes[Outcome.hitNear.index] = 80
-            slice.counts.outcomes[Outcome.rejected.index] = 10
+            slice.counts.outcomes[LoadOutcome.hitNear.index] = 80
+            slice.counts.outcomes[LoadOutcome.rejected.index] = 10
             slice.response.record(Int64(number) * 1_000_000)
             view.add(RunResult.Second(slice, target: 100), slice.counts)
         }

@@ -194,12 +194,12 @@ struct NotificationTrafficTests {
     // MARK: - Answers
 
     @Test(arguments: [
-        (200, "", Outcome.ok), (200, #"{"stored":true}"#, .ok), (400, #"{"code":"x"}"#, .refused), (503, "", .shed),
+        (200, "", LoadOutcome.ok), (200, #"{"stored":true}"#, .ok), (400, #"{"code":"x"}"#, .refused), (503, "", .shed),
         (500, "", .error),
     ])
     func `a stored notification is ok, a broken one refused, and one that shall come again is shed`(
-        status: Int, body: String, expected: Outcome
+        status: Int, body: String, expected: LoadOutcome
     ) {
-        #expect(Outcome(status: status, cache: [], opening: Array(body.utf8).span) == expected)
+        #expect(LoadOutcome(status: status, cache: [], opening: Array(body.utf8).span) == expected)
     }
 }

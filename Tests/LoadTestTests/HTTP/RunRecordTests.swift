@@ -24,7 +24,7 @@ struct RunRecordTests {
             if number == 59 {
                 recorder.failed(.measured, .timeout, after: response, service: response)
             } else {
-                let answer = Answer(
+                let answer = LoadAnswer(
                     status: number < 50 ? 200 : 429, outcome: number < 50 ? .hitNear : .shed, isLast: false)
                 recorder.answered(.measured, answer, response: response, service: response / 2)
             }

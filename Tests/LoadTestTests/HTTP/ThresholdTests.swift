@@ -12,7 +12,7 @@ struct ThresholdTests {
         for milliseconds in 1...1000 { measurements.response.record(Int64(milliseconds) * 1_000_000) }
         (measurements.counts.intended, measurements.counts.answered) = (2000, 1000)
         (measurements.counts.failed, measurements.counts.timedOut, measurements.counts.unsent) = (5, 3, 2)
-        (measurements.counts.outcomes[Outcome.shed.index], measurements.seconds) = (20, 4)
+        (measurements.counts.outcomes[LoadOutcome.shed.index], measurements.seconds) = (20, 4)
         return measurements
     }()
 

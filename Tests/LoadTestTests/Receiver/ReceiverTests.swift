@@ -147,7 +147,7 @@ struct ReceiverTests {
 
 extension WebhookReceiver {
     /// Sends a delivery, and returns the answer.
-    func deliver(_ delivery: ReceivedDelivery, to endpoint: ReceiverEndpoint) async throws -> Answer {
+    func deliver(_ delivery: ReceivedDelivery, to endpoint: ReceiverEndpoint) async throws -> LoadAnswer {
         try #require(try await send(delivery, to: endpoint).answer)
     }
 

@@ -18,7 +18,7 @@ struct BrowserTests {
         #expect(visit.complaints == [], "\(name)")
         let shown = PageValues(visit.document)
         #expect(shown.values.count == PageValues(page).values.count && shown.values.count > 20, "\(name)")
-        #expect(try shown.faults(against: JSONValue(parsing: Array(JSONText.of(result).utf8))) == [], "\(name)")
+        #expect(try shown.faults(against: JSONValue(parsing: Array(JSONOutput.of(result).utf8))) == [], "\(name)")
         let embedded = try #require(PageValues.embedded("result", in: visit.document))
         #expect(try RunResultFile.read(Array(embedded.utf8)) == result, "\(name)")
     }
@@ -27,7 +27,7 @@ struct BrowserTests {
         let comparison = RunComparison(SampleRun().result(), SampleRun(seed: 2, slowness: 2).result())
         let visit = try Browser.visit(ComparePage(comparison: comparison).html())
         #expect(visit.complaints == [])
-        let json = try JSONValue(parsing: Array(JSONText.of(ComparisonReport(comparison)).utf8))
+        let json = try JSONValue(parsing: Array(JSONOutput.of(ComparisonReport(comparison)).utf8))
         #expect(PageValues(visit.document).values.count > 20)
         #expect(PageValues(visit.document).faults(against: json) == [])
     }

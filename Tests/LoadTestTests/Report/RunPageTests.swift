@@ -21,7 +21,7 @@ struct RunPageTests {
         let html = try RunPage(result).html()
         let values = PageValues(html)
         #expect(values.values.count > 20, "\(name)")
-        #expect(try values.faults(against: JSONValue(parsing: Array(JSONText.of(result).utf8))) == [], "\(name)")
+        #expect(try values.faults(against: JSONValue(parsing: Array(JSONOutput.of(result).utf8))) == [], "\(name)")
         let embedded = try #require(PageValues.embedded("result", in: html))
         #expect(try RunResultFile.read(Array(embedded.utf8)) == result, "\(name)")
     }
@@ -29,7 +29,7 @@ struct RunPageTests {
     @Test(arguments: samples.indices)
     func `the same result makes the same page`(_ sample: Int) throws {
         let result = Self.samples[sample].result
-        #expect(try RunPage(result).html() == RunPage(RunResultFile.read(Array(JSONText.of(result).utf8))).html())
+        #expect(try RunPage(result).html() == RunPage(RunResultFile.read(Array(JSONOutput.of(result).utf8))).html())
     }
 
     @Test(arguments: samples.indices)
@@ -133,7 +133,7 @@ struct RunPageTests {
     @Test(arguments: [0, 1e-9, 9e15])
     func `numbers at their limits make a page`(_ number: Double) throws {
         let result = SampleRun(seconds: 30, warmup: 0, perSecond: 20).result().with(number)
-        #expect(try RunResultFile.read(Array(JSONText.of(result).utf8)) == result)
+        #expect(try RunResultFile.read(Array(JSONOutput.of(result).utf8)) == result)
         let html = try RunPage(result).html()
         #expect(html.utf8.count < 1_000_000)
         #expect(html.firstMatch(of: #/["MLHV ]-?(nan|inf)/#)?.output.0 == nil)
@@ -148,7 +148,7 @@ struct RunPageTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "run.json").path
         let result = SampleRun(seconds: 2).result()
-        try JSONText.of(result).write(toFile: file, atomically: true, encoding: .utf8)
+        try JSONOutput.of(result).write(toFile: file, atomically: true, encoding: .utf8)
         try ReportCommand.parse([file]).run()
         #expect(
             try String(contentsOfFile: folder.appending(path: "run.html").path, encoding: .utf8)
@@ -174,7 +174,7 @@ extension RunResult {
             targetPerSecond: number, achievedPerSecond: number, sentBytes: count, receivedBytes: count)
         (result.response.p50, result.response.maximum, result.service.p99) = (number, number, number)
         result.response.percentiles = [Point(x: 50, y: number), Point(x: 100, y: number)]
-        result.outcomes = Array(repeating: Outcome(outcome: "x", count: count, response: response), count: 64)
+        result.outcomes = Array(repeating: RunResult.Outcome(outcome: "x", count: count, response: response), count: 64)
         (result.generator.cpuSeconds, result.generator.cpuShare) = (number, number)
         result.marks = [Mark(atSeconds: number, text: "mark")]
         for kind in [Series.Kind.gauge, .counter] {

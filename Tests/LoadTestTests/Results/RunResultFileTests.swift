@@ -12,13 +12,13 @@ struct RunResultFileTests {
     private static func read(_ change: (inout RunResult) -> Void) throws -> RunResult {
         var result = sample
         change(&result)
-        return try RunResultFile.read(Array(JSONText.of(result).utf8))
+        return try RunResultFile.read(Array(JSONOutput.of(result).utf8))
     }
 
     private static func fault(_ change: (inout RunResult) -> Void) throws -> String {
         var result = sample
         change(&result)
-        let text = Array(try JSONText.of(result).utf8)
+        let text = Array(try JSONOutput.of(result).utf8)
         let fault = #expect(throws: RunResultFault.self) { try RunResultFile.read(text) }
         return fault.map { "\($0)" } ?? ""
     }
@@ -49,7 +49,7 @@ struct RunResultFileTests {
     }
 
     @Test func `a member that is missing or of another type is named with its place`() throws {
-        let text = try JSONText.of(Self.sample)
+        let text = try JSONOutput.of(Self.sample)
         let missing = text.replacingOccurrences(of: #""from_per_second" : 300,"#, with: "")
         #expect(throws: RunResultFault.member("plan.stages[0].from_per_second", "is missing")) {
             try RunResultFile.read(Array(missing.utf8))
@@ -61,13 +61,13 @@ struct RunResultFileTests {
     }
 
     @Test func `a name that stands twice is no result`() throws {
-        let text = try JSONText.of(Self.sample).replacingOccurrences(
+        let text = try JSONOutput.of(Self.sample).replacingOccurrences(
             of: #""kind" : "http""#, with: #""kind" : "http", "kind" : "http""#)
         #expect(throws: RunResultFault.self) { try RunResultFile.read(Array(text.utf8)) }
     }
 
     @Test func `a member of a later minor version is passed over`() throws {
-        let text = try JSONText.of(Self.sample).replacingOccurrences(
+        let text = try JSONOutput.of(Self.sample).replacingOccurrences(
             of: #""kind" : "http""#, with: #""kind" : "http", "new" : 1"#)
         #expect(try RunResultFile.read(Array(text.utf8)) == Self.sample)
     }

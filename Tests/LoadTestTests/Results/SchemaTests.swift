@@ -16,7 +16,7 @@ struct SchemaTests {
     }
 
     private static func tree(_ result: RunResult) throws -> JSONValue {
-        try JSONValue(parsing: Array(JSONText.of(result).utf8))
+        try JSONValue(parsing: Array(JSONOutput.of(result).utf8))
     }
 
     private static let samples = [
@@ -33,12 +33,12 @@ struct SchemaTests {
     @Test(arguments: samples.indices)
     func `what is written is read again`(_ sample: Int) throws {
         let result = Self.samples[sample]
-        #expect(try RunResultFile.read(Array(JSONText.of(result).utf8)) == result)
-        #expect(try RunResultFile.read(Array(JSONText.compact(result).utf8)) == result)
+        #expect(try RunResultFile.read(Array(JSONOutput.of(result).utf8)) == result)
+        #expect(try RunResultFile.read(Array(JSONOutput.compact(result).utf8)) == result)
     }
 
     @Test func `the schema requires every member that is always written, and describes no other`() throws {
-        let text = try JSONText.of(SampleRun(seconds: 2, warmup: 0, outage: 0).result())
+        let text = try JSONOutput.of(SampleRun(seconds: 2, warmup: 0, outage: 0).result())
         let tree = try JSONValue(parsing: Array(text.utf8))
         let schema = try JSONValue(parsing: Array(Data(contentsOf: Self.file)))
         let required = Set(schema["required"]?.elements?.compactMap(\.string) ?? [])
@@ -57,7 +57,7 @@ struct SchemaTests {
         (#""mix" : {"#, #""mix" : {"a" : -1,"#),
     ])
     func `what breaks the schema is not read`(old: String, new: String) throws {
-        let text = try JSONText.of(SampleRun(seconds: 2, warmup: 0).result())
+        let text = try JSONOutput.of(SampleRun(seconds: 2, warmup: 0).result())
         let broken = text.replacingOccurrences(of: old, with: new)
         #expect(broken != text)
         #expect(try Self.schema().faults(of: JSONValue(parsing: Array(broken.utf8))) != [])

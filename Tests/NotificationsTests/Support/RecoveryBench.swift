@@ -29,7 +29,7 @@ struct RecoveryBench: Sendable {
     func node(_ apps: Set<String> = [RecoverySamples.app]) -> NotificationRecovery {
         NotificationRecovery(
             from: apple, into: RecoverySamples.intake(store), progress: store, apps: { apps },
-            interval: .seconds(3600), startDelay: .zero, observer: events, clock: { [clock] in clock.time })
+            interval: .seconds(3600), startDelay: .zero, observe: events.observe, clock: { [clock] in clock.time })
     }
 
     /// Reads histories until nothing is due, and returns the queries to Apple.
@@ -81,7 +81,8 @@ enum RecoverySamples {
         let apps = NotificationApps(
             isConfigured: { $0 == app }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
         return NotificationIntake(
-            NotificationVerifier(verifier, apps: apps), queue: store, observer: RecoveryEvents(), onStored: { _ in })
+            NotificationVerifier(verifier, apps: apps), queue: store, observe: RecoveryEvents().observe,
+            onStored: { _ in })
     }
 
     static func time(_ seconds: Int64) -> Timestamp { now.advanced(by: .seconds(seconds)) }
@@ -189,7 +190,7 @@ final class ScriptedHistory: NotificationHistory {
 }
 
 /// Records the outcomes of recoveries.
-final class RecoveryEvents: NotificationObserver {
+final class RecoveryEvents: Sendable {
     private let recorded = Mutex<[Bool]>([])
 
     func observe(_ event: NotificationEvent) {

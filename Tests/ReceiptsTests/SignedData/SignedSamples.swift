@@ -28,7 +28,7 @@ enum SignedSamples {
 
 extension ReceiptVerifier {
     static func pinning(
-        _ root: Certificate, for environments: Set<Environment>,
+        _ root: IssuedCertificate, for environments: Set<Environment>,
         onNewChain: @escaping @Sendable (VerifiedChainInfo) -> Void = { _ in }
     ) -> ReceiptVerifier {
         let anchor = TrustAnchor(fingerprint: Fingerprint(of: root.der.span), environments: environments)
@@ -36,7 +36,7 @@ extension ReceiptVerifier {
     }
 
     /// A verifier to whom its operator gave these roots as certificates, beside Apple's.
-    static func trusting(_ roots: [Certificate], for environments: Set<Environment>) throws -> ReceiptVerifier {
+    static func trusting(_ roots: [IssuedCertificate], for environments: Set<Environment>) throws -> ReceiptVerifier {
         var store = TrustStore.apple
         for root in roots { try store.add(pem: root.pem, environments: environments) }
         return ReceiptVerifier(trustStore: store)

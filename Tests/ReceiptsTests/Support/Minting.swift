@@ -49,7 +49,7 @@ extension FaultForge {
     var receiptSignedByIntermediate: [UInt8] {
         var container = container
         container.signerInfos = [
-            SignerInfo(
+            SignerInfoTemplate(
                 signing: contents.payload, by: pki.keys.key(for: .intermediate), certificate: pki.intermediate,
                 digest: pki.digest)
         ]
@@ -71,7 +71,7 @@ extension FaultForge {
 
 extension FaultForge {
     func receipt(creationDate: String) -> [UInt8] {
-        receipt(attributes: { $0.replace(with: ReceiptAttribute(.creationDate, .ia5String(creationDate))) })
+        receipt(attributes: { $0.replace(with: AttributeTemplate(.creationDate, .ia5String(creationDate))) })
     }
 }
 
@@ -142,24 +142,24 @@ extension Chain {
 
 /// Attributes that the forge's contents cannot express.
 extension FaultForge {
-    func receipt(settingInteger type: AttributeType, to contents: [UInt8]) -> [UInt8] {
+    func receipt(settingInteger type: AttributeNumber, to contents: [UInt8]) -> [UInt8] {
         receipt(attributes: { attributes in
             attributes.remove(type)
-            attributes.append(ReceiptAttribute(type, DERElement(.integer, contents)))
+            attributes.append(AttributeTemplate(type, DERNode(.integer, contents)))
         })
     }
 
-    func receipt(without type: AttributeType) -> [UInt8] {
+    func receipt(without type: AttributeNumber) -> [UInt8] {
         receipt(attributes: { $0.remove(type) })
     }
 
     /// The sample receipt with a replaced attribute of this type in its first purchase.
-    func receipt(replacingInFirstPurchase attribute: ReceiptAttribute) -> [UInt8] {
+    func receipt(replacingInFirstPurchase attribute: AttributeTemplate) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.replace(with: attribute) } })
     }
 
     /// The sample receipt with additional attributes in its first purchase.
-    func receipt(addingToFirstPurchase attributes: [ReceiptAttribute]) -> [UInt8] {
+    func receipt(addingToFirstPurchase attributes: [AttributeTemplate]) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.attributes += attributes } })
     }
 }
@@ -170,26 +170,26 @@ extension FaultForge {
         var edited = contents
         edit(&edited)
         var attributes = edited.attributeSet
-        attributes.replace(with: ReceiptAttribute(.deviceHash, value: contents.deviceHash))
+        attributes.replace(with: AttributeTemplate(.deviceHash, value: contents.deviceHash))
         return signed(attributes).encoded
     }
 
     func receiptWithDeviceHash(_ edit: ([UInt8]) -> [UInt8]) -> [UInt8] {
-        receipt(attributes: { $0.replace(with: ReceiptAttribute(.deviceHash, value: edit(contents.deviceHash))) })
+        receipt(attributes: { $0.replace(with: AttributeTemplate(.deviceHash, value: edit(contents.deviceHash))) })
     }
 }
 
 /// Purchases and texts that the forge's contents cannot express.
 extension FaultForge {
-    func receipt(settingText type: AttributeType, to bytes: [UInt8]) -> [UInt8] {
-        receipt(attributes: { $0.replace(with: ReceiptAttribute(type, DERElement(.utf8String, bytes))) })
+    func receipt(settingText type: AttributeNumber, to bytes: [UInt8]) -> [UInt8] {
+        receipt(attributes: { $0.replace(with: AttributeTemplate(type, DERNode(.utf8String, bytes))) })
     }
 
     func receiptWithProductType(_ number: Int64) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.replace(with: .integer(.productType, number)) } })
     }
 
-    func receipt(withoutInFirstPurchase type: AttributeType) -> [UInt8] {
+    func receipt(withoutInFirstPurchase type: AttributeNumber) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.remove(type) } })
     }
 

@@ -29,7 +29,7 @@ extension Timestamp {
 }
 
 extension TrustStore {
-    static func apple(and root: Certificate, for environments: Set<Environment>) throws -> TrustStore {
+    static func apple(and root: IssuedCertificate, for environments: Set<Environment>) throws -> TrustStore {
         var store = TrustStore.apple
         store.add(try TrustAnchor(der: root.der, environments: environments))
         return store

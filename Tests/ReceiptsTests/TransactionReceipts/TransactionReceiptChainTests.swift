@@ -74,7 +74,7 @@ struct TransactionReceiptChainTests {
         #expect(chains.map(\.anchor.fingerprint) == Self.fingerprints([Samples.pki.root]))
     }
 
-    private static func fingerprints(_ certificates: some Sequence<Certificate>) -> [Fingerprint] {
+    private static func fingerprints(_ certificates: some Sequence<IssuedCertificate>) -> [Fingerprint] {
         certificates.map { Fingerprint(of: $0.der.span) }
     }
 
@@ -116,7 +116,7 @@ struct TransactionReceiptChainTests {
 
 extension TransactionReceiptForge {
     /// An intermediate with the name of the one above the sample's leaf, and another key.
-    fileprivate func namesakeOfIntermediate(_ number: UInt8) -> Certificate {
+    fileprivate func namesakeOfIntermediate(_ number: UInt8) -> IssuedCertificate {
         var template = CertificateTemplate.intermediate(
             key: pki.keys.key(for: .attackerIntermediate), authority: pki.keys.key(for: .root))
         template.serialNumber = [number + 100]

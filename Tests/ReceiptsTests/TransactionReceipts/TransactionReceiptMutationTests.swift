@@ -45,8 +45,8 @@ struct TransactionReceiptMutationTests {
             if generator.chance(percent: 50) { generator.change(&blob) } else { generator.change(&info) }
             guard blob != receipt.signatureBlob || info != receipt.purchaseInfo else { continue }
             var list = receipt.propertyList
-            list.replace("signature", with: Base64.text(blob))
-            list.replace("purchase-info", with: Base64.text(info))
+            list.replace("signature", with: Base64Encoder.text(blob))
+            list.replace("purchase-info", with: Base64Encoder.text(info))
             #expect(verifier.brokenRule(ofTransactionReceipt: list.encoded) != nil)
         }
     }

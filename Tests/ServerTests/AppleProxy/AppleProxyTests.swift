@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -9,10 +10,9 @@ import TestSupport
 import Testing
 
 @testable import AppStore
-@testable import Endpoints
+@testable import API
 @testable import Gateway
 @testable import HTTPServer
-@testable import Settings
 
 @Suite("The proxy to the App Store Server API", .timeLimit(.patient))
 struct AppleProxyTests {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Resilience
 import HTTPTypes
 import Logging
@@ -11,11 +12,10 @@ import Receipts
 import Synchronization
 
 @testable import AppStore
-@testable import Endpoints
+@testable import API
 import Gateway
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 /// The proxy of one client, in front of a client of the Server API whose results are scripted.
 final class ProxySite: Sendable {
@@ -51,7 +51,7 @@ final class ProxySite: Sendable {
                 sent.append(request)
                 return result
             },
-            hasKey: hasKey, invalidation: CacheInvalidation(of: purges, observer: purges),
+            hasKey: hasKey, invalidation: CacheInvalidation(of: purges, observe: purges.observe),
             admission: ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots),
             charging: RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
             timeout: .seconds(10), logger: logger)
@@ -107,7 +107,7 @@ private final class SentCalls: Sendable {
 }
 
 /// A cache without results, which records purges.
-final class PurgeRecorder: UpstreamCache, UpstreamObserver {
+final class PurgeRecorder: UpstreamCache {
     private let isReachable: Bool
     private let purged = Mutex<[Purge]>([])
     private let counters = InvalidationCounters()

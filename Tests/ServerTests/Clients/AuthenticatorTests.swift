@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Gateway
 import Receipts
 import Cryptography
 import Testing
 
 @testable import Server
-@testable import Settings
 
 @Suite("API keys")
 struct AuthenticatorTests {

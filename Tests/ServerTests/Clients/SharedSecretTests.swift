@@ -1,11 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Receipts
 import Cryptography
 import Testing
-
-@testable import Settings
 
 @Suite("The apps' shared secrets in the clients file")
 struct SharedSecretTests {

@@ -1,8 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import HTTPServer
+@testable import Telemetry
+@testable import Clients
 import Customers
-import HTTPTransport
+import HTTPClient
 import ReceiptForge
 import Receipts
 import Cryptography

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 @testable import Gateway
 import Customers
 import Foundation
@@ -13,10 +14,9 @@ import Receipts
 import Cryptography
 import Synchronization
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 /// `POST /v1/verify` and `GET /v1/verifications/{id}` with a scripted App Store Server API, and jobs in this process.
 struct DeferredSite {
@@ -46,13 +46,13 @@ struct DeferredSite {
             ScriptedApple(.failure(.timeout)), customers: apple, guards: UpstreamGuards(), lifecycle: lifecycle,
             timeouts: .unhurried, verifier: Forged.verifier)
         let upstream = UpstreamVerification(
-            connection, fleet: ports, policy: CachePolicy { 0 }, observer: Unwatched(), clock: { .now() })
+            connection, fleet: ports, policy: CachePolicy { 0 }, observe: { _ in }, clock: { .now() })
         let verification = VerificationService(verifier: Forged.verifier, apple: upstream)
         let store = store ?? EmbeddedJobStore(rules) { .now() }
         let log = EmbeddedEventLog(EventRetention(maximumCount: 1000, maximumAge: .seconds(86_400))) { .now() }
         let check = OwnershipCheck(
             ownershipStore ?? EmbeddedOwnershipStore(OwnershipRules(), log: log) { .now() }, rules: OwnershipRules(),
-            observer: Unwatched(), onEvents: { _ in }, clock: { .now() })
+            observe: { _ in }, onEvents: { _ in }, clock: { .now() })
         access = CurrentAccess(Access(AccessRules(clients: clients, pepper: Secret("a pepper for the tests"))))
         (self.store, watcher) = (store, JobWatcher(store))
         let (admission, charging) = (
@@ -162,11 +162,6 @@ extension Client {
     ) -> Client {
         Client(name: name, apps: .only([DeferredSite.app]), keys: [], ownership: ownership, deferral: deferral)
     }
-}
-
-private struct Unwatched: UpstreamObserver, OwnershipObserver {
-    func observe(_ event: UpstreamEvent) {}
-    func observe(_ event: OwnershipEvent) {}
 }
 
 /// An App Store Server API that knows the transaction 2, or does not answer.

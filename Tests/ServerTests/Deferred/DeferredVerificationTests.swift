@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 @testable import Gateway
 import HTTPTypes
 import NIOHTTP1
@@ -8,10 +9,9 @@ import Receipts
 import TestSupport
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 @testable import Customers
-@testable import Settings
 
 @Suite("Deferred verifications", .timeLimit(.patient))
 struct DeferredVerificationTests {

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import NIOHTTP1
 import Customers
 import TestSupport
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import Gateway
 @testable import HTTPServer
-@testable import Settings
 
 @Suite("account in POST /v1/verify", .timeLimit(.patient))
 struct OwnershipAnswerTests {

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 
 @Suite("Prefer and Idempotency-Key")

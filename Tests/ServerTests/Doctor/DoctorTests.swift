@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
+@testable import HTTPServer
 import Foundation
 import Gateway
 import ReceiptForge
@@ -10,6 +12,7 @@ import Testing
 
 @testable import AppStore
 @testable import Operations
+@testable import Server
 @testable import Settings
 
 /// The doctor's checks that need no other service.

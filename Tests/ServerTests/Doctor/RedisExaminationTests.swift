@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import RedisStore
 import Foundation
 import RealServers
 import Receipts
@@ -9,7 +10,7 @@ import Cryptography
 import TestSupport
 import Testing
 
-@testable import Operations
+@testable import Server
 @testable import Settings
 
 /// The doctor's observations about a Redis user, command by command.

@@ -7,7 +7,7 @@ import Cryptography
 import Redis
 import Testing
 
-@testable import Operations
+@testable import Server
 @testable import RedisStore
 @testable import Settings
 

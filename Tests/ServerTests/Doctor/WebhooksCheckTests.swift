@@ -7,7 +7,7 @@ import Receipts
 import TestSupport
 import Testing
 
-@testable import Operations
+@testable import Server
 @testable import Settings
 @testable import Customers
 

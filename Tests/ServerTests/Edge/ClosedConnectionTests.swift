@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import HTTPTypes
 import Cryptography
 import TestSupport
@@ -8,7 +9,6 @@ import Testing
 
 @testable import Customers
 @testable import HTTPServer
-@testable import Settings
 @testable import Resilience
 
 /// The ends of waits whose clients have closed their half of the connection.

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Gateway
 import Logging
 import NIOCore
@@ -10,10 +11,9 @@ import Resilience
 import Receipts
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 /// One connection without a socket, observed between the ticks of its event loop.
 @Suite("Back pressure of a connection")
@@ -132,7 +132,7 @@ struct EdgeBackPressureTests {
 
     /// Lets so many turns of the event loop pass.
     private static func pass(turns: Int, of channel: EmbeddedChannel) {
-        for _ in 0..<turns { channel.embeddedEventLoop.advanceTime(by: TurnScheduler.Limits.pause) }
+        for _ in 0..<turns { channel.embeddedEventLoop.advanceTime(by: EventLoopScheduler.Limits.pause) }
     }
 
     /// Returns the number of responses written since the last call.

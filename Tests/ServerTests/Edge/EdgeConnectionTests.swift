@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Testing
 
 @testable import HTTPServer
-@testable import Settings
 
 @Suite("The rules of a connection")
 struct EdgeConnectionTests {

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import NIOCore
 import Testing
 
 @testable import HTTPServer
-@testable import Settings
 
 /// The parser as a value. `RawRequestTests` has the tables of what it accepts.
 struct RequestParserTests {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import FoundationEssentials
 import Logging
 import Cryptography
@@ -39,7 +40,7 @@ struct RunningGateway: Sendable {
         // Nothing times out unless a test says so, however busy the machine is.
         configuration.http.deadlines = HTTPDeadlines(
             headers: .seconds(3600), request: .seconds(3600), answer: .seconds(3600), idle: .seconds(3600))
-        configuration.shutdown = ShutdownConfiguration(drainDelay: .zero, grace: .seconds(3600))
+        (configuration.shutdown.drainDelay, configuration.shutdown.grace) = (.zero, .seconds(3600))
         // Tests use this machine only.
         configuration.apple.isEnabled = false
         change(&configuration)

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Settings
+@testable import Clients
 import NIOCore
 import NIOHTTP1
 @testable import Telemetry
@@ -9,7 +11,6 @@ import Testing
 
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 @Suite("Limits for one address", .timeLimit(.patient))
 struct SourceLimitsTests {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Customers
 import Foundation
 import Gateway
@@ -11,10 +12,9 @@ import Receipts
 import Cryptography
 import Synchronization
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 /// `GET /v1/events` behind a real listener, for two clients, over logs in this process.
 struct EventSite: Sendable {

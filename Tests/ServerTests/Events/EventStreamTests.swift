@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Settings
+@testable import Clients
 import Gateway
 import NIOCore
 import NIOHTTP1
@@ -10,11 +12,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import Customers
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 /// Requests that wait, and streams.
 @Suite("Waiting for events, over HTTP", .timeLimit(.patient))

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@testable import Endpoints
+@testable import API
 
 /// Answers of the form API, made from bodies of `verifyReceipt`.
 struct FormAnswerTests {

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import Receipts
 
 /// Bodies of `POST /api` as clients send them, and as they should not.

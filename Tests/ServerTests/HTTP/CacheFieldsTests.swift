@@ -6,7 +6,7 @@ import NIOCore
 import Receipts
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import Gateway
 @testable import HTTPServer
 

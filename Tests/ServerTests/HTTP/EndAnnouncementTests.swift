@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Settings
 import HTTPTypes
 import Receipts
 import TestSupport
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import Gateway
 @testable import HTTPServer
-@testable import Settings
 import Resilience
 
 @Suite("Deprecation, Sunset and Link fields", .timeLimit(.patient))
@@ -74,7 +74,7 @@ struct EndAnnouncementTests {
         source: Provenance.Source?, announces: Bool
     ) {
         #expect(VerdictEndpoint().announcesEnd(withAnswerFrom: source) == announces)
-        #expect(DropInEndpoint().announcesEnd(withAnswerFrom: source))
+        #expect(AppleFormEndpoint().announcesEnd(withAnswerFrom: source))
     }
 
     @Test func `Apple's announcement about production takes effect with the next response`() async throws {

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Endpoints
+@testable import API
 import Foundation
 import Gateway
 import HTTPServer
@@ -68,7 +68,7 @@ struct MisplacedInputTests {
     @Test(arguments: texts + decoded + [(jws, .jws)])
     func `the drop-in names it in a header, beside Apple's status`(text: String, expected: MisplacedInput) throws {
         let body = try JSONSerialization.data(withJSONObject: ["receipt-data": text])
-        guard case .reply(let reply) = DropInEndpoint().read(ByteBuffer(bytes: body)) else {
+        guard case .reply(let reply) = AppleFormEndpoint().read(ByteBuffer(bytes: body)) else {
             Issue.record("a request")
             return
         }

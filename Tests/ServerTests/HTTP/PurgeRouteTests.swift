@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import HTTPTypes
 import NIOHTTP1
 import Resilience
@@ -8,10 +9,9 @@ import Receipts
 import TestSupport
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import Gateway
 @testable import HTTPServer
-@testable import Settings
 
 @Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.patient))
 struct PurgeRouteTests {

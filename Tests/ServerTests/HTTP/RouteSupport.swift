@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
@@ -8,11 +9,10 @@ import NIOHTTP1
 @testable import Telemetry
 import Resilience
 
-@testable import Endpoints
+@testable import API
 @testable import Gateway
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 extension ClientAdmission {
     /// The admission of one process.

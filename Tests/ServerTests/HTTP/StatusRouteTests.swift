@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Settings
+@testable import Telemetry
 import JSON
 import NIOCore
 import Receipts
@@ -9,10 +11,10 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import API
 @testable import HTTPServer
 @testable import Operations
 @testable import Server
-@testable import Settings
 
 @Suite("GET /v1/status", .timeLimit(.patient))
 struct StatusRouteTests {
@@ -39,7 +41,8 @@ struct StatusRouteTests {
     @Test(arguments: [true, false]) func `the Server API has a member if an app has a key`(hasKey: Bool) async throws {
         let sample = try StatusSample { $0.apple.sunset = Self.sunset }
         let route = Route.status(
-            sample.sources.health, sample.upstreams, isAppleEnabled: true, hasServerAPIKey: { hasKey },
+            ServerLifecycle(), store: { StoreStatus(sample.sources.health.store) }, sample.upstreams,
+            isAppleEnabled: true, hasServerAPIKey: { hasKey },
             clock: { StatusSample.now })
         let reply = try await route.handler(try .forTests(), ReservedBody(nil, nil)).value()
         let body = String(decoding: reply.body.bytes, as: UTF8.self)

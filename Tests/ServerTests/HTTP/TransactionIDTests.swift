@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 @testable import Gateway
 import HTTPTypes
 import NIOCore
@@ -12,10 +13,9 @@ import Cryptography
 import Synchronization
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 @Suite("transaction_id in POST /v1/verify")
 struct TransactionIDTests {
@@ -156,7 +156,7 @@ private struct Site {
             ScriptedApple(), customers: apple, guards: UpstreamGuards(), lifecycle: lifecycle,
             timeouts: .unhurried, verifier: Forged.verifier)
         let upstream = UpstreamVerification(
-            connection, fleet: ports, policy: CachePolicy { 0 }, observer: Unobserved(), clock: { .now() })
+            connection, fleet: ports, policy: CachePolicy { 0 }, observe: { _ in }, clock: { .now() })
         handler = VerifyHandler(
             admission: ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter()),
             verification: VerificationService(verifier: Forged.verifier, apple: upstream),
@@ -185,10 +185,6 @@ private struct Site {
         registry.text().split(separator: "\n").first { $0.hasPrefix(series + " ") }
             .flatMap { Double($0.dropFirst(series.count + 1)) }
     }
-}
-
-private struct Unobserved: UpstreamObserver {
-    func observe(_ event: UpstreamEvent) {}
 }
 
 private final class ScriptedServerAPI: CustomerLookup {

@@ -8,7 +8,7 @@ import ReceiptForge
 import Receipts
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 import Resilience
 

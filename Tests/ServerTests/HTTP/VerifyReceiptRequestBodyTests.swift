@@ -6,7 +6,7 @@ import JSON
 import Cryptography
 import Testing
 
-@testable import Endpoints
+@testable import API
 
 @Suite("The body of POST /verifyReceipt")
 struct VerifyReceiptRequestBodyTests {

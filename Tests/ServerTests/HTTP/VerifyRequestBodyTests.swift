@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import Endpoints
+@testable import API
 import JSON
 import Receipts
 import Testing

@@ -8,8 +8,6 @@ import Receipts
 import Redis
 @testable import RedisStore
 
-@testable import Settings
-
 /// Deferred verifications for tests.
 enum JobSamples {
     static let client = "shop"

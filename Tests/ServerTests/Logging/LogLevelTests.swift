@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Settings
+@testable import Clients
 import HTTPTypes
 import Logging
 import NIOHTTP1
@@ -10,7 +12,6 @@ import Testing
 
 @testable import HTTPServer
 @testable import Operations
-@testable import Settings
 @testable import Telemetry
 
 @Suite("Log settings at run time", .timeLimit(.patient))

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Gateway
 import HTTPTypes
 import Logging
@@ -11,7 +12,6 @@ import Testing
 
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 import Resilience
 
 /// A connection without a socket. The test decides when its requests are answered.

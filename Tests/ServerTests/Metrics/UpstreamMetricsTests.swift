@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Settings
+@testable import Clients
 @testable import Gateway
 import Logging
 @testable import Telemetry
@@ -10,7 +12,6 @@ import Testing
 
 @testable import AppStore
 @testable import Server
-@testable import Settings
 
 /// The events of requests to Apple, in metrics and log.
 struct UpstreamMetricsTests {

@@ -47,7 +47,7 @@ struct BackfillTests {
             let apps = NotificationApps(
                 isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
             let intake = NotificationIntake(
-                NotificationVerifier(ReceiptVerifier(), apps: apps), queue: store, observer: Silence(),
+                NotificationVerifier(ReceiptVerifier(), apps: apps), queue: store, observe: { _ in },
                 onStored: { _ in })
             return Backfill(
                 history: history, intake: intake, clock: { BackfillTests.now },
@@ -56,10 +56,6 @@ struct BackfillTests {
         }
 
         var text: String { lines.withLock { $0.joined() } }
-    }
-
-    private struct Silence: NotificationObserver {
-        func observe(_ event: NotificationEvent) {}
     }
 
     private static let both = [Environment.production, .sandbox].map {

@@ -90,10 +90,10 @@ import Testing
             let verifier = NotificationVerifier(
                 ReceiptVerifier(trustStore: TrustStore(anchors: [anchor])), apps: apps)
             let store = stage.store()
-            intake = NotificationIntake(verifier, queue: store, observer: Silence(), onStored: { _ in })
+            intake = NotificationIntake(verifier, queue: store, observe: { _ in }, onStored: { _ in })
             applier = NotificationApplier(
                 queue: store, states: store, purging: EmbeddedUpstreamCache(maximumBytes: 0), verifier: verifier,
-                apps: { [] }, refresh: { _ in }, observer: Silence(), onEvents: { _ in },
+                apps: { [] }, refresh: { _ in }, observe: { _ in }, onEvents: { _ in },
                 onSurvey: { _, _ in }, clock: { end })
         }
 
@@ -105,10 +105,6 @@ import Testing
             await applier.apply(partition, includingStalled: false)
             return outcome
         }
-    }
-
-    private struct Silence: NotificationObserver {
-        func observe(_ event: NotificationEvent) {}
     }
 }
 

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 @testable import Customers
 import Gateway
 import HTTPTypes
@@ -11,9 +12,8 @@ import ReceiptForge
 import Receipts
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
-@testable import Settings
 
 /// The answers to Apple's notifications.
 @Suite("POST /apple/notifications")

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import AppStore
 @testable import Customers
 import Foundation
@@ -15,10 +16,9 @@ import Receipts
 import Cryptography
 import Synchronization
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 @testable import Server
-@testable import Settings
 
 /// The routes for notifications of one app, over a store in this process. Time stands still.
 final class NotificationSite: Sendable {
@@ -56,7 +56,7 @@ final class NotificationSite: Sendable {
         let access = CurrentAccess(Access(Self.rules(apps)))
         let intake = NotificationIntake(
             NotificationVerifier(try Self.verifier(), apps: NotificationApps(access)), queue: store,
-            observer: NotificationMetrics(registry, logger: logger, clock: { Self.now })
+            observe: NotificationMetrics(registry, logger: logger, clock: { Self.now }).observe
         ) { [announced] partition in announced.partitions.withLock { $0.append(partition) } }
         let admission = ClientAdmission(rates: limiter, slots: EmbeddedInFlightLimiter())
         let routes = NotificationRoutes(

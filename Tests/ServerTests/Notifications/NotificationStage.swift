@@ -11,7 +11,6 @@ import TestSupport
 import Testing
 
 @testable import RedisStore
-@testable import Settings
 
 /// Notifications in a real Redis.
 struct NotificationStage: Sendable {

@@ -7,7 +7,7 @@ import Receipts
 import TestSupport
 import Testing
 
-@testable import Endpoints
+@testable import API
 
 @Suite("The check of an account against purchases")
 struct OwnershipCheckTests {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Gateway
 import HTTPTypes
 import NIOHTTP1
@@ -9,9 +10,8 @@ import Resilience
 import Receipts
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
-@testable import Settings
 
 @Suite("PUT and DELETE /v1/ownership/{original_transaction_id}")
 struct OwnershipRouteTests {

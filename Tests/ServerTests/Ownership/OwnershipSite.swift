@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Customers
 import Logging
 import NIOCore
@@ -9,10 +10,9 @@ import Receipts
 import Synchronization
 import Resilience
 
-@testable import Endpoints
+@testable import API
 @testable import Gateway
 @testable import HTTPServer
-@testable import Settings
 @testable import Telemetry
 
 /// The routes and the check of ownership, over a store that may be unreachable.
@@ -38,7 +38,7 @@ final class OwnershipSite: Sendable {
             JSONLogHandler(label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
         }
         check = OwnershipCheck(
-            store, rules: OwnershipRules(), observer: events,
+            store, rules: OwnershipRules(), observe: events.observe,
             onEvents: { announced.add($0) },
             clock: { UnreliableOwnershipStore.now })
         pipeline = RequestPipeline(
@@ -92,7 +92,7 @@ private final class Announced: Sendable {
 }
 
 /// The events of checks, in order.
-final class OwnershipEvents: OwnershipObserver {
+final class OwnershipEvents: Sendable {
     private let events = Mutex<[OwnershipEvent]>([])
 
     var all: [OwnershipEvent] { events.withLock { $0 } }

@@ -5,7 +5,6 @@ import Gateway
 import Customers
 import Receipts
 import Redis
-import Settings
 import TestSupport
 import Testing
 

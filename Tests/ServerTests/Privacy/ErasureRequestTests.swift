@@ -5,7 +5,7 @@ import JSON
 import Customers
 import Testing
 
-@testable import Endpoints
+@testable import API
 
 /// The body of `POST /v1/erasures`.
 @Suite struct ErasureRequestTests {

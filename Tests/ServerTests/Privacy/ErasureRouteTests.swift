@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Gateway
 import HTTPTypes
 import Logging
@@ -11,9 +12,8 @@ import TestSupport
 import Testing
 import Resilience
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
-@testable import Settings
 
 @Suite("POST /v1/erasures", .timeLimit(.patient))
 struct ErasureRouteTests {
@@ -31,7 +31,7 @@ struct ErasureRouteTests {
             (_, _) throws(StoreUnreachable) in []
         }
         let route = ErasureRoute(
-            erasure, admission: .forTests, charging: try .forTests(), observer: NoObserver(),
+            erasure, admission: .forTests, charging: try .forTests(), observe: { _ in },
             logger: Logger(label: "test")
         ).route
         async let first = Self.send(to: route)
@@ -46,10 +46,6 @@ struct ErasureRouteTests {
         #expect(try await other.status == .ok)
         let next = try await Self.send(to: route)
         #expect(next.status == .ok)
-    }
-
-    private struct NoObserver: ErasureObserver {
-        func observe(_ event: ErasureEvent) {}
     }
 }
 

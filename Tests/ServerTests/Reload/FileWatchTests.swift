@@ -3,6 +3,7 @@
 
 import Testing
 
+@testable import Clients
 @testable import Settings
 
 /// The timing of reloads; each check is a value.

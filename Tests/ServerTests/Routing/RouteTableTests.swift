@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 
 struct RouteTableTests {

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Settings
 import Gateway
 import Customers
 @testable import Telemetry
-import Settings
 import Testing
 
 @testable import Operations

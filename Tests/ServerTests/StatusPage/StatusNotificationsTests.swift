@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
+@testable import Settings
 import Customers
 import Foundation
 @testable import Telemetry
@@ -8,7 +10,6 @@ import Receipts
 import Testing
 
 @testable import Operations
-@testable import Settings
 
 /// Apple's notifications on the status page.
 @Suite("Notifications on the status page")

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Gateway
 import HTTPTypes
 @testable import Telemetry
@@ -14,7 +15,6 @@ import Testing
 @testable import Operations
 @testable import RedisStore
 @testable import Server
-@testable import Settings
 
 @Suite(.timeLimit(.patient))
 struct SharedStoreTests {

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Receipts
 import Testing
 
 @testable import RedisStore
-@testable import Settings
 
 struct StoreKeysTests {
     private static let secret = String(repeating: "QUFB", count: 10) + "QUE="

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 import Gateway
 import Logging
 import Telemetry
@@ -51,7 +52,8 @@ struct StoreNode: Sendable {
             apple, guards: upstreams.guards, lifecycle: upstreams.lifecycle, timeouts: .unhurried,
             verifier: Forged.verifier)
         let upstream = UpstreamVerification(
-            connection, fleet: fleet.ports, policy: CachePolicy { 0 }, observer: metrics.upstream, clock: { .now() })
+            connection, fleet: fleet.ports, policy: CachePolicy { 0 }, observe: metrics.upstream.observe,
+            clock: { .now() })
         verification = VerificationService(verifier: Forged.verifier, apple: upstream)
     }
 

@@ -14,7 +14,6 @@ import TestSupport
 
 @testable import AppStore
 @testable import RedisStore
-@testable import Settings
 
 /// A receipt, Apple's answer to it, and keys to encrypt that with.
 enum StoreSamples {

@@ -216,7 +216,7 @@ struct StoredResultTests {
     }
 
     @Test func `a failure of one node is not stored for others`() {
-        for reason in DegradedReason.allCases where !reason.isOfEvidence {
+        for reason in DegradedReason.allCases where !reason.facts.isOfEvidence {
             let known = CachedResult(
                 .unanswered(reason), fetchedAt: StoreSamples.created, freshUntil: StoreSamples.time(100))
             #expect(StoredResult(known: known, retention: .seconds(100)).bytes == nil)

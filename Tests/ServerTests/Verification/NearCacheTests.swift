@@ -8,7 +8,7 @@ import Receipts
 import Cryptography
 import Testing
 
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
 @testable import Server
 import Resilience

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Endpoints
+@testable import API
 
 @Suite("The tags of requests")
 struct RequestTagTests {

@@ -8,7 +8,7 @@ import Receipts
 import Testing
 
 @testable import AppStore
-@testable import Endpoints
+@testable import API
 
 struct AppReceiptResponseTests {
     private static let pki = ForgedPKI(seed: 7)

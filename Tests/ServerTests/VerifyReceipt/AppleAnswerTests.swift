@@ -9,7 +9,7 @@ import Receipts
 import Testing
 
 @testable import AppStore
-@testable import Endpoints
+@testable import API
 
 /// Real answers of Apple, which are not part of this repository.
 @Suite(.enabled(if: RealCorpus.answers != nil, Comment(rawValue: RealCorpus.answersMissing)))

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import Clients
 @testable import Gateway
 import Foundation
 import HTTPTypes
@@ -14,9 +15,8 @@ import Testing
 import Resilience
 
 @testable import AppStore
-@testable import Endpoints
+@testable import API
 @testable import HTTPServer
-@testable import Settings
 
 /// Answers of every interface to transaction receipts (iOS 6), without Apple.
 struct TransactionReceiptResponseTests {
@@ -134,7 +134,7 @@ struct TransactionReceiptResponseTests {
         let provenance = Provenance(source: .local, cache: .miss, verifiedAt: Self.start.timestamp)
         let answer = Answer(
             verdict: .undecided(.upstreamDidNotAnswer), provenance: provenance, freshUntil: Self.start.timestamp)
-        let reply = DropInEndpoint()
+        let reply = AppleFormEndpoint()
             .replies(to: VerificationOptions(), with: answer, at: Self.start.timestamp).first
         #expect(reply.status == .ok && String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":21005}"#)
     }
@@ -258,7 +258,7 @@ struct TransactionReceiptResponseTests {
         _ receipt: [UInt8], at now: UTCDate, _ service: VerificationService = service()
     ) throws -> Reply {
         let body = ByteBuffer(string: #"{"receipt-data":"\#(text(receipt))"}"#)
-        return try reply(of: DropInEndpoint(), to: body, at: now, service)
+        return try reply(of: AppleFormEndpoint(), to: body, at: now, service)
     }
 
     private static func response(

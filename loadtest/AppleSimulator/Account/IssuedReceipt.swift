@@ -3,12 +3,13 @@
 
 internal import ReceiptForge
 
-/// A receipt before it is signed: the latest one of an account, of the kind that was sent, or that of a recorded answer.
+/// A receipt before it is signed: the latest receipt of an account, of the kind that was sent, or a recorded answer's
+/// receipt.
 enum IssuedReceipt: Sendable {
     case app(ReceiptContents)
     case transaction(TransactionReceiptContents)
 
-    init(_ account: Account, for sent: GenuineReceipt, at date: UTCDate) {
+    init(_ account: SimulatedAccount, for sent: GenuineReceipt, at date: UTCDate) {
         if sent.transaction != nil, let latest = account.recordedIOS6?.latest {
             self = .transaction(latest)
         } else if let transaction = sent.transaction, let newest = account.subscriptions.first?.newest.purchase {
@@ -37,7 +38,7 @@ enum IssuedReceipt: Sendable {
         }
     }
 
-    /// A receipt from before the one that was sent. A transaction receipt has no such date: it is the one sent.
+    /// A receipt from before the sent receipt. A transaction receipt has no such date: the sent receipt is returned.
     func older(than sent: GenuineReceipt) -> IssuedReceipt {
         switch self {
         case .app(var contents):

@@ -6,7 +6,7 @@ internal import Receipts
 
 extension ReceiptContents {
     /// Copies the contents of a genuine receipt, to issue it again. Opaque values are not copied: a new receipt has new
-    /// ones.
+    /// opaque values.
     init(_ receipt: VerifiedReceipt) {
         self.init(bundleID: receipt.bundleID, creationDate: UTCDate(receipt.creationDate))
         receiptType = receipt.receiptType

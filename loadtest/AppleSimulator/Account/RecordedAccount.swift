@@ -14,27 +14,28 @@ struct RecordedAccount: Hashable, Sendable {
     }
 
     /// The elements of `latest_receipt_info`, which may repeat a transaction; nil without the member.
-    var latest: [Transaction]?
+    var latest: [SimulatedTransaction]?
     /// The elements of `in_app` by transaction ID, or the one purchase of a transaction receipt.
-    var inApp: [String: Transaction]
+    var inApp: [String: SimulatedTransaction]
     /// The elements of `pending_renewal_info`; nil without the member.
-    var renewals: [Renewal]?
+    var renewals: [SimulatedRenewal]?
     var hasLatestReceipt: Bool
     /// The parts of an answer to a transaction receipt; nil for an app receipt.
     var ios6: IOS6?
 }
 
 extension RecordedAccount {
-    /// All transactions, each once: those of both lists.
+    /// All transactions of both lists, each once.
     ///
-    /// Of two elements about one transaction, the one with an end counts: an end makes it a period of a subscription.
-    var transactions: [Transaction] {
-        let all = (latest ?? []) + inApp.values.sorted(by: Transaction.isOlder)
+    /// Of two elements about one transaction, the element with an end counts: an end makes it a period of a
+    /// subscription.
+    var transactions: [SimulatedTransaction] {
+        let all = (latest ?? []) + inApp.values.sorted(by: SimulatedTransaction.isOlder)
         let known = Dictionary(all.map { ($0.purchase.transactionID, $0) }) { first, other in
             !first.purchase.isSubscription && other.purchase.isSubscription ? other : first
         }
         let groups = Dictionary(all.compactMap(\.chainAndGroup)) { first, _ in first }
-        return known.values.sorted(by: Transaction.isOlder).map { transaction in
+        return known.values.sorted(by: SimulatedTransaction.isOlder).map { transaction in
             var transaction = transaction
             transaction.recordedGroup = groups[transaction.purchase.originalTransactionID]
             return transaction
@@ -45,15 +46,15 @@ extension RecordedAccount {
     var ids: [String] { transactions.flatMap { [$0.purchase.originalTransactionID, $0.purchase.transactionID] } }
 
     /// Returns the elements of `latest_receipt_info`; with `excludingOld`, only the newest of each subscription.
-    func listed(excludingOld: Bool) -> [Transaction]? {
+    func listed(excludingOld: Bool) -> [SimulatedTransaction]? {
         let listed = latest?.filter { !$0.isFinished }
         return excludingOld ? listed.map(Self.withoutOld) : listed
     }
 
-    private static func withoutOld(_ listed: [Transaction]) -> [Transaction] {
+    private static func withoutOld(_ listed: [SimulatedTransaction]) -> [SimulatedTransaction] {
         let periods = listed.filter(\.purchase.isSubscription)
         let chains = Dictionary(grouping: periods, by: \.purchase.originalTransactionID)
-        let newest = chains.compactMapValues { $0.max(by: Transaction.isEarlierPeriod) }
+        let newest = chains.compactMapValues { $0.max(by: SimulatedTransaction.isEarlierPeriod) }
         return listed.filter { transaction in
             newest[transaction.purchase.originalTransactionID].map { $0 == transaction } ?? true
         }
@@ -78,13 +79,13 @@ extension RecordedAccount {
     }
 }
 
-extension Transaction {
+extension SimulatedTransaction {
     /// The original transaction ID with the recorded group; nil without a group. The lists do not both have it.
     fileprivate var chainAndGroup: (String, String)? { recordedGroup.map { (purchase.originalTransactionID, $0) } }
 
-    /// Returns true if the other period of the subscription is newer. Of two that were bought in the same second, as Apple's
-    /// lists have some, the one that ends later is.
-    static func isEarlierPeriod(_ one: Transaction, than other: Transaction) -> Bool {
+    /// Returns true if the other period of the subscription is newer. Of two periods that were bought in the same
+    /// second, as in some lists of Apple's, the period with the later end is newer.
+    static func isEarlierPeriod(_ one: SimulatedTransaction, than other: SimulatedTransaction) -> Bool {
         one.periodOrder < other.periodOrder
     }
 

@@ -19,7 +19,7 @@ extension JSONWriter {
 
 extension JSONWriter {
     /// Writes the members of `receipt`, in Apple's order.
-    mutating func receiptMembers(_ receipt: ReceiptContents, of account: Account, requestedAt now: Timestamp) {
+    mutating func receiptMembers(_ receipt: ReceiptContents, of account: SimulatedAccount, requestedAt now: Timestamp) {
         member("receipt_type", receipt.receiptType)
         member("adam_id", receipt.adamID)
         member("app_item_id", receipt.adamID)
@@ -28,7 +28,7 @@ extension JSONWriter {
         member("download_id", receipt.downloadID)
         member("version_external_identifier", receipt.versionExternalIdentifier)
         member("receipt_creation_date", receipt.creationDate)
-        member("request_date", AppleDate(now))
+        member("request_date", SimulatedDate(now))
         member("original_purchase_date", receipt.originalPurchaseDate)
         member("expiration_date", receipt.expirationDate)
         member("preorder_date", receipt.preorderDate)
@@ -49,13 +49,13 @@ extension JSONWriter {
     }
 
     /// Writes an element of `latest_receipt_info`: the receipt's fields, and the server's.
-    mutating func members(of transaction: Transaction) {
+    mutating func members(of transaction: SimulatedTransaction) {
         members(of: transaction.purchase)
         serverMembers(of: transaction)
     }
 
     /// Writes what a receipt does not have.
-    private mutating func serverMembers(of transaction: Transaction) {
+    private mutating func serverMembers(of transaction: SimulatedTransaction) {
         member("in_app_ownership_type", transaction.hasOwnershipType ? transaction.ownershipType : nil)
         member("is_upgraded", transaction.isUpgraded ? "true" : nil)
         member("offer_code_ref_name", transaction.offerCode)
@@ -81,7 +81,7 @@ extension JSONWriter {
     }
 
     /// Writes an element of `pending_renewal_info`.
-    mutating func members(of renewal: Renewal) {
+    mutating func members(of renewal: SimulatedRenewal) {
         member("auto_renew_product_id", renewal.nextProductID)
         member("product_id", renewal.productID)
         member("original_transaction_id", renewal.originalTransactionID)

@@ -8,7 +8,7 @@ internal import Receipts
 /// The answer to a genuine receipt, without the date of the request: it is kept, and sent many times.
 struct GenuineAnswer: Sendable {
     let receipt: GenuineReceipt
-    let account: Account
+    let account: SimulatedAccount
     /// Signed again, in base64; nil for receipts without subscriptions.
     var latestReceipt: String?
     let excludesOldTransactions: Bool
@@ -32,8 +32,8 @@ struct GenuineAnswer: Sendable {
         }
     }
 
-    /// The purchase to answer about in the style of iOS 6, as Apple knows it: that of a transaction receipt, or the last
-    /// period in an app receipt whose story says so.
+    /// The purchase to answer about in the style of iOS 6, as Apple knows it: a transaction receipt's purchase, or the
+    /// last period in an app receipt whose story says so.
     private var sentTransaction: TransactionReceiptContents? {
         if let transaction = receipt.transaction {
             guard account.recordedIOS6 == nil else { return transaction }
@@ -47,7 +47,7 @@ struct GenuineAnswer: Sendable {
 
     private func latest(
         after sent: TransactionReceiptContents
-    ) -> (period: TransactionReceiptContents, renewal: Renewal?)? {
+    ) -> (period: TransactionReceiptContents, renewal: SimulatedRenewal?)? {
         if let recorded = account.recordedIOS6 {
             return recorded.latest.map { (tampered($0), account.renewals?.first) }
         }
@@ -84,11 +84,11 @@ extension GenuineAnswer {
     private func tampered(_ contents: ReceiptContents) -> ReceiptContents {
         var contents = contents
         if fault == .tampered(.otherBundleID) { contents.bundleID = "com.example.other" }
-        contents.purchases = contents.purchases.map { tampered(Transaction($0)).purchase }
+        contents.purchases = contents.purchases.map { tampered(SimulatedTransaction($0)).purchase }
         return contents
     }
 
-    private func tampered(_ transaction: Transaction) -> Transaction {
+    private func tampered(_ transaction: SimulatedTransaction) -> SimulatedTransaction {
         guard fault == .tampered(.expires2099), transaction.purchase.isSubscription else { return transaction }
         var transaction = transaction
         transaction.purchase.expiresDate = Self.tamperedEnd
@@ -111,7 +111,7 @@ extension GenuineAnswer {
     /// Another authority, created on first use: finding primes takes a while.
     private static let stranger = ForgedPKI(seed: 0x57A6)
 
-    /// Returns a `latest_receipt` in place of the correct one; nil for none.
+    /// Returns a `latest_receipt` in place of the correct receipt; nil for none.
     func latestReceipt(_ replacement: ServerFault.LatestReceipt, signedBy pki: ForgedPKI) -> String? {
         let issued = IssuedReceipt(account, for: receipt, at: issuedAt)
         switch replacement {

@@ -10,12 +10,12 @@ struct IOS6Answer {
     /// The purchase that was sent.
     let sent: TransactionReceiptContents
     /// The last period of its subscription, and the renewal; nil for other products. Answers of 2012 have no renewal.
-    let latest: (period: TransactionReceiptContents, renewal: Renewal?)?
+    let latest: (period: TransactionReceiptContents, renewal: SimulatedRenewal?)?
     let now: UTCDate
     /// In base64; nil for other products. Not in an answer about an expired subscription.
     let latestReceipt: String?
-    /// True if a recorded answer is about an expired subscription; nil without one: the end of the period decides, or its
-    /// refund.
+    /// True if a recorded answer is about an expired subscription; nil without a recorded answer: the end of the period
+    /// decides, or its refund.
     var isRecordedAsOver: Bool?
 
     /// Writes the members of the answer, except `status`.
@@ -61,7 +61,7 @@ extension JSONWriter {
         member("original_purchase_date", transaction.originalPurchaseDate)
         member("cancellation_date", transaction.cancellationDate)
         member("cancellation_reason", transaction.cancellationReason?.rawValue.description)
-        if let expires = transaction.expiresDate.map(AppleDate.init) {
+        if let expires = transaction.expiresDate.map(SimulatedDate.init) {
             member("expires_date", expires.milliseconds)
             member("expires_date_formatted", expires.plain)
             member("expires_date_formatted_pst", expires.losAngeles)

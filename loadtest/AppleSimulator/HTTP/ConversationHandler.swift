@@ -81,7 +81,7 @@ final class ConversationHandler: ChannelInboundHandler {
         responder.store.stats.end()
     }
 
-    /// Runs `body` after a delay, or at once without one; not if the connection closes before.
+    /// Runs `body` after a delay, or at once without a delay; not if the connection closes before.
     private func after(
         _ delay: Duration, _ context: ChannelHandlerContext,
         _ body: @escaping (ConversationHandler, ChannelHandlerContext) -> Void

@@ -8,7 +8,7 @@ internal import Receipts
 struct HTTPAnswer: Sendable {
     var status = HTTPResponseStatus.ok
     var contentType = "application/json;charset=UTF-8"
-    /// Fields in addition to those of every answer.
+    /// Fields in addition to the fields of every answer.
     var headers: [Phase.HeaderField] = []
     var body = ByteBuffer()
 

@@ -5,9 +5,9 @@ internal import ReceiptForge
 
 /// A change of a customer's account that a notification announces.
 enum AccountEvent: Hashable, Sendable {
-    /// A period follows the last one.
+    /// A period follows the last period.
     case renewed
-    /// A period follows the last one, or begins now if that ended.
+    /// A period follows the last period, or begins now if the last period ended.
     case resubscribed, recovered
     /// Another product, now.
     case upgraded

@@ -5,16 +5,16 @@ internal import ReceiptForge
 
 /// A subscription that the event of a notification changes.
 struct ChangingSubscription: Hashable, Sendable {
-    /// At least one, oldest first.
-    private(set) var periods: [Transaction]
-    private(set) var renewal: Renewal
+    /// At least one period, oldest first.
+    private(set) var periods: [SimulatedTransaction]
+    private(set) var renewal: SimulatedRenewal
     private let now: UTCDate
     /// The transaction ID of a new period.
     private let nextID: String
     /// The product to change to.
     private let productID: String?
 
-    init(_ subscription: Subscription, now: UTCDate, nextID: String, productID: String?) {
+    init(_ subscription: SimulatedSubscription, now: UTCDate, nextID: String, productID: String?) {
         periods = subscription.periods
         renewal = subscription.renewal
         self.now = now
@@ -22,7 +22,7 @@ struct ChangingSubscription: Hashable, Sendable {
         self.productID = productID
     }
 
-    var newest: Transaction { periods[periods.count - 1] }
+    var newest: SimulatedTransaction { periods[periods.count - 1] }
 
     private var end: UTCDate { newest.purchase.expiresDate ?? newest.purchase.purchaseDate }
 
@@ -70,7 +70,7 @@ extension ChangingSubscription {
         renewal.settle(for: better.purchase)
     }
 
-    /// The length of the longest period: an event may have shortened others.
+    /// The length of the longest period: an event may have shortened other periods.
     private var length: Int64 {
         periods.map { period in
             let purchase = period.purchase
@@ -79,11 +79,11 @@ extension ChangingSubscription {
         }.reduce(60, max)
     }
 
-    private mutating func changeNewest(_ change: (inout Transaction) -> Void) {
+    private mutating func changeNewest(_ change: (inout SimulatedTransaction) -> Void) {
         change(&periods[periods.count - 1])
     }
 
-    private mutating func changeTransaction(_ id: String, _ change: (inout Transaction) -> Void) {
+    private mutating func changeTransaction(_ id: String, _ change: (inout SimulatedTransaction) -> Void) {
         guard let index = periods.firstIndex(where: { $0.purchase.transactionID == id }) else { return }
         change(&periods[index])
     }
@@ -129,7 +129,7 @@ extension ChangingSubscription {
     }
 }
 
-extension Transaction {
+extension SimulatedTransaction {
     fileprivate mutating func end(by date: UTCDate) {
         purchase.expiresDate = purchase.expiresDate.map { min($0, date) }
         purchase.purchaseDate = min(purchase.purchaseDate, date)
@@ -150,10 +150,10 @@ extension Transaction {
     }
 }
 
-extension Renewal {
+extension SimulatedRenewal {
     /// Begins anew with a period that was paid.
     fileprivate mutating func settle(for period: PurchaseContents) {
-        self = Renewal(of: period)
+        self = SimulatedRenewal(of: period)
     }
 
     /// Ends the renewal for a reason from 1 to 5.

@@ -8,7 +8,7 @@ struct AccountChange: Sendable {
     let event: AccountEvent?
     /// A transaction ID, an original transaction ID or an app transaction ID.
     let id: String
-    /// True if the ID names a transaction, which may be the first one of a subscription.
+    /// True if the ID names a transaction, which may be the first transaction of a subscription.
     let isOfTransaction: Bool
     /// The product to change to, or to buy.
     var productID: String?
@@ -48,20 +48,20 @@ extension AccountEvent {
     }
 }
 
-extension Account {
+extension SimulatedAccount {
     /// Returns the transaction with the ID, or the newest period of the subscription with it. For an app transaction ID
     /// that is the first subscription, else the newest purchase.
-    fileprivate func target(of change: AccountChange) throws(ControlError) -> Transaction {
+    fileprivate func target(of change: AccountChange) throws(ControlError) -> SimulatedTransaction {
         let named = subscriptions.first { $0.newest.purchase.originalTransactionID == change.id }
         let exact = history.first { $0.purchase.transactionID == change.id }
         if let target = change.isOfTransaction ? exact ?? named?.newest : named?.newest ?? exact { return target }
-        guard let target = subscriptions.first?.newest ?? history.max(by: Transaction.isOlder) else {
+        guard let target = subscriptions.first?.newest ?? history.max(by: SimulatedTransaction.isOlder) else {
             throw .noPurchase(change.id)
         }
         return target
     }
 
-    /// The ID of a further transaction: 10,000 after the highest one.
+    /// The ID of a further transaction: 10,000 after the highest ID.
     fileprivate var nextTransactionID: String {
         let highest = history.compactMap { Int64($0.purchase.transactionID) }.max() ?? 0
         return String(highest &+ 10_000)
@@ -70,15 +70,16 @@ extension Account {
 
 extension RecordedAccount {
     /// Copies an account as it is now.
-    /// - Parameter recorded: the recorded answer that it comes from, if it comes from one.
-    fileprivate init(_ account: Account, in recorded: RecordedAccount?) {
+    /// - Parameter recorded: the recorded answer that the account comes from; nil for none.
+    fileprivate init(_ account: SimulatedAccount, in recorded: RecordedAccount?) {
         self.init(
             latest: account.history, inApp: recorded?.inApp ?? [:],
             renewals: account.subscriptions.flatMap(\.renewals), hasLatestReceipt: !account.subscriptions.isEmpty)
     }
 
     fileprivate mutating func apply(
-        _ event: AccountEvent, _ change: AccountChange, to target: Transaction, of account: Account, at now: UTCDate
+        _ event: AccountEvent, _ change: AccountChange, to target: SimulatedTransaction, of account: SimulatedAccount,
+        at now: UTCDate
     ) -> String {
         let original = target.purchase.originalTransactionID
         let subscription = account.subscriptions.first { $0.newest.purchase.originalTransactionID == original }
@@ -99,7 +100,7 @@ extension RecordedAccount {
     }
 
     /// Changes a single item: only refunds apply.
-    private mutating func changeItem(_ item: Transaction, _ event: AccountEvent, at now: UTCDate) -> String {
+    private mutating func changeItem(_ item: SimulatedTransaction, _ event: AccountEvent, at now: UTCDate) -> String {
         let id = item.purchase.transactionID
         latest = latest?.map { transaction in
             var transaction = transaction
@@ -121,7 +122,7 @@ extension RecordedAccount {
         var purchase = PurchaseContents(productID: productID, transactionID: id, purchaseDate: now)
         purchase.productType = .consumable
         purchase.isInIntroOfferPeriod = nil
-        latest = (latest ?? []) + [Transaction(purchase)]
+        latest = (latest ?? []) + [SimulatedTransaction(purchase)]
         return id
     }
 }

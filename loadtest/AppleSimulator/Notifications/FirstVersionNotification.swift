@@ -36,21 +36,21 @@ struct FirstVersionNotification: Sendable {
     }
 
     /// The renewal of the transaction's subscription; nil for a single item.
-    private var renewal: Renewal? {
+    private var renewal: SimulatedRenewal? {
         let original = view.transaction(transactionID)?.originalID
         return view.account.subscriptions.first { $0.newest.purchase.originalTransactionID == original }?.renewal
     }
 
-    private func write(_ renewal: Renewal, _ json: inout JSONWriter) {
+    private func write(_ renewal: SimulatedRenewal, _ json: inout JSONWriter) {
         json.member("auto_renew_adam_id", String(CustomerIDs.appAppleID(of: renewal.nextProductID)))
         json.member("auto_renew_product_id", renewal.nextProductID)
         json.member("auto_renew_status", renewal.isOn ? "true" : "false")
-        if type == "DID_CHANGE_RENEWAL_STATUS" { json.member("auto_renew_status_change_date", AppleDate(date)) }
+        if type == "DID_CHANGE_RENEWAL_STATUS" { json.member("auto_renew_status_change_date", SimulatedDate(date)) }
         json.member("expiration_intent", renewal.expirationIntent.map(Int64.init))
     }
 
     private func writeReceipt(_ json: inout JSONWriter) {
-        let listed = view.account.transactions(excludingOld: false).sorted { Transaction.isOlder($1, $0) }
+        let listed = view.account.transactions(excludingOld: false).sorted { SimulatedTransaction.isOlder($1, $0) }
         json.member("status", 0)
         json.member("environment", view.customer.app.endpoint.environment.rawValue)
         json.member("latest_receipt", latestReceipt)

@@ -6,7 +6,7 @@ internal import ReceiptForge
 internal import Receipts
 
 extension NotificationContents {
-    /// The claims of a notification about an app, without those about a customer.
+    /// The claims of a notification about an app, without claims about a customer.
     init(_ kind: NotificationKind, of app: AppInStore, uuid: String, signedAt date: Timestamp) {
         self.init()
         (notificationType, subtype, notificationUUID) = (kind.type, kind.subtype, uuid)

@@ -3,20 +3,20 @@
 
 internal import Receipts
 
-/// The notifications of version 2 with their attempts, oldest first, up to a number of them.
+/// The notifications of version 2 with their attempts, oldest first, up to a maximum number.
 struct NotificationLog: Sendable {
     struct Entry: Sendable {
         let app: AppInStore
         let type: String
         let subtype: String?
-        /// The same in every delivery.
+        /// The notification's ID, which every delivery repeats.
         let uuid: String
         let signedDate: Timestamp
         /// The customer; nil for a notification about the app.
         let appTransactionID: String?
         /// Signed once: all deliveries and the history have the same bytes.
         let signedPayload: String
-        fileprivate(set) var attempts: [SendAttempt] = []
+        fileprivate(set) var attempts: [NotificationAttempt] = []
 
         var isDelivered: Bool { attempts.contains { $0.result == .success } }
     }
@@ -31,7 +31,7 @@ struct NotificationLog: Sendable {
         self.maximumCount = maximumCount
     }
 
-    /// Adds an entry, in place of the oldest one at the limit, and returns its number.
+    /// Adds an entry, in place of the oldest entry at the limit, and returns its number.
     mutating func add(_ entry: Entry) -> Int64 {
         if entries.count >= maximumCount {
             entries[first] = nil
@@ -43,8 +43,8 @@ struct NotificationLog: Sendable {
     }
 
     /// Adds an attempt, unless the entry has the most attempts or is no longer kept.
-    mutating func record(_ attempt: SendAttempt, of number: Int64) {
-        guard let count = entries[number]?.attempts.count, count < SendAttempt.maximumCount else { return }
+    mutating func record(_ attempt: NotificationAttempt, of number: Int64) {
+        guard let count = entries[number]?.attempts.count, count < NotificationAttempt.maximumCount else { return }
         entries[number]?.attempts.append(attempt)
     }
 

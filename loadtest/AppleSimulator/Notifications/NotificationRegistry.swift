@@ -49,7 +49,7 @@ extension NotificationRegistry {
         state.withLock { $0.log.add(entry) }
     }
 
-    func record(_ attempt: SendAttempt, of number: Int64) {
+    func record(_ attempt: NotificationAttempt, of number: Int64) {
         state.withLock { $0.log.record(attempt, of: number) }
     }
 

@@ -9,7 +9,7 @@ internal import Synchronization
 /// Sends notifications over HTTP, and tries again as Apple does.
 final class NotificationSender: Sendable {
     private struct State {
-        var queue: DeliveryQueue
+        var queue: SimulatedDeliveries
         var timers: [Int64: Timer] = [:]
         var nextTimer: Int64 = 0
         var counts = NotificationStats()
@@ -41,12 +41,12 @@ final class NotificationSender: Sendable {
         self.registry = registry
         self.limits = limits
         self.now = now
-        state = Mutex(State(queue: DeliveryQueue(maximumInFlight: limits.maximumNotificationsInFlight)))
+        state = Mutex(State(queue: SimulatedDeliveries(maximumInFlight: limits.maximumNotificationsInFlight)))
     }
 
     /// Sends a notification, and retries it by its schedule.
-    func send(_ delivery: Delivery, after delay: Duration = .zero) {
-        let started = state.withLock { state -> Delivery? in
+    func send(_ delivery: NotificationDelivery, after delay: Duration = .zero) {
+        let started = state.withLock { state -> NotificationDelivery? in
             guard !state.isStopped else { return nil }
             guard delay > .zero else { return state.queue.add(delivery) }
             schedule(delivery, after: delay, &state)
@@ -63,7 +63,7 @@ final class NotificationSender: Sendable {
         }
     }
 
-    private func schedule(_ delivery: Delivery, after delay: Duration, _ state: inout State) {
+    private func schedule(_ delivery: NotificationDelivery, after delay: Duration, _ state: inout State) {
         state.nextTimer += 1
         let number = state.nextTimer
         let task = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(delay)) { [self] in
@@ -72,15 +72,15 @@ final class NotificationSender: Sendable {
         state.timers[number] = Timer(task: task, isRetry: delivery.attempt > 1)
     }
 
-    private func fire(_ number: Int64, _ delivery: Delivery) {
-        let started = state.withLock { state -> Delivery? in
+    private func fire(_ number: Int64, _ delivery: NotificationDelivery) {
+        let started = state.withLock { state -> NotificationDelivery? in
             guard state.timers.removeValue(forKey: number) != nil else { return nil }
             return state.queue.add(delivery)
         }
         if let started { start(started) }
     }
 
-    private func start(_ delivery: Delivery) {
+    private func start(_ delivery: NotificationDelivery) {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         // The address at this moment: it may have changed since the last attempt.
         guard let url = registry.destination(of: delivery.app)?.url else {
@@ -90,8 +90,8 @@ final class NotificationSender: Sendable {
             .whenSuccess { [self] result in finish(delivery, result) }
     }
 
-    private func finish(_ delivery: Delivery, _ result: SendAttemptResult) {
-        if let entry = delivery.entry { registry.record(SendAttempt(date: now(), result: result), of: entry) }
+    private func finish(_ delivery: NotificationDelivery, _ result: SendAttemptResult) {
+        if let entry = delivery.entry { registry.record(NotificationAttempt(date: now(), result: result), of: entry) }
         let (started, waiters) = state.withLock { state in
             state.counts.count(result)
             if result != .success, let retry = delivery.retry, !state.isStopped {

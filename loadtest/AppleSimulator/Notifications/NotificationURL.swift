@@ -31,7 +31,7 @@ struct NotificationURL: Hashable, Sendable {
 struct NotificationDestination: Hashable, Sendable {
     let url: NotificationURL
     var version = NotificationVersion.two
-    /// The factor of the waits between attempts; nil for that of the simulator.
+    /// The factor of the waits between attempts; nil for the simulator's factor.
     var timeScale: Double?
 }
 

@@ -24,7 +24,7 @@ struct RetrySchedule: Hashable, Sendable {
     /// One attempt, as in the sandbox and for a test.
     static let none = RetrySchedule()
 
-    /// Returns the wait after a failed attempt, counted from 1; nil after the last one.
+    /// Returns the wait after a failed attempt, counted from 1; nil after the last attempt.
     func wait(afterAttempt number: Int) -> Duration? {
         waits.indices.contains(number - 1) ? waits[number - 1] : nil
     }

@@ -77,7 +77,7 @@ extension SimulatedStore {
             signedPayload: serverAPI.signer.jws(contents))
         let number = notifications.add(entry)
         guard request.isDelivered, let destination else {
-            return notifications.record(SendAttempt(date: now, result: request.lostResult), of: number)
+            return notifications.record(NotificationAttempt(date: now, result: request.lostResult), of: number)
         }
         send(.signed(entry.signedPayload), entry: number, request, destination)
     }
@@ -95,14 +95,16 @@ extension SimulatedStore {
         send(.members(notification.body), entry: nil, request, destination)
     }
 
-    /// Sends copies in parallel. The first one is tried again.
+    /// Sends copies in parallel. Only the first copy is tried again.
     private func send(
-        _ body: NotificationBody, entry: Int64?, _ request: NotificationRequest, _ destination: NotificationDestination
+        _ body: SentNotificationBody, entry: Int64?, _ request: NotificationRequest,
+        _ destination: NotificationDestination
     ) {
         for copy in 0..<request.copies {
             let schedule = copy == 0 ? notifications.schedule(of: request.app, destination) : .none
             sender.send(
-                Delivery(app: request.app, body: body, entry: entry, schedule: schedule), after: request.delay)
+                NotificationDelivery(app: request.app, body: body, entry: entry, schedule: schedule),
+                after: request.delay)
         }
     }
 }

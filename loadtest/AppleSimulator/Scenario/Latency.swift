@@ -8,7 +8,7 @@ internal import ReceiptForge
 enum Latency: Hashable, Sendable {
     case fixed(Double)
     case uniform(from: Double, to: Double)
-    /// A distribution like that of a busy server: most answers near the median, a long tail up to `cap`. `sigma` is the
+    /// A distribution like a busy server's: most answers near the median, a long tail up to `cap`. `sigma` is the
     /// standard deviation of the logarithm: at 0.8 one answer in a hundred takes six times the median.
     case lognormal(median: Double, sigma: Double, cap: Double)
 

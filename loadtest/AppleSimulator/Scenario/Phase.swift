@@ -52,7 +52,7 @@ extension Phase {
         }
     }
 
-    /// Reads `api`. A phase with a fault of one interface applies to that one.
+    /// Reads `api`. A phase with a fault of one interface applies to that interface.
     private static func api(_ fields: YAMLFields, _ fault: ServerFault?) throws(ScenarioError) -> AppleAPI? {
         guard let value = fields["api"] else { return fault?.api }
         let api = try value.word(as: AppleAPI.self)

@@ -10,7 +10,7 @@ internal import ReceiptForge
 enum Story: Hashable, Sendable {
     /// Nothing new: ended subscriptions were cancelled by their customers.
     case asInReceipt
-    /// There are newer periods; one of them runs now.
+    /// There are newer periods, and the newest ends after now.
     case renewed
     /// A period runs now, and will not be renewed.
     case willNotRenew
@@ -24,13 +24,13 @@ enum Story: Hashable, Sendable {
     case refunded(PurchaseContents.CancellationReason)
     /// The customer upgraded an hour before the scenario began.
     case upgraded(to: String?)
-    /// The customer cancelled, and bought another product of the group after the receipt's last period. That one ended
-    /// a day before the scenario began; Apple retries the payment, and the customer keeps access. Each product has a
-    /// renewal, both of the same original transaction. Requires a period that ended more than a day before the scenario
-    /// began.
+    /// The customer cancelled, and bought another product of the group after the receipt's last period. The last period
+    /// of the new product ended a day before the scenario began; Apple retries the payment, and the customer keeps
+    /// access. Each product has a renewal, both of the same original transaction. Requires a period that ended more
+    /// than a day before the scenario began.
     case switched(to: String?)
     case familyShared
-    /// A period runs now, and the customer has not yet agreed to the next one's price.
+    /// A period runs now, and the customer has not yet agreed to the next period's price.
     case priceIncrease
     /// The last period was bought with this offer code.
     case offerCode(String)

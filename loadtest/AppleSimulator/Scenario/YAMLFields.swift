@@ -8,7 +8,7 @@ package struct YAMLValue {
     let name: String
     let node: Node
 
-    /// Reads a text; nil for an empty one.
+    /// Reads a text; nil for an empty text.
     package static func reading(
         _ text: String, maximumBytes: Int, as name: String
     ) throws(ScenarioError) -> YAMLValue? {
@@ -130,13 +130,13 @@ struct YAMLChoice {
         guard names.contains(name) else { throw ScenarioError(line: line, fault: .unknownName(name, known: names)) }
     }
 
-    /// Returns the value of a choice that requires one.
+    /// Returns the value of a choice that requires a value.
     func required() throws(ScenarioError) -> YAMLValue {
         guard let value else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "a value")) }
         return value
     }
 
-    /// Throws if a choice without a value has one.
+    /// Throws if a choice that takes no value has a value.
     func nothing() throws(ScenarioError) {
         guard value == nil else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "no value")) }
     }

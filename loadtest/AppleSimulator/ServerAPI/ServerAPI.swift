@@ -14,11 +14,11 @@ final class ServerAPI: Sendable {
     let notifications: NotificationRegistry
     let sender: NotificationSender
     let massRequests = Mutex<[MassRequest.Name: MassRequest]>([:])
-    private let keys: [String: ServerAPIKey]
+    private let keys: [String: AcceptedKey]
     private let quotas: Mutex<HourlyQuotas>
 
     init(
-        pki: TransactionPKI, keys: [ServerAPIKey], customers: CustomerRegistry, notifications: NotificationRegistry,
+        pki: TransactionPKI, keys: [AcceptedKey], customers: CustomerRegistry, notifications: NotificationRegistry,
         sender: NotificationSender, limits: SimulatorLimits
     ) {
         self.customers = customers
@@ -75,7 +75,7 @@ extension ServerAPI {
         } catch {
             return .refused(nil, .page(error == .wrongMethod ? 405 : 404))
         }
-        let token = BearerToken(
+        let token = ReceivedToken(
             request.headers, keys: keys, maximumBytes: limits.maximumTokenBytes, now: context.serverNow)
         guard let token, !context.refuses(token.bundleID) else { return .refused(route.operation, .unauthenticated) }
         let app = AppInStore(bundleID: token.bundleID, endpoint: context.endpoint)
@@ -100,7 +100,7 @@ extension ServerAPI {
         }
     }
 
-    /// Throws the error of the scenario, if it is one.
+    /// Throws the error of the scenario, if it is an error.
     private static func fail(_ call: APICall) throws(APIError) {
         switch call.fault {
         case .serverAPIError(let code): throw APIError(code: code)

@@ -16,7 +16,7 @@ package struct ServerAPIStats: Hashable, Sendable, Codable {
         package let calls: Int
         /// The calls beyond the hourly limit.
         package let refused: Int
-        /// The most calls in any 3,600 seconds, without refused ones.
+        /// The most calls in any 3,600 seconds, without refused calls.
         package let maximumPerHour: Int
     }
 }

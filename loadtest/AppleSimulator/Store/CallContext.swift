@@ -26,7 +26,7 @@ struct CallContext: Sendable {
     var serverNow: Timestamp { now.advanced(by: .seconds(scenario.clockSkewSeconds)) }
 }
 
-/// The period in which an answer stays the same, except for the dates of the request.
+/// The period in which an answer does not change, except for the dates of the request.
 struct Edition: Hashable, Sendable {
     /// The number of the scenario, counted from 1.
     let scenario: Int

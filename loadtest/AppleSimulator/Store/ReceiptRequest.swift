@@ -77,7 +77,7 @@ final class ReceiptRequest: Sendable {
         }
     }
 
-    /// Returns the answer for this edition, made if the last one was for another.
+    /// Returns the answer for this edition, made anew if the last answer was for another edition.
     func answer(for edition: Edition, orMake make: () -> GenuineAnswer) -> GenuineAnswer {
         lastAnswer.withLock { kept in
             if let kept, kept.edition == edition { return kept.answer }
@@ -102,7 +102,7 @@ extension Rule {
 
 /// A verified receipt, read once.
 struct GenuineReceipt: Sendable {
-    /// The contents; those of a transaction receipt as an app receipt with one purchase.
+    /// The contents; a transaction receipt's contents as an app receipt with one purchase.
     let contents: ReceiptContents
     let environment: Environment
     /// The contents of a transaction receipt, which is answered in the style of iOS 6; nil for an app receipt.

@@ -1,8 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A cache of what was used recently, up to a number of bytes. Two generations: when the young one reaches half of the
-/// limit, it becomes the old one, and unused entries of the old one are dropped.
+/// A cache of what was used recently, up to a number of bytes. There are two generations. When the young generation
+/// reaches half of the limit, it becomes the old generation, and unused entries of the previous old generation are
+/// dropped.
 struct RecentCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let maximumBytes: Int
     private var young: [Key: Value] = [:]

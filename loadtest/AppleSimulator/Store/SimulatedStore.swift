@@ -27,7 +27,7 @@ final class SimulatedStore: Sendable {
     }
 
     init(
-        pki: ForgedPKI, transactionPKI: TransactionPKI, keys: [ServerAPIKey] = [], scenario: Scenario,
+        pki: ForgedPKI, transactionPKI: TransactionPKI, keys: [AcceptedKey] = [], scenario: Scenario,
         notificationTimeScale: Double = 1, limits: SimulatorLimits, now: @escaping @Sendable () -> Timestamp
     ) throws(SimulatorError) {
         // Apple's own receipts are genuine here too.

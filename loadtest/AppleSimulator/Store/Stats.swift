@@ -5,9 +5,9 @@ internal import Receipts
 internal import Synchronization
 
 package struct Stats: Hashable, Sendable, Codable {
-    /// Calls of verifyReceipt at the production endpoint, including those with a fault.
+    /// Calls of verifyReceipt at the production endpoint, including calls with a fault.
     package var production = 0
-    /// Calls of verifyReceipt at the sandbox endpoint, including those with a fault.
+    /// Calls of verifyReceipt at the sandbox endpoint, including calls with a fault.
     package var sandbox = 0
     /// Distinct receipts in requests, in any encoding.
     package var distinctReceipts = 0
@@ -97,7 +97,7 @@ final class StatsCounter: Sendable {
         counts.withLock { $0.details.openConnections -= 1 }
     }
 
-    /// Resets the counts, except those of calls in flight and open connections.
+    /// Resets the counts, except the counts of calls in flight and open connections.
     func reset() {
         counts.withLock { counts in
             let details = counts.details

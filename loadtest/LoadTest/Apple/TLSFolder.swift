@@ -8,7 +8,7 @@ internal import ReceiptForge
 struct TLSFolder {
     let path: String
 
-    /// Returns the identity in the folder; makes and writes one if there is neither a certificate nor a key.
+    /// Returns the identity in the folder; makes and writes an identity if there is neither a certificate nor a key.
     func identity() throws(TLSFolderError) -> TLSIdentity {
         switch (text(of: "server.pem"), text(of: "server.key")) {
         case (let certificate?, let key?): return TLSIdentity(certificatePEM: certificate, privateKeyPEM: key)

@@ -25,7 +25,7 @@ final class Bench {
         self.gatewayPath = gatewayPath
         peers = PeerStart(ceilingsPath: ceilingsPath, templates: templates, folder: folder, core: cores.server)
         root = try folder.write(pki.rootPEM, to: "root.pem")
-        // The port stands in no request: all servers get the same bytes.
+        // The port stands in no request: all servers get equal requests.
         let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: [])
         factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes)
         progress = ProgressLine(
@@ -163,7 +163,7 @@ extension Bench {
     }
 
     /// Measures a server in a closed loop.
-    /// - Parameter connections: those of the load; nil for the plan's.
+    /// - Parameter connections: the number of the load's connections; nil for the plan's.
     @discardableResult
     func turn(
         _ server: BenchServer, _ source: TrafficSource, seconds: Double, before: Int = 0, connections: Int? = nil
@@ -179,7 +179,7 @@ extension Bench {
     private static let neededShare = 0.97
 
     /// Throws unless nearly all answers had this outcome: a near cache forgets after some seconds, and looks once more.
-    func check(_ turn: BenchTurn, _ outcome: Outcome) throws(BenchError) {
+    func check(_ turn: BenchTurn, _ outcome: LoadOutcome) throws(BenchError) {
         let share = Double(turn.outcomes[outcome.index]) / Double(max(1, turn.requests))
         guard share >= Self.neededShare else {
             throw .otherwiseAnswered(turn.name.rawValue, wanted: outcome.rawValue, share: share)

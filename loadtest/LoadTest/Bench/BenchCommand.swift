@@ -75,7 +75,7 @@ struct BenchCommand: AsyncParsableCommand {
     var output = ".bench/latest.json"
 
     @Option(help: "How to print the results.")
-    var format = OutputFormat.text
+    var format = ReportFormat.text
 
     func validate() throws {
         try check(runs.map { (1...100).contains($0) } ?? true, "--runs takes from 1 to 100.")
@@ -85,7 +85,7 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        StandardError.warnOfDebugging()
+        ProgressStream.warnOfDebugging()
         let report = try await Interruptible.run { [self] in
             let folder = try ScratchFolder()
             defer { folder.remove() }
@@ -95,13 +95,13 @@ struct BenchCommand: AsyncParsableCommand {
             return try await bench.run()
         }
         try write(report)
-        StandardOutput.write(try (format == .json ? JSONText.of(report) : BenchTable(report: report).text) + "\n")
+        StandardOutput.write(try (format == .json ? JSONOutput.of(report) : BenchTable(report: report).text) + "\n")
     }
 
     private func write(_ report: BenchReport) throws {
         let file = URL(filePath: output)
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try FileError.write(try JSONText.of(report) + "\n", to: output)
+        try FileError.write(try JSONOutput.of(report) + "\n", to: output)
     }
 
     var plan: BenchPlan {
@@ -123,7 +123,7 @@ enum BenchPart: String, CaseIterable, Sendable, ExpressibleByArgument {
 
 struct BenchPlan: Hashable, Sendable {
     var parts = BenchPart.allCases
-    /// The number of runs of each server, of which medians are taken.
+    /// The number of runs of each server, whose medians count.
     var runs = 5
     var seconds = 4.0
     /// The time before the first run of each server.
@@ -186,7 +186,7 @@ struct BenchPlan: Hashable, Sendable {
 enum BenchError: Error, Hashable, CustomStringConvertible {
     case notPinned(said: String)
     case noPeers(String)
-    /// A template lacks a placeholder, or a value for one.
+    /// A template lacks a placeholder, or a placeholder lacks a value.
     case template(String)
     /// Answers had another source than they should.
     case otherwiseAnswered(String, wanted: String, share: Double)

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A measurement, with its target if it has one.
+/// A measurement, with its target if it has a target.
 struct BenchFigure: Encodable, Hashable, Sendable {
     let name: String
     let value: Double
@@ -92,7 +92,7 @@ struct BenchTable {
     }
 
     private func table<Row>(_ header: [String], _ rows: [Row], _ cells: (Row) -> [String]) -> String {
-        rows.isEmpty ? "" : TextTable(header: header, rows: rows.map(cells)).text
+        rows.isEmpty ? "" : AlignedTable(header: header, rows: rows.map(cells)).text
     }
 
     private var legend: String {

@@ -32,7 +32,7 @@ struct CompareCommand: ParsableCommand {
     var output: String?
 
     @Option(help: "How to print the differences.")
-    var format = OutputFormat.text
+    var format = ReportFormat.text
 
     @Flag(help: "Exit with status 99 if a figure became worse by more than noise.")
     var failOnRegression = false
@@ -46,7 +46,7 @@ struct CompareCommand: ParsableCommand {
         if let output { try PageFile.write(ComparePage(comparison: comparison).html(), to: output) }
         let text =
             try format == .json
-            ? JSONText.of(ComparisonReport(comparison)) : ComparisonTable(comparison: comparison).text
+            ? JSONOutput.of(ComparisonReport(comparison)) : ComparisonTable(comparison: comparison).text
         StandardOutput.write(text + "\n")
         if failOnRegression, !comparison.regressions.isEmpty { throw ExitCode(99) }
     }

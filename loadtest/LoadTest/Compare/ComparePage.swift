@@ -6,7 +6,7 @@ struct ComparePage: Sendable {
 
     func html() throws -> String {
         let plots = ComparePlots(comparison)
-        let json = try JSONText.compact(ComparisonReport(comparison))
+        let json = try JSONOutput.compact(ComparisonReport(comparison))
         let plan = table("plan", comparison.planDifferences, none: "Both runs had the same plan.")
         let environment = table(
             "environment", comparison.environmentDifferences, none: "Both ran in the same environment.")
@@ -138,7 +138,7 @@ struct ComparePlots: Sendable {
         return DataTable(caption: unit, columns: ["second", "A", "B"], words: [], rows: rows)
     }
 
-    /// Marks of both runs; those of one run have its name.
+    /// Marks of both runs; a mark of one run alone has the run's name.
     private var marks: [RunResult.Mark] {
         let marks = comparison.runs.map { _, run in
             let warmup = run.plan.warmupSeconds.rounded(.up)

@@ -48,7 +48,7 @@ struct ComparisonTable: Sendable {
                 figure.judgement.words,
             ]
         }
-        let table = TextTable(header: ["", "A", "B", "B/A", "typical second", "verdict"], rows: rows)
+        let table = AlignedTable(header: ["", "A", "B", "B/A", "typical second", "verdict"], rows: rows)
         let differences = (comparison.planDifferences + comparison.environmentDifferences).map { difference in
             let values = [difference.a, difference.b].map { $0.isEmpty ? "–" : $0 }
             return "\(difference.name): A \(values[0]), B \(values[1])"

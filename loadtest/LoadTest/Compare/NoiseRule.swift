@@ -7,8 +7,8 @@ internal import ReceiptForge
 ///
 /// A moving-block bootstrap: it draws blocks of neighbouring seconds, since seconds resemble their neighbours and a
 /// rank test would take each as independent. A difference counts if 99.8 % of the draws agree on its direction and it
-/// is large enough to matter. Of runs that do not differ, about one figure in fifty is still called different, and up
-/// to one in ten where each second strongly resembles the one before.
+/// is large enough to matter. Of runs that do not differ, about one figure in fifty is still called different. It is up
+/// to one figure in ten where each second strongly resembles the second before.
 ///
 /// No pair of runs shows what changes from run to run, such as other programs on the machine: repeat both.
 struct NoiseRule: Sendable {
@@ -22,7 +22,7 @@ struct NoiseRule: Sendable {
     var typical: Typical
     /// The smallest difference that matters, as a share of the first run's typical second.
     var smallestShare = 0.0
-    /// The same, in units of the figure.
+    /// The smallest difference that matters, in units of the figure.
     var smallest = 0.0
 
     static let fewestSeconds = 20

@@ -179,7 +179,7 @@ struct ComparedFigure: Encodable, Hashable, Sendable {
 }
 
 extension RunResult {
-    /// The seconds that count, numbered from the end of the warm-up: whole ones before the last request was due.
+    /// The seconds that count, numbered from the end of the warm-up: whole seconds before the last request was due.
     var measuredSeconds: [Second] {
         let start = Int(plan.warmupSeconds.rounded(.up))
         // A run of 29.999 s has thirty seconds.

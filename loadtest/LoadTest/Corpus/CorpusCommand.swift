@@ -117,7 +117,7 @@ struct CorpusCommand: AsyncParsableCommand {
 }
 
 extension ForgedPKI {
-    /// The authority of a folder that this command wrote; without a folder, that of its default seed.
+    /// The authority of a folder that this command wrote; without a folder, the authority of its default seed.
     init(corpus folder: String?) throws(CorpusAuthorityError) {
         guard let folder else {
             self.init(seed: CorpusCommand.defaultSeed)

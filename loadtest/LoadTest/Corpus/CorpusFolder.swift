@@ -4,7 +4,7 @@
 internal import Foundation
 internal import ReceiptForge
 
-/// A folder with a corpus, or for one.
+/// A folder with a corpus, or for a new corpus.
 struct CorpusFolder {
     let path: String
 
@@ -28,7 +28,7 @@ struct CorpusFolder {
         }
     }
 
-    /// Returns the genuine app receipts of the corpus in base64, up to a number of them.
+    /// Returns the genuine app receipts of the corpus in base64, up to a maximum number.
     func genuineReceipts(_ count: Int) throws -> [String] {
         var receipts: [String] = []
         for row in (index() ?? []).lazy.filter(\.isGenuineReceipt).prefix(count) {

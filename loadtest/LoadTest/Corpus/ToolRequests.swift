@@ -23,14 +23,14 @@ struct ToolRequests {
         switch tool {
         case .vegeta:
             let lines = try bodies.map {
-                try JSONText.compact(VegetaTarget(url: target.url, all, Data($0.utf8))) + "\n"
+                try JSONOutput.compact(VegetaTarget(url: target.url, all, Data($0.utf8))) + "\n"
             }
             let file = try write(lines.joined(), to: "vegeta.json")
             return "vegeta attack -format=json -targets=\(file.shellWord) -rate=1000 -duration=30s | vegeta report"
         case .k6:
             let headers = Dictionary(all.map { ($0.name, $0.value) }) { $1 }
             let requests = bodies.map { K6Request(url: target.url, headers: headers, body: $0) }
-            _ = try write(try JSONText.compact(requests), to: "k6.json")
+            _ = try write(try JSONOutput.compact(requests), to: "k6.json")
             return "k6 run --vus 64 --duration 30s \(try write(Self.k6Script, to: "k6.js").shellWord)"
         }
     }

@@ -43,7 +43,7 @@ struct DeferredCommand: AsyncParsableCommand {
     var kill = false
 
     @Option(help: "How to print the results.")
-    var format = OutputFormat.text
+    var format = ReportFormat.text
 
     func validate() throws {
         try check((1...1_000_000).contains(jobs), "--jobs takes from 1 to 1,000,000.")
@@ -52,11 +52,11 @@ struct DeferredCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        StandardError.warnOfDebugging()
+        ProgressStream.warnOfDebugging()
         let report = try await Interruptible.run { [plan] in
             DeferredReport(try await DeferredRun(plan: plan).run(), plan)
         }
-        StandardOutput.write((format == .json ? try JSONText.of(report) : report.text) + "\n")
+        StandardOutput.write((format == .json ? try JSONOutput.of(report) : report.text) + "\n")
         if !report.passed { throw ExitCode(99) }
     }
 

@@ -23,7 +23,7 @@ struct DeferredOutcome: Hashable, Sendable {
     var redisBytes = 0
     /// The CPU of the gateways for all jobs; nil if some were killed, whose CPU is unknown.
     var cpuSeconds: Double?
-    /// The jobs whose result was read, and those among them without Apple's verdict.
+    /// The jobs whose result was read, and the jobs among them without Apple's verdict.
     var checked = 0
     var wrong = 0
 }

@@ -8,7 +8,7 @@ struct DeferredPlan: Hashable, Sendable {
     private enum Limits {
         /// The promise: all jobs are done so long after Apple's return, plus the time that the budget needs.
         static let returnSeconds = 120.0
-        /// The time by which a kill may delay a job: another gateway takes it when the lease of the dead one ends.
+        /// The time by which a kill may delay a job: another gateway takes it when the lease of the dead gateway ends.
         static let killSeconds = 60.0
         /// The share of the bound after which a run gives up.
         static let patience = 1.5
@@ -41,7 +41,7 @@ struct DeferredPlan: Hashable, Sendable {
     /// The distance between jobs whose results are read.
     var sampleStride: Int { max(1, jobs / Limits.checkedJobs) }
 
-    /// The settings of the gateways. All jobs are of one client, so its limits are those of the run.
+    /// The settings of the gateways. All jobs are of one client, so its limits are the run's limits.
     var settings: [String: String] {
         let size = "\(max(1024, jobs * Limits.kibibytesPerJob / 1024))MiB"
         return [

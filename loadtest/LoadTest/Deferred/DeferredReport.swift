@@ -19,7 +19,7 @@ struct DeferredReport: Hashable, Sendable, Encodable {
     let checkedJobs: Int
     let residentBytes: Int
     let redisBytesPerJob: Int
-    /// In milliseconds: the request, attempts during the outage, and the last one. Nil if gateways were killed.
+    /// In milliseconds: the request, attempts during the outage, and the last attempt. Nil if gateways were killed.
     let cpuPerJob: Double?
     let environment: RunResult.Environment
     /// The broken promises; none if the run passed.
@@ -95,6 +95,6 @@ extension DeferredReport {
             ["CPU per job", cpuPerJob.map { "\($0.significant) ms" } ?? "–"],
         ]
         if kills > 0 { rows.append(["gateways killed", kills.grouped]) }
-        return TextTable(header: ["measurement", "value"], rows: rows).text
+        return AlignedTable(header: ["measurement", "value"], rows: rows).text
     }
 }

@@ -146,7 +146,7 @@ extension DeferredRun {
         return measurements
     }
 
-    /// Reads results, and counts those without Apple's verdict.
+    /// Reads results, and counts the results without Apple's verdict.
     private func check(_ ids: [String], by fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws {
         for id in ids {
             let target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verifications/\(id)")
@@ -199,7 +199,7 @@ private final class DeferredSamples: Sendable {
         state.withLock { $0.residentBytes = max($0.residentBytes, residentBytes) }
     }
 
-    /// Adds a job by its answer, if it is one of those whose results are read.
+    /// Adds a job by its answer, if the job's result will be read.
     func add(_ completion: Completion) {
         guard completion.status == 202 else { return }
         state.withLock { state in
@@ -225,7 +225,7 @@ extension RunningFleet {
 
     fileprivate var cpuSeconds: Double { servers.map(\.processes.cpuSeconds).reduce(0, +) }
 
-    /// The jobs that wait in Redis, also those being worked on.
+    /// The jobs that wait in Redis, also jobs being worked on.
     fileprivate var waitingJobs: Int {
         get async throws {
             let reply = try await redis?.send(["ZCARD", "gw:{v}:waiting"]) ?? ""

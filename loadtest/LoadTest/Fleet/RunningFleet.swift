@@ -37,7 +37,7 @@ struct FleetShape: Hashable, Sendable {
             "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
             "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL,
         ]
-        // The simulated Apple accepts any. Without one, gateways do not call verifyReceipt.
+        // The simulated Apple accepts any secret. Without a secret, gateways do not call verifyReceipt.
         return hasServerAPI ? settings : settings + ["GATEWAY_APPLE_SHARED_SECRET": "0123456789abcdef0123456789abcdef"]
     }
 }

@@ -42,7 +42,7 @@ extension RunResult.Environment {
 struct KernelFile {
     let text: String
 
-    /// The value of the first line with a name; empty without one.
+    /// The value of the first line with a name; empty without such a line.
     subscript(_ name: String) -> String {
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
         return String(line.drop { $0 != ":" }.dropFirst()).trimmed
@@ -53,7 +53,7 @@ struct KernelFile {
 }
 
 extension KernelFile {
-    /// Reads a file; one that cannot be read is empty.
+    /// Reads a file; an unreadable file is empty.
     init(_ path: String) {
         self.init(text: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
     }

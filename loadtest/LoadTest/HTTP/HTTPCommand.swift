@@ -107,7 +107,7 @@ struct HTTPCommand: AsyncParsableCommand {
         try traffic.checkAuthority()
         try traffic.writeRoot()
         guard traffic.url != nil else { return }
-        StandardError.warnOfDebugging()
+        ProgressStream.warnOfDebugging()
         let plan = try plan()
         let source = try await Interruptible.run { [traffic] in
             try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
@@ -183,7 +183,7 @@ struct HTTPCommand: AsyncParsableCommand {
 
 extension RunResult {
     func write(to path: String) throws {
-        try FileError.write(try JSONText.of(self) + "\n", to: path)
+        try FileError.write(try JSONOutput.of(self) + "\n", to: path)
     }
 }
 

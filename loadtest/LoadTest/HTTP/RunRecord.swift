@@ -63,7 +63,7 @@ struct RunRecord {
     }
 
     private func outcomes(_ measurements: LoadMeasurements) -> [RunResult.Outcome] {
-        Outcome.allCases.filter { measurements.counts[$0] > 0 }
+        LoadOutcome.allCases.filter { measurements.counts[$0] > 0 }
             .map { outcome in
                 RunResult.Outcome(
                     outcome: outcome.rawValue, count: measurements.counts[outcome],
@@ -89,7 +89,7 @@ extension LoadPlan {
 extension RunResult.Second {
     init(_ slice: SecondSlice, target: Double?) {
         let counts = slice.counts, at = slice.response.figure
-        let counted = Outcome.allCases.filter { counts[$0] > 0 }.map { ($0.rawValue, counts[$0]) }
+        let counted = LoadOutcome.allCases.filter { counts[$0] > 0 }.map { ($0.rawValue, counts[$0]) }
         self.init(
             second: slice.second, target: target, sent: counts.sent, answered: counts.answered, failed: counts.errors,
             shed: counts.shed, p50: at(50), p90: at(90), p99: at(99), maximum: at(100),

@@ -12,7 +12,7 @@ struct RunText {
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
-    /// A line for the verdict, and one for each reason.
+    /// A line for the verdict, and a line for each reason.
     var verdict: String {
         let totals = result.totals
         let rate = totals.achievedPerSecond.asRate
@@ -53,7 +53,7 @@ struct RunText {
         let rows = figures.map { name, value in
             [name] + [result.response, result.service].map { value($0)?.fourDigits ?? "–" }
         }
-        return TextTable(header: ["ms", "response", "service"], rows: rows).text
+        return AlignedTable(header: ["ms", "response", "service"], rows: rows).text
             + "\nresponse from when a request was due, service from when it was sent"
     }
 
@@ -64,7 +64,7 @@ struct RunText {
                 + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.fourDigits ?? "–" }
         }
         let header = ["outcome", "requests", "share", "p50 ms", "p99 ms", "max ms"]
-        return rows.isEmpty ? "" : TextTable(header: header, rows: rows).text
+        return rows.isEmpty ? "" : AlignedTable(header: header, rows: rows).text
     }
 
     /// The errors, and the statuses if there was more than 200.
@@ -93,7 +93,8 @@ extension RunResult.Verdict {
 }
 
 extension RunResult {
-    /// The share of failed and unanswered requests in percent, without those that the server shed or the end cut off.
+    /// The share of failed and unanswered requests in percent, without requests that the server shed or the end cut
+    /// off.
     var errorPercent: Double {
         let unanswered = [Failure.timeout, .noConnection, .queueFull].map { errors[$0.rawValue, default: 0] }
         let failed = totals.failed + unanswered.reduce(0, +)
@@ -104,28 +105,28 @@ extension RunResult {
 enum RunFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case text
     case json
-    /// A line for each second while the run goes on, and one with the whole result.
+    /// A line for each second while the run goes on, and a line with the whole result.
     case ndjson
     case csv
     /// Nothing: the exit status tells.
     case quiet
 
     func line(_ second: RunResult.Second) throws -> String {
-        self == .ndjson ? try JSONText.compact(second) + "\n" : ""
+        self == .ndjson ? try JSONOutput.compact(second) + "\n" : ""
     }
 
     func text(_ result: RunResult) throws -> String {
         switch self {
         case .text: RunText(result: result).text + "\n"
-        case .json: try JSONText.of(result) + "\n"
-        case .ndjson: try JSONText.compact(result) + "\n"
+        case .json: try JSONOutput.of(result) + "\n"
+        case .ndjson: try JSONOutput.compact(result) + "\n"
         case .csv: Self.rows(result.timeline)
         case .quiet: ""
         }
     }
 
     private static func rows(_ timeline: [RunResult.Second]) -> String {
-        let outcomes = Outcome.allCases.map(\.rawValue)
+        let outcomes = LoadOutcome.allCases.map(\.rawValue)
         let names = [
             "second", "target", "sent", "answered", "failed", "shed", "p50_ms", "p90_ms", "p99_ms", "max_ms",
             "send_lag_p99_ms",

@@ -3,15 +3,15 @@
 
 internal import ArgumentParser
 
-/// A number that only scenarios know; the raw values are those of thresholds.
+/// A number that only scenarios know; the raw values appear in thresholds.
 enum ScenarioCount: String, CaseIterable, Hashable, Sendable {
     /// Requests to both endpoints of Apple's together, in either of its interfaces.
     case questions
-    /// Those to verifyReceipt.
+    /// Requests to verifyReceipt.
     case verifyReceipt = "verify_receipt"
-    /// Those to the App Store Server API.
+    /// Requests to the App Store Server API.
     case serverAPI = "server_api"
-    /// Answers that show another subscription than an active one, or none.
+    /// Answers without a subscription, or with a subscription that is not active.
     case wrongStates = "wrong_states"
 
     var isOfCalls: Bool { self != .wrongStates }
@@ -32,7 +32,7 @@ struct Threshold: Hashable, Sendable {
         case maximum
         /// Requests that failed or timed out, of all that were due.
         case errors
-        case share(Outcome)
+        case share(LoadOutcome)
         case rate
         case count(ScenarioCount)
     }
@@ -68,7 +68,7 @@ extension Threshold.Metric {
                 self = .count(count)
                 return
             }
-            if let outcome = Outcome(rawValue: String(name)) {
+            if let outcome = LoadOutcome(rawValue: String(name)) {
                 self = .share(outcome)
                 return
             }
@@ -119,7 +119,7 @@ extension Threshold: ExpressibleByArgument {
 
     /// Compares with the measurements; a missing measurement misses the threshold.
     ///
-    /// - Parameter counts: those of a scenario, as far as they were counted.
+    /// - Parameter counts: the numbers of a scenario, as far as they were counted.
     func check(_ measurements: LoadMeasurements, counts: [ScenarioCount: Int] = [:]) -> RunResult.Threshold {
         check(value(measurements, counts), as: expression)
     }

@@ -173,7 +173,7 @@ struct TrafficOptions: ParsableArguments {
         }
     }
 
-    /// False if every request is the same, without a receipt.
+    /// False if all requests are equal, without a receipt.
     var sendsReceipts: Bool { body == nil && method == nil }
 
     var fields: [HeaderField] {

@@ -10,7 +10,7 @@ internal import ReceiptForge
 enum TrafficSource: Sendable {
     case receipts(ReceiptPools, RequestMix, KeyPopularity)
     case same(SameRequest)
-    /// Signed transactions: known ones, and a number of new ones in each request.
+    /// Signed transactions: known transactions, and a number of new transactions in each request.
     case signed(TransactionPKI, known: [String], new: Int)
 
     /// Returns the requests of one worker, where earlier runs have sent `requestsBefore`, so that fresh receipts are
@@ -104,7 +104,7 @@ extension TrafficOptions {
         // An unknown number times no share is not a number.
         let expected = (mix[kind] > 0 ? (requests ?? .infinity) * mix[kind] * 1.05 : 0) + 100
         if expected > Double(most) {
-            StandardError.write(
+            ProgressStream.write(
                 "Of the \(name) only \(most.grouped) are made; they will be sent again. See \(option).\n")
         }
         return Int(min(expected, Double(most)))

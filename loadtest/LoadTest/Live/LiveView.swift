@@ -33,7 +33,8 @@ struct LiveView {
         return lines.map { Self.fit($0, width) }
     }
 
-    /// Returns the start of a line that is too long, without colours: of two lines the next drawing would leave one.
+    /// Returns the start of a line that is too long, without colours: of two lines the next drawing would leave one
+    /// line.
     private static func fit(_ line: String, _ width: Int) -> String {
         let plain = line.replacing(/\u{1B}\[\d+m/, with: "")
         return plain.count <= width ? line : String(plain.prefix(width))
@@ -64,8 +65,8 @@ struct LiveView {
             + (counts.errors > 0 ? styled(.red, problems) : problems)
     }
 
-    private var shares: [(outcome: Outcome, count: Int)] {
-        Outcome.allCases.map { ($0, counts[$0]) }.filter { $0.1 > 0 }
+    private var shares: [(outcome: LoadOutcome, count: Int)] {
+        LoadOutcome.allCases.map { ($0, counts[$0]) }.filter { $0.1 > 0 }
     }
 
     private func answers(_ columns: Int) -> String {
@@ -111,7 +112,7 @@ extension LiveView {
     }
 }
 
-extension Outcome {
+extension LoadOutcome {
     fileprivate var style: LiveView.Style {
         switch self {
         case .hitNear, .hitShared, .ok: .green

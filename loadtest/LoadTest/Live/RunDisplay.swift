@@ -24,7 +24,7 @@ final class RunDisplay {
     init(
         _ plan: LoadPlan, marks: [RunResult.Mark], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void
     ) {
-        guard !isQuiet, !isPlain, StandardError.isTerminal else {
+        guard !isQuiet, !isPlain, ProgressStream.isTerminal else {
             kind = isQuiet ? .none : .lines
             keys = nil
             return
@@ -43,7 +43,7 @@ final class RunDisplay {
     func show(_ second: RunResult.Second, _ counts: RequestCounts) {
         switch kind {
         case .none: break
-        case .lines: StandardError.write(second.line + "\n")
+        case .lines: ProgressStream.write(second.line + "\n")
         case .live(var screen, var view):
             view.add(second, counts)
             screen.draw(view.lines(width: LiveScreen.width))
@@ -76,13 +76,13 @@ struct LiveScreen {
     mutating func draw(_ lines: [String]) {
         // Hide the cursor, go up to the first line, and clear the rest of each line (ECMA-48 §8.3.22, §8.3.41).
         let up = drawn > 0 ? "\u{1B}[\(drawn)A" : ""
-        StandardError.write("\u{1B}[?25l" + up + "\r" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
+        ProgressStream.write("\u{1B}[?25l" + up + "\r" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
         drawn = lines.count
     }
 
     mutating func clear() {
         let up = drawn > 0 ? "\u{1B}[\(drawn)A" : ""
-        StandardError.write(up + "\r\u{1B}[J\u{1B}[?25h")
+        ProgressStream.write(up + "\r\u{1B}[J\u{1B}[?25h")
         drawn = 0
     }
 }

@@ -9,7 +9,7 @@ internal import COpenSSL
 @safe final class CMSMessage {
     private let pointer: OpaquePointer
 
-    /// Reads a message in DER; nil if OpenSSL does not take it for one.
+    /// Reads a message in DER; nil if OpenSSL does not accept it.
     init?(der: [UInt8]) {
         let decoded = unsafe der.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress
@@ -58,7 +58,7 @@ internal import COpenSSL
 @safe final class X509Certificate {
     let pointer: OpaquePointer
 
-    /// Reads a certificate in DER; nil if OpenSSL does not take it for one.
+    /// Reads a certificate in DER; nil if OpenSSL does not accept it.
     init?(der: [UInt8]) {
         let decoded = unsafe der.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress

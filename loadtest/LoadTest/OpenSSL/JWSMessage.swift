@@ -31,7 +31,7 @@ struct JWSMessage {
         signature = Self.sequence(numbers.prefix(32), numbers.suffix(32))
     }
 
-    /// Returns the JWS of a notification and those in its `data`; nil if one of them is no JWS.
+    /// Returns the JWS of a notification and each JWS in its `data`; nil if a text is no JWS.
     static func notification(_ text: [UInt8]) -> [JWSMessage]? {
         guard let message = JWSMessage(text: text), let data = (try? JSONValue(parsing: message.payload))?["data"]
         else { return nil }

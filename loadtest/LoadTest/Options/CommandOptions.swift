@@ -14,7 +14,7 @@ struct GatewayProgram: ParsableArguments {
     var path: String { chosen ?? ThisProgram.neighbour("receipt-gateway") }
 }
 
-enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
+enum ReportFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case text
     case json
 }
@@ -60,7 +60,7 @@ extension ParsableArguments {
 struct NumberList: Hashable, Sendable {
     let numbers: [Int]
 
-    /// Throws unless there is at least one number, none twice, all of them in `range`.
+    /// Throws unless there is at least one number, none twice, all in `range`.
     func check(_ option: String, in range: ClosedRange<Int>) throws(ValidationError) {
         guard !numbers.isEmpty, Set(numbers).count == numbers.count, numbers.allSatisfy(range.contains) else {
             throw ValidationError(
@@ -169,7 +169,7 @@ struct StagesOption: Hashable, Sendable {
         let rate: Double
     }
 
-    /// Returns stages that each begin with the rate at the end of the one before, the first with `rate`.
+    /// Returns stages that each begin with the rate at the end of the stage before, the first with `rate`.
     func curve(from rate: Double) -> RateCurve {
         var rate = rate
         return RateCurve(

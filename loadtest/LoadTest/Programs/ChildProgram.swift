@@ -24,7 +24,7 @@ extension RunningProgram {
     }
 }
 
-/// Programs that are ended together, the last one first.
+/// Programs that are ended together, the last program first.
 actor ProgramGroup: RunningProgram {
     private var programs: [any RunningProgram] = []
 
@@ -40,7 +40,7 @@ actor ProgramGroup: RunningProgram {
 
 final class ChildProgram: RunningProgram {
     private enum Limits {
-        /// The bytes of the output that are kept; older ones go.
+        /// The bytes of the output that are kept; older bytes are dropped.
         static let outputBytes = 1 << 16
         static let end = Duration.seconds(15)
         static let start = Duration.seconds(60)
@@ -53,16 +53,16 @@ final class ChildProgram: RunningProgram {
     private let exit: Task<Void, Never>
     private let output: Output
 
-    /// Starts a program, found on the path unless it is named by one.
+    /// Starts a program by its name, found on the path, or by its own path.
     ///
     /// - Parameters:
     ///   - environment: replaces every `GATEWAY_` variable of this process.
-    ///   - core: the only core the program may use; nil for those of this process.
+    ///   - core: the only core the program may use; nil for all cores of this process.
     init(
         _ name: String, _ arguments: [String], environment: [String: String] = [:], core: Int? = nil
     ) throws(ProgramError) {
         path = try InstalledProgram.path(name)
-        // `taskset` becomes the program: the process stays the same.
+        // `taskset` becomes the program, in the same process.
         let pinning = try core.map { core throws(ProgramError) in
             [try InstalledProgram.path("taskset"), "--cpu-list", "\(core)"]
         }

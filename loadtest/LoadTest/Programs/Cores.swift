@@ -11,11 +11,11 @@ struct Cores: Hashable, Sendable {
 
     static let ofThisProcess = Cores(all: RunResult.Environment.current().allowedCores)
 
-    /// The core of measured servers; nil if there is only one core, which all share.
+    /// The core of measured servers; nil if there is only one core, which all programs share.
     var server: Int? { all.count > 1 ? all[0] : nil }
     var generator: Int? { all.count > 1 ? all[1] : nil }
 
-    /// Keeps all threads of this process, and those they start, to the generator's core.
+    /// Keeps all threads of this process, and the threads they start, to the generator's core.
     func useGenerators() async throws {
         if let generator { try await use("\(generator)") }
     }
@@ -27,7 +27,7 @@ struct Cores: Hashable, Sendable {
 
     private func use(_ list: String) async throws {
         var finished = try await taskset(list)
-        // A thread that ends while all of them are gone through makes it fail.
+        // A thread that ends while the threads are gone through makes it fail.
         for _ in 1..<Self.attempts where finished.status != 0 { finished = try await taskset(list) }
         guard finished.status == 0 else { throw BenchError.notPinned(said: finished.errors) }
     }
@@ -40,7 +40,7 @@ struct Cores: Hashable, Sendable {
     }
 }
 
-/// A process and those it started, as the kernel sees them (proc(5)).
+/// A process and the processes it started, as the kernel sees them (proc(5)).
 struct ProcessTree: Sendable {
     let root: Int
 

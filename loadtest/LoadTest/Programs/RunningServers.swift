@@ -8,7 +8,7 @@ struct ListeningProgram: RunningProgram {
     let reserved: ReservedPort
     let program: ChildProgram
 
-    /// Starts a program by name, at the port of an earlier program or at a new one, and waits until it listens.
+    /// Starts a program by name, at the port of an earlier program or at a new port, and waits until it listens.
     static func start(
         _ name: String, at earlier: ReservedPort? = nil, core: Int? = nil, _ arguments: (_ port: Int) throws -> [String]
     ) async throws -> ListeningProgram {
@@ -27,7 +27,7 @@ struct RunningGateway: RunningProgram {
     let ports: (data: ReservedPort, admin: ReservedPort)
     let program: ChildProgram
 
-    /// Starts the program and waits until it listens, at the ports of an earlier gateway or at new ones.
+    /// Starts the program and waits until it listens, at the ports of an earlier gateway or at new ports.
     static func start(
         _ path: String, _ settings: [String: String], at earlier: (data: ReservedPort, admin: ReservedPort)? = nil,
         core: Int? = nil
@@ -74,7 +74,7 @@ struct RunningRedis: RunningProgram {
     /// The most commands that its log of commands keeps.
     static let maximumLoggedCommands = 100_000
 
-    /// Starts it, at the port of an earlier Redis or at a new one, and waits until it listens.
+    /// Starts it, at the port of an earlier Redis or at a new port, and waits until it listens.
     static func start(at earlier: ReservedPort? = nil, _ file: AppendOnlyFile? = nil) async throws -> RunningRedis {
         let server = try await ListeningProgram.start("redis-server", at: earlier) { port in
             ["--port", "\(port)", "--bind", "127.0.0.1", "--save", ""] + persistence(file) + [

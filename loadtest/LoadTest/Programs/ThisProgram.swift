@@ -12,7 +12,7 @@ enum ThisProgram {
 
     static var processIdentifier: Int { Int(ProcessInfo.processInfo.processIdentifier) }
 
-    /// The path of a program in the same folder, where one build puts all of them.
+    /// The path of a program in the same folder, where one build puts all programs.
     static func neighbour(_ name: String) -> String {
         URL(filePath: path).deletingLastPathComponent().appending(path: name).path
     }

@@ -8,20 +8,20 @@ final class ProgressLine {
     private var isDrawn = false
 
     init(unit: String, total: Int) {
-        let interval: Duration = StandardError.isTerminal ? .milliseconds(100) : .seconds(1)
+        let interval: Duration = ProgressStream.isTerminal ? .milliseconds(100) : .seconds(1)
         meter = ProgressMeter(unit: unit, total: total, interval: interval)
     }
 
     func update(done: Int) {
         guard let line = meter.line(done: done, elapsed: ContinuousClock.now - start) else { return }
         // CSI K erases what a longer line left (ECMA-48 §8.3.41).
-        StandardError.write(StandardError.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
+        ProgressStream.write(ProgressStream.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
         isDrawn = true
     }
 
     /// Removes the line from a terminal, so that results stand alone.
     func finish() {
-        if isDrawn, StandardError.isTerminal { StandardError.write("\r\u{1B}[K") }
+        if isDrawn, ProgressStream.isTerminal { ProgressStream.write("\r\u{1B}[K") }
         isDrawn = false
     }
 }
@@ -31,7 +31,7 @@ struct ProgressMeter {
     let unit: String
     let total: Int
     let interval: Duration
-    /// Short jobs show nothing, and the first moments of a long one foretell nothing.
+    /// Short jobs show nothing, and the first moments of a long job foretell nothing.
     private(set) var nextLine = Duration.seconds(1)
 
     /// Returns the text for so many done in so much time, or nil if the last text is recent.

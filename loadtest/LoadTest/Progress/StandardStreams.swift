@@ -4,7 +4,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-enum StandardError {
+enum ProgressStream {
     /// True if it is a screen on which a line can be redrawn.
     static let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 

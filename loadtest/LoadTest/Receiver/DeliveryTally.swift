@@ -4,7 +4,7 @@
 /// The counts of one endpoint's deliveries. The memory of a million events is about 50 MB: IDs are kept as digests.
 struct DeliveryTally: Sendable {
     enum Limits {
-        /// The IDs, and again the chains, that are kept; later ones are counted as `untracked`.
+        /// The IDs, and again the chains, that are kept; later IDs are counted as `untracked`.
         static let digests = 2_000_000
     }
 
@@ -24,9 +24,9 @@ struct DeliveryTally: Sendable {
         var accepted = 0
         var distinct = 0
         var duplicates = 0
-        /// Distinct events of a chain whose `timestamp` is earlier than that of the one before.
+        /// Distinct events of a chain with an earlier `timestamp` than an event that arrived before.
         var orderViolations = 0
-        /// Events that follow one that was given up.
+        /// Events that follow an event that was given up.
         var gaps = 0
         var untracked = 0
     }
@@ -80,7 +80,8 @@ struct DeliveryTally: Sendable {
         return mixed << 23 | mixed >> 41
     }
 
-    /// Returns FNV-1a, the same in every process: IDs are even already, and no receiver's guess depends on it.
+    /// Returns FNV-1a, which does not depend on the process: IDs are even already, and no receiver's guess depends on
+    /// it.
     private static func digest(of id: String) -> UInt64 {
         id.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
     }

@@ -9,7 +9,7 @@ struct ReceivedDelivery: Hashable, Sendable {
     let headers: [String: String]
     let body: [UInt8]
 
-    /// The value of `webhook-id`; empty without one.
+    /// The value of `webhook-id`; empty without the field.
     var id: String { headers["webhook-id"] ?? "" }
     var timestamp: String { headers["webhook-timestamp"] ?? "" }
 
@@ -33,7 +33,7 @@ struct ReceivedDelivery: Hashable, Sendable {
         return event
     }
 
-    /// Returns true if the CloudEvents attributes in the fields are those of the event.
+    /// Returns true if the CloudEvents attributes in the fields match the event.
     private func agrees(with event: ReceivedEvent) -> Bool {
         headers["ce-specversion"] == "1.0" && headers["ce-id"] == event.id && headers["ce-type"] == event.type
             && headers["ce-subject"] == event.chain

@@ -17,9 +17,9 @@ final class ReceiverEndpoint: Sendable {
     struct Plan: Sendable {
         /// The last part of the URL.
         var name: String
-        /// The port; 0 for any free one.
+        /// The port; 0 for any free port.
         var port = 0
-        /// The keys of which one must have signed; without any, no signature is checked.
+        /// The accepted keys: any must have signed; without keys, no signature is checked.
         var keys: [WebhookVerifier] = []
         var content = Content.events
         /// The newest deliveries that are kept whole.

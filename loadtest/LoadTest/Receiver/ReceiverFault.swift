@@ -6,11 +6,11 @@ internal import AppleSimulator
 /// A fault of one endpoint of the receiver.
 enum ReceiverFault: Hashable, Sendable {
     case none
-    /// Connections are refused, and open ones are closed.
+    /// Connections are refused, and open connections are closed.
     case down
     /// Answers come so much later. The event counts when its answer is sent.
     case slow(Duration)
-    /// A status other than 2xx, with `Retry-After` in seconds if there is one.
+    /// A status other than 2xx, with `Retry-After` if the seconds are given.
     case status(Int, retryAfter: Int? = nil)
     /// 307 with another path of the same server.
     case redirect
@@ -24,7 +24,8 @@ enum ReceiverFault: Hashable, Sendable {
     /// 410: the endpoint wants nothing more.
     static let gone = ReceiverFault.status(410)
 
-    /// True if the endpoint takes the event. One that lies has taken it, and answers in a wrong way.
+    /// True if the endpoint takes the event. With `short`, `long` and `endless` it takes the event and answers in a
+    /// wrong way.
     var takesEvent: Bool {
         switch self {
         case .none, .slow, .short, .long, .endless: true

@@ -15,7 +15,7 @@ internal import Synchronization
 final class WebhookReceiver: Sendable {
     struct Plan: Sendable {
         var endpoints: [ReceiverEndpoint.Plan]
-        /// The port of control requests; 0 for any free one.
+        /// The port of control requests; 0 for any free port.
         var controlPort = 0
         /// The certificate of the endpoints; nil for HTTP without TLS.
         var tls: TLSIdentity?
@@ -134,7 +134,7 @@ extension WebhookReceiver {
         switch (method, path) {
         case (.GET, "/stats"):
             return ReceiverResponse(
-                headers: ["Content-Type": "application/json"], body: Array(try JSONText.of(stats).utf8))
+                headers: ["Content-Type": "application/json"], body: Array(try JSONOutput.of(stats).utf8))
         case (.DELETE, "/stats"):
             for endpoint in endpoints { endpoint.reset() }
             return ReceiverResponse(status: .noContent)
@@ -218,7 +218,7 @@ final class ReceiverListener: Sendable {
 
     var port: Int { server.withLock { $0?.localAddress?.port } ?? 0 }
 
-    /// Refuses connections, and closes those that are open.
+    /// Refuses connections, and closes open connections.
     func stop() async {
         try? await server.withLock(\.self)?.close()
         let channels = state.withLock { state in

@@ -40,6 +40,6 @@ enum PageFile {
     static func write(_ page: String, to path: String) throws(FileError) {
         if path == "-" { return StandardOutput.write(page) }
         try FileError.write(page, to: path)
-        StandardError.write("The page is in \(path).\n")
+        ProgressStream.write("The page is in \(path).\n")
     }
 }

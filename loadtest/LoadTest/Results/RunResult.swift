@@ -98,13 +98,13 @@ extension RunResult {
     }
 
     enum Loop: String, Codable, Sendable {
-        /// Requests are sent when they are due, whether or not earlier ones are answered.
+        /// Requests are sent when they are due, whether or not earlier requests are answered.
         case open
         /// Each connection waits for an answer before its next request.
         case closed
     }
 
-    /// A rate, or a ramp from one to another.
+    /// A rate, or a ramp between two rates.
     struct Stage: Codable, Hashable, Sendable {
         var fromPerSecond, toPerSecond, seconds: Double
 
@@ -127,7 +127,7 @@ extension RunResult {
         /// The command line, without values of headers: they may be secret.
         var arguments: [String]
         var cpu: String
-        /// The cores of the machine, and those that this process may use.
+        /// The cores of the machine, and the cores that this process may use.
         var cores: Int
         var allowedCores: [Int]
         var kernel: String
@@ -254,7 +254,7 @@ extension RunResult.Distribution: Codable {
 extension RunResult {
     /// One second of the run. Requests count when they are sent, answers and their latencies when they come.
     struct Second: Hashable, Sendable {
-        /// From 0, in which the first request was due. Those before `warmup_seconds` are the warm-up.
+        /// From 0, in which the first request was due. Seconds before `warmup_seconds` are the warm-up.
         var second: Int
         /// Requests that were due; nil in a closed loop.
         var target: Double?

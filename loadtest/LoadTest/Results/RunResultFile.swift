@@ -45,7 +45,7 @@ enum RunResultFile {
 }
 
 enum RunResultFault: Error, Hashable, CustomStringConvertible {
-    /// No JSON, or more of it than a run writes.
+    /// No JSON, or more JSON than a run writes.
     case notJSON(String)
     case notAResult
     case otherSchema(Int64)
@@ -92,7 +92,7 @@ extension DecodingError {
 
 /// The limits of a result, so that a file from a third party cannot keep a reader busy.
 struct RunResultLimits: Sendable {
-    /// Of the file: a day's timeline takes a third of it.
+    /// Of the file: a day's timeline takes a third.
     var bytes = 64 << 20
     /// Members and elements altogether.
     var values = 4_000_000

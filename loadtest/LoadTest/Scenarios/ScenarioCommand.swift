@@ -49,7 +49,7 @@ struct ScenarioCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        StandardError.warnOfDebugging()
+        ProgressStream.warnOfDebugging()
         let scenarios = try files.map(LoadScenario.read)
         if let output {
             try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: true)

@@ -9,7 +9,7 @@ struct ScenarioRun: Sendable {
     let scale: ScenarioScale
     let source: TrafficSource
 
-    /// Makes the requests of the clients, with their API key if they need one.
+    /// Makes the requests of the clients, with their API key if they need a key.
     static func prepare(
         _ scenario: LoadScenario, _ scale: ScenarioScale, key: String? = nil
     ) async throws -> ScenarioRun {
@@ -33,10 +33,10 @@ struct ScenarioRun: Sendable {
         let session = LoadSession(plan, source)
         let description = scenario.load.traffic.description(of: plan, name: scenario.name, scenario.title)
         var record = RunRecord(plan: plan, description: description)
-        let display = RunDisplay(plan, marks: marks, isQuiet: !StandardError.isTerminal, isPlain: false) {
+        let display = RunDisplay(plan, marks: marks, isQuiet: !ProgressStream.isTerminal, isPlain: false) {
             session.stop()
         }
-        let log = EventLog()
+        let log = ScenarioLog()
         let (measurements, wasInterrupted) = try await session.measure(
             &record, watching: watch, on: display,
             meanwhile: { [scenario, scale] origin in
@@ -113,7 +113,7 @@ struct ScenarioScale: Hashable, Sendable {
 }
 
 /// The events that were carried out, and their failures.
-final class EventLog: Sendable {
+final class ScenarioLog: Sendable {
     private struct State {
         var marks: [RunResult.Mark] = []
         var calls: [[ScenarioCount: Int]] = []

@@ -13,7 +13,7 @@ final class SubscriptionStates: Sendable {
 
     var wrongCount: Int { wrong.withLock { $0 } }
 
-    /// Checks the answer to a request; one that failed shows no state.
+    /// Checks the answer to a request; a failed request shows no state.
     func check(_ completion: Completion) {
         guard let status = completion.status, (200..<300).contains(status) else { return }
         let now = Int64(Date().timeIntervalSince1970 * 1000)

@@ -57,7 +57,7 @@ final class MetricWatch: Sendable {
 
     /// Writes the failures to standard error.
     func printComplaints() {
-        for complaint in complaints { StandardError.write(complaint + "\n") }
+        for complaint in complaints { ProgressStream.write(complaint + "\n") }
     }
 
     private func look(at target: LoadTarget, from origin: ContinuousClock.Instant) async {
@@ -73,7 +73,7 @@ final class MetricWatch: Sendable {
         state.withLock { $0.looks += 1 }
     }
 
-    /// Uses a new connection each time: an idle one may be closed.
+    /// Uses a new connection each time: an idle connection may be closed.
     private func metrics(of target: LoadTarget) async throws(ScrapeError) -> MetricsText {
         let reason: String
         do {
@@ -103,10 +103,10 @@ struct SeriesRule: Hashable, Sendable {
     let name: String
     let kind: RunResult.Series.Kind
     var unit: String?
-    /// The labels that are kept; values that differ in others are added up.
+    /// The labels that are kept; values that differ in other labels are added up.
     var labels: [String] = []
 
-    /// The metrics of a gateway; of other servers those that all processes have.
+    /// The metrics of a gateway; of other servers the metrics that all processes have.
     static let all = [
         SeriesRule(name: "receipt_gateway_http_requests_total", kind: .counter, labels: ["code"]),
         SeriesRule(name: "receipt_gateway_http_requests_in_flight", kind: .gauge),

@@ -83,7 +83,7 @@ struct MetricsLine {
             let name = try name(colons: false)
             guard take("="), take("\"") else { throw .malformedLabels }
             guard labels.updateValue(try quoted(), forKey: name) == nil else { throw .repeatedLabel }
-            // A comma may stand behind the last one, too.
+            // A comma may stand behind the last label, too.
             guard take(",") || rest.drop(while: \.isBlank).first == UInt8(ascii: "}") else { throw .malformedLabels }
         }
         return labels

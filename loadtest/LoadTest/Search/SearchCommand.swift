@@ -51,7 +51,7 @@ struct SearchCommand: AsyncParsableCommand {
     var maxSteps = 20
 
     @Option(help: "The format of the result on standard output.")
-    var format = OutputFormat.text
+    var format = ReportFormat.text
 
     func validate() throws {
         try check(traffic.url != nil, "The URL of a server is missing, such as http://127.0.0.1:8080.")
@@ -64,11 +64,11 @@ struct SearchCommand: AsyncParsableCommand {
     func run() async throws {
         try traffic.checkAuthority()
         try traffic.writeRoot()
-        StandardError.warnOfDebugging()
+        ProgressStream.warnOfDebugging()
         let report = try await search()
         switch format {
         case .text: StandardOutput.write("\n" + report.conclusion + "\n")
-        case .json: StandardOutput.write(try JSONText.of(report) + "\n")
+        case .json: StandardOutput.write(try JSONOutput.of(report) + "\n")
         }
         if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }
     }
@@ -90,10 +90,10 @@ struct SearchCommand: AsyncParsableCommand {
         var requests = 0
         show(SearchReport.Step.header)
         while let rate = search.next {
-            StandardError.write(progress(of: search, rate))
+            ProgressStream.write(progress(of: search, rate))
             let result = try await step(rate, number: search.steps, source, requestsBefore: requests)
             requests += result.totals.intended
-            if StandardError.isTerminal { StandardError.write("\r\u{1B}[K") }
+            if ProgressStream.isTerminal { ProgressStream.write("\r\u{1B}[K") }
             report.steps.append(SearchReport.Step(result))
             show(report.steps.last?.line ?? "")
             if let end = Self.end(result) {
@@ -140,7 +140,7 @@ struct SearchCommand: AsyncParsableCommand {
 
     /// A line for a terminal; elsewhere, each step has a line of its own.
     private func progress(of search: RateSearch, _ rate: Double) -> String {
-        guard StandardError.isTerminal else { return "" }
+        guard ProgressStream.isTerminal else { return "" }
         let left = search.remainingSteps.map {
             ", about \(Int(Double($0) * (stepDuration.seconds + warmup.seconds))) s left"
         }
@@ -148,7 +148,7 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     private func show(_ line: String) {
-        format == .text ? StandardOutput.write(line + "\n") : StandardError.write(line + "\n")
+        format == .text ? StandardOutput.write(line + "\n") : ProgressStream.write(line + "\n")
     }
 }
 
@@ -164,8 +164,8 @@ struct ObjectiveOption: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// A search for the highest rate that passes: it doubles the rate until one fails, then halves the gap; if the first
-/// rate fails, it halves that. No rate is tried twice.
+/// A search for the highest rate that passes: it doubles the rate until a rate fails, then halves the gap. If the first
+/// rate fails, it halves the rate. No rate is tried twice.
 struct RateSearch: Hashable, Sendable {
     /// The gap at which the search ends, as a share of the highest rate that passed.
     let precision: Double

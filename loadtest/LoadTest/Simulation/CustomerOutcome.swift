@@ -24,7 +24,7 @@ struct CustomerOutcome: Hashable, Sendable {
     var cacheCommands = 0
     /// Script calls for Apple's budget.
     var budgetCommands = 0
-    /// The fresh answers in Redis when a shard was lost, and those among them that were lost.
+    /// The fresh answers in Redis when a shard was lost, and the lost answers among them.
     var answersBeforeLoss = 0
     var lostAnswers = 0
     /// By minute.
@@ -90,16 +90,16 @@ struct LossEffects: Hashable, Sendable, Encodable {
     let lost: LostShard
     /// The share of the fresh answers that were lost.
     let lostAnswers: Double
-    /// The share of requests that were served from a cache: without the loss, and in the worst minute of it.
+    /// The share of requests that were served from a cache: without the loss, and in the worst minute of the loss.
     let usualHitRate: Double
     let worstHitRate: Double
     /// The share of requests in the loss that got the signed data alone, for want of budget.
     let degraded: Double
-    /// The calls to Apple beyond those without the loss, in the loss and the hour after it.
+    /// The additional calls to Apple because of the loss, in the loss and the hour after it.
     let extraCalls: Int
     /// The most calls of one operation in any hour.
     let peakCallsPerHour: Int
-    /// The minutes from the end of the loss until the hit rate is within a point of that without it; nil if it never
+    /// The minutes from the end of the loss until the hit rate is within a point of the usual hit rate; nil if it never
     /// is.
     let recoveryMinutes: Int?
 

@@ -7,11 +7,11 @@ internal import Resilience
 /// The keys that a lost shard of Redis holds.
 enum LostShard: String, Hashable, Sendable, CaseIterable, Encodable {
     case none
-    /// Its part of the customers' answers, and nothing else.
+    /// The shard's part of the customers' answers, and nothing else.
     case answers
-    /// The same, and the buckets of Apple's budget: those of all apps are in one hash slot.
+    /// As `answers`, and the buckets of Apple's budget: the buckets of all apps are in one hash slot.
     case budget
-    /// The same as `answers`, and the head of the purges, which every look-up reads.
+    /// As `answers`, and the head of the purges, which every look-up reads.
     case purges
 }
 
@@ -31,7 +31,8 @@ struct CustomerSimulation {
         static let lookUpCommands = 3
         /// The commands of a refresh beside its look-up and the budget: the lease, another look-up, `SET`, the release.
         static let refreshCommands = 6
-        /// The customers of ten with an active subscription, and with one that ended long ago. The others have none.
+        /// The customers of ten with an active subscription, and with a subscription that ended long ago. The rest have
+        /// none.
         static let activeOfTen = 6
         static let longExpiredOfTen = 2
     }
@@ -41,7 +42,7 @@ struct CustomerSimulation {
         /// The node that answered last, with the near cache's entry there.
         var nearNode: Int32 = -1
         var nearUntil = -Double.infinity
-        /// The same for a fleet in which each customer's requests reach one node.
+        /// The end of the near cache's entry in a fleet in which each customer's requests reach one node.
         var routedUntil = -Double.infinity
         /// The end of the freshness of that node's own copy, which serves without Redis.
         var copyUntil = -Double.infinity
@@ -139,7 +140,7 @@ struct CustomerSimulation {
 // MARK: - Losing a shard
 
 extension CustomerSimulation {
-    /// The shard of a customer; the lost one is the first.
+    /// Returns true if the first shard, which is the lost shard, has the customer.
     private func isOnLostShard(_ index: Int) -> Bool { index / 10 % plan.shards == 0 }
 
     private func isStoreLost(for index: Int) -> Bool {
@@ -155,7 +156,7 @@ extension CustomerSimulation {
         if lost == .budget { budget.isStoreLost = isNowLost }
     }
 
-    /// The shard comes back empty. Without the head a new history of purges begins, and answers of the old one are
+    /// The shard comes back empty. Without the head a new history of purges begins, and answers of the old history are
     /// misses.
     private mutating func loseAnswers() {
         for index in customers.indices where customers[index].freshUntil > plan.loss.lowerBound {

@@ -5,13 +5,13 @@ internal import Glibc
 internal import ReceiptForge
 
 /// The requests about the customers of one app. Customers open the app independently of each other, more by day than by
-/// night. The numbers are assumptions; the report prints the first ones, and the help has the last one.
+/// night. The numbers are assumptions; the report prints the first numbers, and the help has the last number.
 struct CustomerTraffic {
     /// The times at which a customer opens the app on a day, on average.
     static let sessionsPerDay = 3.0
     /// The requests while the app is open.
     static let requestsPerSession = 4
-    /// The mean time between two of them in seconds.
+    /// The mean time between two requests in seconds.
     static let secondsBetweenRequests = 60.0
     /// The share by which the busiest moment, at noon, exceeds the mean of the day.
     static let dayAmplitude = 0.8
@@ -52,7 +52,7 @@ struct CustomerTraffic {
         return (nextSession, Visit(customer: customer, remaining: Self.requestsPerSession - 1))
     }
 
-    /// Returns the time of the next session: times at the highest rate, of which a part is dropped (thinning).
+    /// Returns the time of the next session: draws times at the highest rate, and drops a part (thinning).
     private mutating func timeOfSession(after seconds: Double) -> Double {
         let highest = 1 + Self.dayAmplitude
         let gap = 86_400 / (Double(customers) * Self.sessionsPerDay * highest)

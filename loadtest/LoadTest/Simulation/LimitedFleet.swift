@@ -7,7 +7,7 @@ internal import ReceiptForge
 /// A fleet of nodes that limits one client by one bucket in Redis. Every decision is made by the gateway's own
 /// `NodeBuckets`: with leases (`TokenLease`), remembered refusals, and `FairShare` while Redis is lost.
 ///
-/// Requests to Redis take time, and other requests arrive meanwhile. As in `FleetRateLimiter`, those of one node wait
+/// Requests to Redis take time, and other requests arrive meanwhile. As in `FleetRateLimiter`, requests at a node wait
 /// for its request to Redis and share the next.
 struct LimitedFleet {
     /// The deliberate faults that the check must detect.
@@ -118,7 +118,7 @@ struct LimitedFleet {
         nodes[index] = node
     }
 
-    /// Decides waiting requests by what the node knows now, and sends the others to Redis.
+    /// Decides waiting requests by what the node knows now, and sends the remaining requests to Redis.
     private mutating func sendNext(from index: Int, _ node: inout Node, at now: Instant) {
         while node.waiting > 0, let admission = node.buckets.decide(charges, nodes: liveNodes, at: now) {
             node.waiting -= 1

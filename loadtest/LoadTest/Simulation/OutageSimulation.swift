@@ -10,7 +10,7 @@ struct OutageCase: Hashable, Sendable {
     enum Fault: String, Hashable, Sendable, CaseIterable {
         /// 503 after 50 ms.
         case serverError = "503"
-        /// None until the deadline of 10 seconds.
+        /// No answer until the deadline of 10 seconds.
         case timeout
     }
 
@@ -25,7 +25,7 @@ struct OutageCase: Hashable, Sendable {
 
 /// The nodes' calls to Apple in an outage: each with the gateway's `CircuitBreaker`, `ConcurrencyLimit` and
 /// `RetryBudget` in their default settings, in the order of `UpstreamGuard`. Calls without a slot are rejected instead
-/// of waiting for one.
+/// of waiting for a slot.
 struct OutageSimulation {
     private enum Settings {
         /// Apple's usual time for a call, and its time until a 503.
@@ -157,7 +157,7 @@ struct OutageSimulation {
 /// The outcome of an outage for all simulated nodes together.
 struct OutageOutcome: Hashable, Sendable {
     let plan: OutageCase
-    /// The calls that the nodes wanted to make in the outage, and those that they sent.
+    /// The calls that the nodes wanted to make in the outage, and the calls that they sent.
     var wanted = 0
     var sent = 0
     /// The calls among them that tested whether Apple had recovered.

@@ -9,8 +9,8 @@ struct RedisLoad: Hashable, Sendable, Encodable {
     let bucketPerRequest: Double
     /// Commands in the whole time.
     let total: Double
-    /// Commands per second in the busiest minute: of one shard of many, of the one whose key every look-up reads, and
-    /// of the one with the budgets of all apps.
+    /// Commands per second in the busiest minute: of one shard of many, of the shard whose key every look-up reads, and
+    /// of the shard with the budgets of all apps.
     let peakPerShard: Double
     let peakOfPurgesShard: Double
     let peakOfBudgetShard: Double

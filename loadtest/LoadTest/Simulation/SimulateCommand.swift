@@ -59,7 +59,7 @@ struct SimulateCommand: ParsableCommand {
     var seed: UInt64 = 1
 
     @Option(help: "How to print the results.")
-    var format = OutputFormat.text
+    var format = ReportFormat.text
 
     func validate() throws {
         let limits = SimulationPlan.Limits.self
@@ -74,12 +74,12 @@ struct SimulateCommand: ParsableCommand {
     }
 
     func run() throws {
-        StandardError.warnOfDebugging()
+        ProgressStream.warnOfDebugging()
         let simulation = FleetSimulation(plan: plan)
         let progress = ProgressLine(unit: "simulations", total: simulation.count)
         let report = SimulationReport(simulation.run { progress.update(done: $0) }, plan)
         progress.finish()
-        StandardOutput.write((format == .json ? try JSONText.of(report) : report.text) + "\n")
+        StandardOutput.write((format == .json ? try JSONOutput.of(report) : report.text) + "\n")
         if !report.passed { throw ExitCode(99) }
     }
 

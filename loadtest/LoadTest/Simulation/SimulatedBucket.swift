@@ -6,8 +6,8 @@ internal import Resilience
 /// One token bucket in Redis: the rules of the script in `RedisTokenBuckets`, with the gateway's `TokenBucket`.
 struct SimulatedBucket: Sendable {
     private let policy: TokenBucket.Policy
-    /// False for a Redis without the rule of `TokenLease`, which a test detects: tokens taken in advance are then not
-    /// paid for by those that arrive in their life.
+    /// False for a Redis without the rule of `TokenLease`, which a test detects. Tokens taken in advance are then not
+    /// paid for by the tokens that arrive in their life.
     private let agesBeforeLeases: Bool
     private var bucket: TokenBucket
 

@@ -3,8 +3,8 @@
 
 internal import Resilience
 
-/// Apple's budget of one app for two operations, shared by a fleet. Decisions are those of the gateway's `NodeBuckets`,
-/// over a Redis that answers at once.
+/// Apple's budget of one app for two operations, shared by a fleet. The gateway's `NodeBuckets` decide, over a Redis
+/// that answers at once.
 struct SimulatedBudget {
     /// The operations that a customer's refresh needs.
     enum Operation: Int, CaseIterable, Sendable {

@@ -28,13 +28,13 @@ struct SimulationPlan: Hashable, Sendable {
     var customers = 500_000
     /// The masters of the Redis cluster.
     var shards = 10
-    /// The time in which one of them is lost, in seconds.
+    /// The time in which one master is lost, in seconds.
     var loss = 43_200.0..<43_800.0
     /// The length of Apple's outage in seconds.
     var outage = 1800.0
     var seed: UInt64 = 1
 
-    /// The number of apps like the simulated one that make up the rate.
+    /// The number of apps like the simulated app that make up the rate.
     var apps: Double { rate * 86_400 / (Double(customers) * CustomerTraffic.requestsPerDay) }
 
     /// Returns the outages of Apple to simulate: for one app alone, for a call each half second and node, and for all

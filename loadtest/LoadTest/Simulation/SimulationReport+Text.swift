@@ -16,7 +16,7 @@ extension SimulationReport {
     }
 
     private var limitTable: String {
-        TextTable(
+        AlignedTable(
             header: [
                 "limit", "load", "nodes", "simulated", "requests", "admitted", "of allowed", "worst burst", "leased",
                 "commands/request", "kept",
@@ -32,7 +32,7 @@ extension SimulationReport {
     }
 
     private var limitLossTable: String {
-        TextTable(
+        AlignedTable(
             header: ["limit", "nodes", "admitted of the rate", "worst burst", "bound", "kept"],
             rows: limitsInLoss.map {
                 [
@@ -48,7 +48,7 @@ extension SimulationReport {
         func peak(_ name: String, _ rate: Double) -> [String] {
             ["peak/s, \(name)", "\(rate.asCount)\(rate > limit ? ", above \(limit.asCount)" : "")"]
         }
-        return TextTable(
+        return AlignedTable(
             header: ["commands", "value"],
             rows: [
                 ["for each request", redis.perRequest.fixed(2)],
@@ -66,7 +66,7 @@ extension SimulationReport {
     }
 
     private var callTable: String {
-        TextTable(
+        AlignedTable(
             header: ["figure", "value"],
             rows: [
                 ["customers", calls.customers.grouped], ["requests", calls.requests.grouped],
@@ -84,7 +84,7 @@ extension SimulationReport {
     }
 
     private var lossTable: String {
-        TextTable(
+        AlignedTable(
             header: [
                 "shard with", "answers lost", "hits before", "hits, worst", "without Apple", "extra calls",
                 "calls in an hour", "back after",
@@ -100,7 +100,7 @@ extension SimulationReport {
     }
 
     private var outageTable: String {
-        TextTable(
+        AlignedTable(
             header: [
                 "Apple", "calls/s", "simulated", "opened", "openings", "wanted", "sent", "probes", "needless",
                 "closed after",

@@ -30,7 +30,7 @@ struct SimulationReport: Hashable, Sendable, Encodable {
         let requests: Int
         let admitted: Int
         let admittedShare: Double
-        /// The largest burst in any window, as a share of the allowed one.
+        /// The largest burst in any window, as a share of the allowed burst.
         let worstBurst: Double
         let leasedShare: Double
         let commandsPerRequest: Double

@@ -12,7 +12,7 @@ struct SpendingLedger: Hashable, Sendable {
     private var last: Instant?
     /// The tokens that were spent.
     private(set) var spent = 0
-    /// The most tokens that any window spent beyond those that arrived in it. A limit allows its capacity.
+    /// The most tokens that any window spent beyond the tokens that arrived in it. A limit allows its capacity.
     private(set) var worstBurst = 0.0
 
     init(_ policy: TokenBucket.Policy) {
@@ -22,7 +22,7 @@ struct SpendingLedger: Hashable, Sendable {
 
     /// Records tokens. Times do not go back.
     mutating func record(_ tokens: Int, at now: Instant) {
-        // The worst window that ends here extends the worst one that ended at the last record, or begins here.
+        // The worst window that ends here extends the worst window that ended at the last record, or begins here.
         let passed = (last ?? now).duration(to: now).seconds
         level = max(0, level - rate * passed) + Double(tokens)
         (last, spent, worstBurst) = (now, spent + tokens, max(worstBurst, level))

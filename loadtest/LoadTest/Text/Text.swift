@@ -96,7 +96,7 @@ extension String {
     }
 }
 
-enum JSONText {
+enum JSONOutput {
     /// Returns indented JSON with keys in alphabetical order, so that two runs can be compared line by line.
     static func of(_ value: some Encodable) throws -> String { try text(of: value, .prettyPrinted) }
 
@@ -111,7 +111,7 @@ enum JSONText {
     }
 }
 
-struct TextTable {
+struct AlignedTable {
     let header: [String]
     let rows: [[String]]
 

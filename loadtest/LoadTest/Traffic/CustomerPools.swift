@@ -50,7 +50,7 @@ struct CustomerPools: Sendable {
         }
     }
 
-    /// Returns 16 digits; those of customers begin with a 2.
+    /// Returns 16 digits; customers' IDs begin with a 2.
     private static func unknownID(using generator: inout SplitMix64) -> String {
         String(9_000_000_000_000_000 + generator.next() % 1_000_000_000_000_000)
     }
@@ -60,7 +60,7 @@ extension TransactionPKI {
     /// The authority of fleets in this process. No two copies of one seed have the same root, and gateways trust its bytes.
     static let ofFleets = TransactionPKI(seed: CorpusCommand.defaultSeed)
 
-    /// The authority of a folder that `corpus` wrote; without a folder, that of fleets.
+    /// The authority of a folder that `corpus` wrote; without a folder, the authority of fleets.
     init(corpus folder: String?) throws(CorpusAuthorityError) {
         guard let folder else {
             self = .ofFleets

@@ -16,7 +16,7 @@ struct NotificationFactory: Sendable {
     var bundleID = SimulatedCustomers.bundleID
     var seed: UInt64 = 1
 
-    /// Makes notifications in the order of signing, of which the last is signed at `end`.
+    /// Makes notifications in the order of signing; the last is signed at `end`.
     func requests(_ count: Int, until end: Timestamp, made: (Int) -> Void = { _ in }) async -> [ByteBuffer] {
         let series = NotificationSeries(
             customers: customers, bundleID: bundleID, from: end.advanced(by: .milliseconds(1 - count)), seed: seed)

@@ -4,8 +4,8 @@
 internal import FoundationEssentials
 internal import ReceiptForge
 
-/// Makes the receipts of a run, in parallel. Everything but the dates of those that are about to expire follows from the
-/// seed.
+/// Makes the receipts of a run, in parallel. Everything but the dates of receipts that are about to expire follows from
+/// the seed.
 struct ReceiptFactory: Sendable {
     private let pki: ForgedPKI
     private let form: RequestForm
@@ -14,7 +14,7 @@ struct ReceiptFactory: Sendable {
     let purchases: Int
 
     /// Chooses the number of purchases for bodies of about `bodyBytes`. Receipts have `receiptType` instead of a random
-    /// one.
+    /// type.
     init(_ pki: ForgedPKI, seed: UInt64, form: RequestForm, bodyBytes: Int, receiptType: String? = nil) {
         self.receiptType = receiptType
         self.seed = seed
@@ -34,7 +34,7 @@ struct ReceiptFactory: Sendable {
         await make(count, made) { [self] in Self.receipt(pki, seed, "load \($0)", purchases, receiptType) }
     }
 
-    /// Makes receipts that are sent once, from the one with number `first` on.
+    /// Makes receipts that are sent once, from the receipt with number `first` on.
     func fresh(_ count: Int, from first: Int = 0, made: (Int) -> Void) async -> [PooledRequest] {
         await make(count, made) { [self] in
             Self.receipt(pki, seed, "fresh \(first + $0)", purchases, receiptType)

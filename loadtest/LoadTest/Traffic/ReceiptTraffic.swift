@@ -82,7 +82,7 @@ struct ReceiptTraffic: LoadTraffic {
         return pool[next % pool.count]
     }
 
-    /// Returns one of the notifications that this worker sent; the first time, one that is new.
+    /// Returns a notification that this worker sent; the first time, a new notification.
     private mutating func duplicateNotification() -> ByteBuffer {
         let sent = (nextNotification - firstNotification) / workers
         guard sent > 0 else { return Self.take(pools.notifications, &nextNotification, workers) }

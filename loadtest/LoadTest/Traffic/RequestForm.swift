@@ -13,11 +13,11 @@ struct RequestForm: Sendable {
     /// The member of the body that is not constant.
     enum Content: Hashable, Sendable {
         case receipt
-        /// A receipt in Apple's form, at Apple's path whatever that of the target is.
+        /// A receipt in Apple's form, at Apple's path whatever the target's path is.
         case verifyReceipt
         case signedTransaction
         case transactionID(ofApp: String)
-        /// A notification as Apple's servers send it, at the path for them whatever that of the target is.
+        /// A notification as Apple's servers send it, at the path for notifications whatever the target's path is.
         case notification
     }
 
@@ -76,7 +76,7 @@ struct RequestForm: Sendable {
 }
 
 extension LoadTarget {
-    /// Returns the server with the path for a content: two of them have paths of their own.
+    /// Returns the server with the path for a content: two contents have paths of their own.
     fileprivate func receiving(_ content: RequestForm.Content) -> LoadTarget {
         switch content {
         case .verifyReceipt: path.hasSuffix("/verifyReceipt") ? self : with(path: "/verifyReceipt")
@@ -112,7 +112,7 @@ struct HeaderField: Hashable, Sendable {
 }
 
 extension HeaderField: ExpressibleByArgument {
-    /// Reads `Name: value`, but no field that says where a request ends: those are this program's to write.
+    /// Reads `Name: value`, but no field that says where a request ends: only this program writes such fields.
     init?(argument: String) {
         guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = String(argument[..<colon])

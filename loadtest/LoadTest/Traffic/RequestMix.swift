@@ -4,14 +4,14 @@
 internal import ArgumentParser
 internal import Glibc
 
-/// The content of a request; the raw values are those of `--mix`.
+/// The content of a request; the raw values appear in `--mix`.
 enum RequestKind: String, CaseIterable, Sendable {
     case repeated = "repeat"
     /// Genuine, and never sent before.
     case fresh
-    /// No receipt at all: bytes of it are damaged where the encoding shows it.
+    /// No receipt at all: bytes are damaged where the encoding shows the damage.
     case malformed
-    /// Well formed, with a signature that does not fit. Each is another one.
+    /// Well formed, with a signature that does not fit. No two are equal.
     case forged
     /// Genuine, with a subscription that ends during the run.
     case nearExpiry = "near-expiry"
@@ -23,7 +23,7 @@ enum RequestKind: String, CaseIterable, Sendable {
     case verifyReceipt = "verify-receipt"
     /// The transaction ID of such a customer, without evidence.
     case knownID = "known-id"
-    /// A transaction ID that Apple does not know. Each is another one.
+    /// A transaction ID that Apple does not know. No two are equal.
     case unknownID = "unknown-id"
     /// A notification of Apple's about a customer, never sent before.
     case notification
@@ -118,7 +118,7 @@ extension RequestMix: ExpressibleByArgument {
     }
 }
 
-/// The popularity of keys: that of the k-th is in proportion to 1 / k to the power of an exponent (Zipf's law at 1).
+/// The popularity of keys: the k-th key's is in proportion to 1 / k to the power of an exponent (Zipf's law at 1).
 struct KeyPopularity: Sendable {
     let keys: Int
     /// The share of all keys up to each; empty where all are alike.

@@ -4,8 +4,8 @@
 internal import NIOCore
 internal import ReceiptForge
 
-/// Requests of one customer's signed transactions, some of them in no earlier request. They are made as they are sent:
-/// signing takes less time than verifying, and a stock for minutes would take gigabytes.
+/// Requests of one customer's signed transactions, some in no earlier request. They are made as they are sent: signing
+/// takes less time than verifying, and a stock for minutes would take gigabytes.
 struct SignedTraffic: LoadTraffic {
     private let pki: TransactionPKI
     private let target: LoadTarget
@@ -15,7 +15,7 @@ struct SignedTraffic: LoadTraffic {
     private let newTransactions: Int
     private var generator: SplitMix64
 
-    /// - Parameter purpose: the name of the random stream; another one gives other new transactions.
+    /// - Parameter purpose: the name of the random stream; another name gives other new transactions.
     init(
         _ pki: TransactionPKI, known: [String], new newTransactions: Int, target: LoadTarget, purpose: String
     ) {

@@ -30,7 +30,7 @@ enum Implementation: String, Encodable, Sendable {
     /// OpenSSL's `X509_verify_cert` for the certificates in the header of each JWS, then `EVP_DigestVerify`: the chain is
     /// walked each time, as Apple's libraries do.
     case chainWalk
-    /// Decoding the receipt's base64 text, which comes before all of these and is in none of them.
+    /// Decoding the receipt's base64 text, which precedes every other measurement and is part of none.
     case base64
 
     var name: String {
@@ -123,7 +123,7 @@ struct TestBench: Sendable {
         case .warm: return verifier.accepts
         case .cold: return { ReceiptVerifier(trustStore: trustStore).accepts($0) }
         case .floor:
-            // Both contexts are set up once, and share nothing with those of other threads.
+            // Both contexts are set up once, and share nothing with other threads.
             let digest = SHA256Context(), signature = SignatureContext(signerKey.copied())
             return { sample in
                 sample.parts.allSatisfy { signature.verifies($0.signature, over: digest.digest(of: $0.content)) }

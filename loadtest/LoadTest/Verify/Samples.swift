@@ -30,7 +30,7 @@ enum SampleAuthority: Sendable {
     }
 
     /// The certificates of the hierarchy, the signer's first, the root last.
-    var certificates: [ReceiptForge.Certificate] {
+    var certificates: [ReceiptForge.IssuedCertificate] {
         switch self {
         case .receipts(let pki): pki.certificates
         case .transactions(let pki), .notifications(let pki): pki.certificates
@@ -94,16 +94,16 @@ extension SignedPart {
     init(_ message: JWSMessage) { self.init(content: message.content, signature: message.signature) }
 }
 
-/// Evidence to verify, and the parts of it that the crypto floor works on.
+/// Evidence to verify, and its parts that the crypto floor works on.
 ///
-/// A class, so that handing one to an implementation costs one reference and no more.
+/// A class, so that handing a sample to an implementation costs one reference and no more.
 final class SampleReceipt: Sendable {
     let evidence: ForgedEvidenceKind
     /// The DER of a receipt, the text of a JWS, or the property list of a transaction receipt.
     let bytes: [UInt8]
     /// The evidence as requests carry it; empty for a JWS, which is text.
     let base64: [UInt8]
-    /// All signatures: one, or three of a notification.
+    /// All signatures: one signature, or three of a notification.
     let parts: [SignedPart]
     let bundleID: String
     let purchases: Int
@@ -131,7 +131,7 @@ final class SampleReceipt: Sendable {
         }
     }
 
-    /// Returns the JWS, and those in it if it is a notification; nil if it is none.
+    /// Returns the JWS, and each JWS in it if it is a notification; nil if it is no JWS.
     static func messages(in text: [UInt8], _ evidence: ForgedEvidenceKind) -> [JWSMessage]? {
         evidence == .notification ? JWSMessage.notification(text) : JWSMessage(text: text).map { [$0] }
     }

@@ -63,8 +63,8 @@ struct VerifyBenchmark {
 typealias Rates = [Double]
 
 extension [Double] {
-    /// The middle one, or the mean of the two in the middle: unmoved by turns that the machine spent on others; 0 for
-    /// none.
+    /// The middle rate, or the mean of the two in the middle: unmoved by turns that the machine spent on other work; 0
+    /// for none.
     var median: Double {
         let sorted = sorted()
         guard let last = sorted.indices.last else { return 0 }
@@ -73,8 +73,8 @@ extension [Double] {
 
     /// Returns the median of the ratios within each round.
     ///
-    /// A shared machine may be fast in some rounds and slow in others; the medians of two entrants can then stem from
-    /// different ones, and their ratio from neither.
+    /// A shared machine may be fast in some rounds and slow in other rounds. The medians of two entrants can then stem
+    /// from different rounds, and their ratio from neither.
     func ratio(to other: [Double]) -> Double { ratios(to: other).median }
 
     /// Returns the ratio of each round.
@@ -140,7 +140,7 @@ struct Slice: Sendable {
     }
 }
 
-/// A number of threads that do the same at the same time.
+/// A number of threads that do the same work at the same time.
 ///
 /// The threads of Swift's concurrency are shared and as many as the cores; a measurement needs an exact number, and
 /// blocks them.

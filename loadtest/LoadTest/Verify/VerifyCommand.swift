@@ -61,7 +61,7 @@ struct VerifyCommand: ParsableCommand {
     var seed: UInt64 = 1
 
     @Option(help: "How to print the results.")
-    var format = OutputFormat.text
+    var format = ReportFormat.text
 
     func validate() throws {
         // With yearly periods, 1,000 purchases reach back to the Middle Ages; thousands leave the calendar.
@@ -74,7 +74,7 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         let report = try measure()
-        print(try format == .json ? JSONText.of(report) : report.table)
+        print(try format == .json ? JSONOutput.of(report) : report.table)
     }
 
     var plan: VerifyPlan {
@@ -91,7 +91,7 @@ struct VerifyCommand: ParsableCommand {
 }
 
 extension NumberList {
-    /// `1,2` on a machine with two cores, `1` on one with a single core.
+    /// `1,2` on a machine with two cores, `1` on a machine with a single core.
     static let oneAndAllCores: NumberList = {
         let cores = ProcessInfo.processInfo.activeProcessorCount
         return NumberList(numbers: cores > 1 ? [1, cores] : [1])

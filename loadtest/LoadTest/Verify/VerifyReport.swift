@@ -31,7 +31,7 @@ struct VerifyCase: Encodable, Sendable {
     let receiptsPerSecondLowest, receiptsPerSecondHighest: Double
     /// The rate as a multiple of one thread's; nil if one thread was not measured.
     let scaling: Double?
-    /// The same of the crypto floor.
+    /// The scaling of the crypto floor.
     let floorScaling: Double?
     /// The scaling as a multiple of the floor's.
     let scalingToFloor: Double?
@@ -85,7 +85,7 @@ extension VerifyReport {
     var table: String {
         let columns = cases.first.map { VerifyColumn.all(of: $0.evidence) } ?? []
         let rows = cases.map { row in columns.map { $0.cell(row) } }
-        return TextTable(header: columns.map(\.title), rows: rows).text + "\n\n" + legend
+        return AlignedTable(header: columns.map(\.title), rows: rows).text + "\n\n" + legend
     }
 
     private var legend: String {

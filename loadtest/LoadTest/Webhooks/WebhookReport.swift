@@ -13,7 +13,7 @@ struct WebhookReport: Hashable, Sendable, Encodable {
 
     let posted, written: Int
     let endpoints: [Endpoint]
-    /// Deliveries to all healthy endpoints together, from the first to the last one.
+    /// Deliveries to all healthy endpoints together, from the first to the last delivery.
     let deliveriesPerSecond: Double
     let notificationsPerSecond: Double
     /// In microseconds; nil without a run that measures the storing alone.
@@ -104,7 +104,7 @@ extension WebhookReport {
                 .map(\.grouped) + [endpoint.deliveriesPerSecond.asRate]
         }
         let header = ["endpoint", "", "events", "missing", "duplicates", "out of order", "refused", "deliveries/s"]
-        return TextTable(header: header, rows: rows).text
+        return AlignedTable(header: header, rows: rows).text
     }
 
     private var costs: String {

@@ -19,7 +19,7 @@ struct WebhookRun: Sendable {
         /// The wait for a delivery after which the run ends.
         var quiet: Duration
 
-        /// False if the endpoint takes only a type of which there are no events.
+        /// False if the endpoint takes only a type without events.
         var delivers = true
 
         /// One endpoint that receives nothing, so that the gateways store and read events, and send none.

@@ -56,7 +56,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     var skipBaseline = false
 
     @Option(help: "How to print the results.")
-    var format = OutputFormat.text
+    var format = ReportFormat.text
 
     func validate() throws {
         try check((1...1_000_000).contains(events), "--events takes from 1 to 1,000,000.")
@@ -68,13 +68,13 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        StandardError.warnOfDebugging()
+        ProgressStream.warnOfDebugging()
         let plan = try plan
         let report = try await Interruptible.run { [self] in
             let baseline = skipBaseline ? nil : try await WebhookRun(plan: plan.withoutDeliveries).run()
             return WebhookReport(try await WebhookRun(plan: plan).run(), plan, baseline: baseline)
         }
-        StandardOutput.write((format == .json ? try JSONText.of(report) : report.text) + "\n")
+        StandardOutput.write((format == .json ? try JSONOutput.of(report) : report.text) + "\n")
         if !report.passed { throw ExitCode(99) }
     }
 

@@ -23,8 +23,8 @@ package struct Corpus: RandomAccessCollection, Sendable {
     private let jwsForge: JWSForge
     private let transactionReceiptForge: TransactionReceiptForge
 
-    /// Creates a corpus that depends on `seed` alone, apart from ECDSA signatures, no two of which are alike; a larger
-    /// one begins with the same receipts.
+    /// Creates a corpus that depends on `seed` alone, except that no two ECDSA signatures are alike. A larger corpus
+    /// begins with the same receipts.
     package init(seed: UInt64, genuineReceipts: Int) {
         self.seed = seed
         self.genuineReceipts = genuineReceipts
@@ -118,8 +118,8 @@ package struct CorpusEntry: Sendable {
     /// The fault's name; nil for a random genuine receipt.
     package let fault: String?
     package let explanation: String
-    /// The files, and the setting, with which a verifier gives this answer. The two roots have one name, so that one which
-    /// trusts both finds other faults in some chains.
+    /// The files, and the setting, with which a verifier gives this answer. The two roots have one name, so a verifier
+    /// that trusts both finds other faults in some chains.
     package var needs = [Corpus.rootFileName]
 
     package var fileName: String { name + (kind.isJWS ? ".jws" : ".b64") }

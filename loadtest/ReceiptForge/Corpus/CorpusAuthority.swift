@@ -41,7 +41,7 @@ extension TransactionPKI {
         let lines = (try? String(contentsOf: file, encoding: .utf8))?.split(separator: "\n") ?? []
         let text = lines.filter { !$0.hasPrefix("-----") }.joined()
         self.init(seed: seed, root: Data(base64Encoded: text).map(Array.init) ?? [])
-        // The root names its key: that of another seed is no issuer of the other two certificates.
+        // The root names its key: a root of another seed is no issuer of the other two certificates.
         guard Data(root.der).firstRange(of: Data(rootKey.point)) != nil else {
             throw .signedByAnother(directory: directory, file: Corpus.transactionRootFileName)
         }

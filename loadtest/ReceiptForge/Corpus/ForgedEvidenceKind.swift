@@ -5,7 +5,7 @@
 package enum ForgedEvidenceKind: String, CaseIterable, Encodable, Sendable {
     case receipt, jws
     case transactionReceipt = "transaction-receipt"
-    /// A server notification of version 2, a JWS with others inside.
+    /// A server notification of version 2: a JWS with further JWS inside.
     case notification
 
     /// True for a JWS, which is text.

@@ -2,48 +2,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The universal types a receipt is made of (X.690 §8.2 to §8.23).
-extension DERElement {
-    static let null = DERElement(.null, [])
+extension DERNode {
+    static let null = DERNode(.null, [])
 
-    static func boolean(_ value: Bool) -> DERElement {
-        DERElement(.boolean, [value ? 0xFF : 0x00])
+    static func boolean(_ value: Bool) -> DERNode {
+        DERNode(.boolean, [value ? 0xFF : 0x00])
     }
 
     /// INTEGER in as few bytes as two's complement needs (X.690 §8.3.2).
-    static func integer(_ value: Int64) -> DERElement {
+    static func integer(_ value: Int64) -> DERNode {
         var bytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
         while bytes.count > 1, isRedundant(bytes[0], before: bytes[1]) {
             bytes.removeFirst()
         }
-        return DERElement(.integer, bytes)
+        return DERNode(.integer, bytes)
     }
 
     /// INTEGER from an unsigned magnitude of any size, most significant byte first.
-    static func integer(magnitude: [UInt8]) -> DERElement {
+    static func integer(magnitude: [UInt8]) -> DERNode {
         let significant = Array(magnitude.drop { $0 == 0 })
         let needsSignByte = significant.first.map { $0 >= 0x80 } ?? true
-        return DERElement(.integer, needsSignByte ? [0] + significant : significant)
+        return DERNode(.integer, needsSignByte ? [0] + significant : significant)
     }
 
-    static func octetString(_ bytes: [UInt8]) -> DERElement {
-        DERElement(.octetString, bytes)
+    static func octetString(_ bytes: [UInt8]) -> DERNode {
+        DERNode(.octetString, bytes)
     }
 
     /// BIT STRING of whole bytes: the first byte of the contents counts the unused bits.
-    static func bitString(_ bytes: [UInt8], unusedBits: UInt8 = 0) -> DERElement {
-        DERElement(.bitString, [unusedBits] + bytes)
+    static func bitString(_ bytes: [UInt8], unusedBits: UInt8 = 0) -> DERNode {
+        DERNode(.bitString, [unusedBits] + bytes)
     }
 
-    static func utf8String(_ text: String) -> DERElement {
-        DERElement(.utf8String, Array(text.utf8))
+    static func utf8String(_ text: String) -> DERNode {
+        DERNode(.utf8String, Array(text.utf8))
     }
 
-    static func printableString(_ text: String) -> DERElement {
-        DERElement(.printableString, Array(text.utf8))
+    static func printableString(_ text: String) -> DERNode {
+        DERNode(.printableString, Array(text.utf8))
     }
 
-    static func ia5String(_ text: String) -> DERElement {
-        DERElement(.ia5String, Array(text.utf8))
+    static func ia5String(_ text: String) -> DERNode {
+        DERNode(.ia5String, Array(text.utf8))
     }
 
     private static func isRedundant(_ byte: UInt8, before next: UInt8) -> Bool {
@@ -51,33 +51,33 @@ extension DERElement {
     }
 }
 
-extension DERElement {
-    static func sequence(_ children: DERElement...) -> DERElement {
-        DERElement(.sequence, children: children)
+extension DERNode {
+    static func sequence(_ children: DERNode...) -> DERNode {
+        DERNode(.sequence, children: children)
     }
 
-    static func sequence(of children: [DERElement]) -> DERElement {
-        DERElement(.sequence, children: children)
+    static func sequence(of children: [DERNode]) -> DERNode {
+        DERNode(.sequence, children: children)
     }
 
     /// SET OF in the given order. DER requires `set(of:)`.
-    static func set(asWritten children: [DERElement]) -> DERElement {
-        DERElement(.set, children: children)
+    static func set(asWritten children: [DERNode]) -> DERNode {
+        DERNode(.set, children: children)
     }
 
     /// SET OF in ascending order of the encodings (X.690 §11.6).
-    static func set(of children: [DERElement]) -> DERElement {
+    static func set(of children: [DERNode]) -> DERNode {
         let ordered = children.map(\.encoded).sorted { $0.lexicographicallyPrecedes($1) }
-        return DERElement(.set, children: ordered.map(DERElement.verbatim))
+        return DERNode(.set, children: ordered.map(DERNode.verbatim))
     }
 
     /// `[number] EXPLICIT` around one element.
-    static func explicit(_ number: UInt8, _ child: DERElement) -> DERElement {
-        DERElement(.contextConstructed(number), children: [child])
+    static func explicit(_ number: UInt8, _ child: DERNode) -> DERNode {
+        DERNode(.contextConstructed(number), children: [child])
     }
 
     /// An `OCTET STRING` with the encoding of another element, as in attribute values and extensions.
-    static func octetString(wrapping element: DERElement) -> DERElement {
+    static func octetString(wrapping element: DERNode) -> DERNode {
         .octetString(element.encoded)
     }
 }

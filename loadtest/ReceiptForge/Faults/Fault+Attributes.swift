@@ -49,6 +49,6 @@ extension Fault {
         Fault(
             "purchase-as-sequence", .rejected(.derUnexpectedTag),
             "A purchase is a SET like the payload; this one is a SEQUENCE.",
-            .attributes { $0.editValue(of: .inAppPurchase) { $0[0] = DERTag.sequence.rawValue } }),
+            .attributes { $0.editValue(of: .inAppPurchase) { $0[0] = DERNodeTag.sequence.rawValue } }),
     ]
 }

@@ -13,40 +13,40 @@ extension Fault {
         Fault(
             "base64-invalid-character", .badRequest(.invalidCharacter),
             "Lenient decoders skip unknown characters, and one receipt gets endless variants.",
-            .text { Base64Text(of: $0).replacing(at: 100, with: "*") }),
+            .text { FaultyBase64(of: $0).replacing(at: 100, with: "*") }),
         Fault(
             "base64-url-alphabet", .badRequest(.urlAlphabet),
             "`-` and `_` are another alphabet (RFC 4648 §5), a frequent mistake of clients that deserves its own answer.",
-            .text { Base64Text(of: $0).inURLAlphabet }),
+            .text { FaultyBase64(of: $0).inURLAlphabet }),
         Fault(
             "base64-plus-as-space", .badRequest(.missingPadding),
             "A form decoder turned `+` into a space, which a decoder that ignores white space drops.",
-            .text { Base64Text(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }),
+            .text { FaultyBase64(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }),
         Fault(
             "base64-missing-padding", .badRequest(.missingPadding),
             "Without `=` a text cut short cannot be told from a complete one.",
-            .text { Base64Text(of: $0, lengthModulo3: 1).text.replacing("=", with: "") }),
+            .text { FaultyBase64(of: $0, lengthModulo3: 1).text.replacing("=", with: "") }),
         Fault(
             "base64-non-canonical-bits", .badRequest(.nonCanonicalBits),
             "RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same receipt.",
-            .text { Base64Text(of: $0, lengthModulo3: 1).withUnusedBitSet }),
+            .text { FaultyBase64(of: $0, lengthModulo3: 1).withUnusedBitSet }),
         Fault(
             "base64-trailing-data", .badRequest(.trailingData),
             "Common decoders stop at `=` and ignore whatever follows.",
-            .text { Base64Text(of: $0, lengthModulo3: 1).text + "AAAA" }),
+            .text { FaultyBase64(of: $0, lengthModulo3: 1).text + "AAAA" }),
         Fault(
             "base64-twice", .rejected(.derUnexpectedTag),
             "Encoding twice gives perfect base64 of something that is no receipt.",
-            .text { Base64.text(Array(Base64Text(of: $0).text.utf8)) }),
+            .text { Base64Encoder.text(Array(FaultyBase64(of: $0).text.utf8)) }),
     ]
 }
 
 /// The sample's base64 text, and edits at exact places.
-private struct Base64Text {
+private struct FaultyBase64 {
     let text: String
 
     init(of forge: FaultForge) {
-        text = Base64.text(forge.wellFormed)
+        text = Base64Encoder.text(forge.wellFormed)
     }
 
     /// Creates a text with a known amount of padding: opaque bytes lengthen the receipt until it fits.
@@ -55,7 +55,7 @@ private struct Base64Text {
         while forge.pki.sign(contents).count % 3 != remainder {
             contents.opaque7.append(0)
         }
-        text = Base64.text(forge.pki.sign(contents))
+        text = Base64Encoder.text(forge.pki.sign(contents))
     }
 
     var inURLAlphabet: String {
@@ -63,7 +63,7 @@ private struct Base64Text {
     }
 
     /// The text with an unused bit set. Before `==` a character has two bits; `A`, `Q`, `g` and `w` are the canonical
-    /// ones.
+    /// characters.
     var withUnusedBitSet: String {
         let body = text.prefix(text.utf8.count - 3)
         let next: [Character: Character] = ["A": "B", "Q": "R", "g": "h", "w": "x"]

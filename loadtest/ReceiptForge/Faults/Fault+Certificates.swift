@@ -63,7 +63,7 @@ extension Fault {
         Fault(
             "certificate-month-13", .rejected(.certificateMalformed),
             "A validity that ends in a month that does not exist.",
-            .chain { $0.leaf.validity.notAfter = DERElement(.utcTime, Array("361301000000Z".utf8)) }),
+            .chain { $0.leaf.validity.notAfter = DERNode(.utcTime, Array("361301000000Z".utf8)) }),
         Fault(
             "certificate-signed-with-md5", .rejected(.certificateSignatureAlgorithmUnsupported),
             "MD5 collisions have produced a working rogue authority before (2008).",
@@ -88,7 +88,7 @@ extension Fault {
             "leaf-key-for-pss-only", .rejected(.keyAlgorithmUnsupported),
             "A key for RSASSA-PSS signatures only (RFC 4055 §1.2).",
             .chain {
-                $0.leaf.subjectPublicKeyInfo = .sequence(.sequence(ObjectIdentifier.rsassaPSS.element), .bitString([]))
+                $0.leaf.subjectPublicKeyInfo = .sequence(.sequence(OID.rsassaPSS.element), .bitString([]))
             }),
         Fault(
             "certificate-signature-flipped", .rejected(.certificateSignatureInvalid),
@@ -98,15 +98,15 @@ extension Fault {
 }
 
 extension FaultForge {
-    fileprivate func signed(byLeafWithKey role: KeyRole) -> SignedData {
+    fileprivate func signed(byLeafWithKey role: KeyRole) -> SignedDataTemplate {
         signed(underChain: Chain(keys: pki.keys, roles: Chain.Roles(leaf: role)))
     }
 }
 
-extension DERElement {
+extension DERNode {
     /// The base point of P-256 (SEC 2 §2.4.2), uncompressed: the public key to the private key 1, and on no other
     /// curve.
-    fileprivate static func basePoint(on curve: ObjectIdentifier) -> DERElement {
+    fileprivate static func basePoint(on curve: OID) -> DERNode {
         let x: [UInt64] = [0x6B17_D1F2_E12C_4247, 0xF8BC_E6E5_63A4_40F2, 0x7703_7D81_2DEB_33A0, 0xF4A1_3945_D898_C296]
         let y: [UInt64] = [0x4FE3_42E2_FE1A_7F9B, 0x8EE7_EB4A_7C0F_9E16, 0x2BCE_3357_6B31_5ECE, 0xCBB6_4068_37BF_51F5]
         let bytes = (x + y).flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }

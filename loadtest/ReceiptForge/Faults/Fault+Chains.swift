@@ -50,17 +50,17 @@ extension Fault {
 }
 
 extension FaultForge {
-    fileprivate var lookalikeUnderGenuineRoot: SignedData {
+    fileprivate var lookalikeUnderGenuineRoot: SignedDataTemplate {
         signed(by: .attackerLeaf, certificates: lookalikeCertificates.dropLast() + [pki.root])
     }
 
-    fileprivate func withDecoy(at index: Int) -> SignedData {
+    fileprivate func withDecoy(at index: Int) -> SignedDataTemplate {
         var container = container
         container.certificates.insert(lookalikeCertificates[0], at: index)
         return container
     }
 
-    fileprivate var withBystander: SignedData {
+    fileprivate var withBystander: SignedDataTemplate {
         var bystander = Chain(keys: pki.keys).leaf
         bystander.subject = TestNames.bystander
         bystander.serialNumber = Array("Bystander".utf8)
@@ -70,7 +70,7 @@ extension FaultForge {
     }
 
     /// A leaf issued by a leaf with both markers, so that only CA:FALSE forbids it.
-    fileprivate var issuedByLeaf: SignedData {
+    fileprivate var issuedByLeaf: SignedDataTemplate {
         var issuer = Chain(keys: pki.keys).leaf
         issuer.extensions.append(.marker(.worldwideDeveloperRelationsMarker))
         var rogue = Chain(keys: pki.keys, roles: Chain.Roles(leaf: .attackerLeaf)).leaf
@@ -80,7 +80,7 @@ extension FaultForge {
         return signed(by: .attackerLeaf, certificates: certificates + [pki.intermediate, pki.root])
     }
 
-    fileprivate var issuedBySubordinate: SignedData {
+    fileprivate var issuedBySubordinate: SignedDataTemplate {
         let subordinate = authority(TestNames.subordinate, issuer: TestNames.intermediate)
         var leaf = Chain(keys: pki.keys).leaf
         leaf.issuer = TestNames.subordinate
@@ -90,7 +90,7 @@ extension FaultForge {
         return signed(by: .leaf, certificates: certificates + [pki.intermediate, pki.root])
     }
 
-    fileprivate var issuedInCircle: SignedData {
+    fileprivate var issuedInCircle: SignedDataTemplate {
         let first = authority(TestNames.subordinate, issuer: TestNames.bystander)
         let second = authority(TestNames.bystander, issuer: TestNames.subordinate)
         var leaf = Chain(keys: pki.keys).leaf
@@ -110,7 +110,7 @@ extension FaultForge {
 }
 
 extension CertificateTemplate {
-    fileprivate func signed(by role: KeyRole, _ pki: ForgedPKI) -> Certificate {
+    fileprivate func signed(by role: KeyRole, _ pki: ForgedPKI) -> IssuedCertificate {
         signed(by: pki.keys.key(for: role))
     }
 }

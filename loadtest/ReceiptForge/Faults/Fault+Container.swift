@@ -70,19 +70,19 @@ extension Fault {
 }
 
 extension FaultForge {
-    fileprivate var signedByKeyIdentifier: SignedData {
+    fileprivate var signedByKeyIdentifier: SignedDataTemplate {
         var container = container
         container.signerInfos[0].version = 3
-        container.signerInfos[0].signerIdentifier = DERElement(.context(0), pki.keys.key(for: .leaf).keyIdentifier)
+        container.signerInfos[0].signerIdentifier = DERNode(.context(0), pki.keys.key(for: .leaf).keyIdentifier)
         return container
     }
 
-    fileprivate var withSecondSigner: SignedData {
+    fileprivate var withSecondSigner: SignedDataTemplate {
         var container = container
         let second = lookalikeCertificates[0]
         let key = pki.keys.key(for: .attackerLeaf)
         container.signerInfos.append(
-            SignerInfo(signing: contents.payload, by: key, certificate: second, digest: pki.digest))
+            SignerInfoTemplate(signing: contents.payload, by: key, certificate: second, digest: pki.digest))
         return container
     }
 }

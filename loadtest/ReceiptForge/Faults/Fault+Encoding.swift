@@ -42,23 +42,23 @@ extension Fault {
         Fault(
             "constructed-octet-string", .rejected(.derConstructedString),
             "The content cut into two segments of definite length (X.690 §8.7.3, forbidden by §10.2).",
-            .container { $0.withContent(DERElement.halvedOctetString) }),
+            .container { $0.withContent(DERNode.halvedOctetString) }),
         Fault(
             "nested-constructed-octet-string", .rejected(.derConstructedString),
             "Segments inside segments lead a recursive reader to any depth.",
-            .container { $0.withContent { DERElement.nestedOctetString($0, depth: 3) } }),
+            .container { $0.withContent { DERNode.nestedOctetString($0, depth: 3) } }),
         Fault(
             "nested-too-deep", .rejected(.derUnexpectedTag),
             "Ten thousand SEQUENCEs inside each other exhaust the stack of a recursive reader.",
-            .bytes { _ in DERElement.nestedSequences(depth: 10_000) }),
+            .bytes { _ in DERNode.nestedSequences(depth: 10_000) }),
         Fault(
             "inner-value-too-long", .rejected(.derTruncated),
             "The bundle ID's length points past its `OCTET STRING` into the next attribute.",
-            .attributes { $0.replace(with: ReceiptAttribute(.bundleID, value: [0x0C, 0x20] + Array("short".utf8))) }),
+            .attributes { $0.replace(with: AttributeTemplate(.bundleID, value: [0x0C, 0x20] + Array("short".utf8))) }),
         Fault(
             "bytes-after-inner-value", .rejected(.derTrailingBytes),
             "A second value behind the bundle ID, which some readers use and others ignore.",
-            .attributes { $0.editValue(of: .bundleID) { $0 += DERElement.utf8String("com.example.victim").encoded } }),
+            .attributes { $0.editValue(of: .bundleID) { $0 += DERNode.utf8String("com.example.victim").encoded } }),
         Fault(
             "bytes-after-last-field", .rejected(.derTrailingBytes),
             "A fourth field in the SEQUENCE of the bundle ID.",
@@ -78,42 +78,42 @@ extension Fault {
         Fault(
             "non-minimal-integer", .rejected(.derNonMinimalInteger),
             "An INTEGER with a leading zero byte it does not need (X.690 §8.3.2).",
-            .attributes { $0.replace(with: ReceiptAttribute(.adamID, value: [0x02, 0x02, 0x00, 0x07])) }),
+            .attributes { $0.replace(with: AttributeTemplate(.adamID, value: [0x02, 0x02, 0x00, 0x07])) }),
         Fault(
             "integer-over-64-bits", .rejected(.derIntegerOutOfRange),
             "2^64 becomes 0 in a reader that drops what does not fit.",
-            .attributes { $0.replace(with: ReceiptAttribute(.adamID, value: [0x02, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0])) }),
+            .attributes { $0.replace(with: AttributeTemplate(.adamID, value: [0x02, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0])) }),
     ]
 }
 
 extension FaultForge {
     /// Returns the sample with its content written in another way; the signature covers the same bytes.
-    fileprivate func withContent(_ write: ([UInt8]) -> DERElement) -> SignedData {
+    fileprivate func withContent(_ write: ([UInt8]) -> DERNode) -> SignedDataTemplate {
         var container = container
         container.encapsulatedContentInfo.eContent = write(contents.payload)
         return container
     }
 
-    fileprivate var inXcodeShape: SignedData {
-        var container = withContent(DERElement.segmentedOctetString)
+    fileprivate var inXcodeShape: SignedDataTemplate {
+        var container = withContent(DERNode.segmentedOctetString)
         container.outerLengthForm = .indefinite
         return container
     }
 }
 
-extension DERElement {
-    fileprivate static func halvedOctetString(_ bytes: [UInt8]) -> DERElement {
+extension DERNode {
+    fileprivate static func halvedOctetString(_ bytes: [UInt8]) -> DERNode {
         let halves = [bytes.prefix(bytes.count / 2), bytes.suffix(from: bytes.count / 2)]
-        return DERElement(DERTag.octetString.constructed, children: halves.map { .octetString(Array($0)) })
+        return DERNode(DERNodeTag.octetString.constructed, children: halves.map { .octetString(Array($0)) })
     }
 
-    fileprivate static func nestedOctetString(_ bytes: [UInt8], depth: Int) -> DERElement {
+    fileprivate static func nestedOctetString(_ bytes: [UInt8], depth: Int) -> DERNode {
         (0..<depth).reduce(.octetString(bytes)) { inner, _ in
-            DERElement(DERTag.octetString.constructed, children: [inner])
+            DERNode(DERNodeTag.octetString.constructed, children: [inner])
         }
     }
 
     fileprivate static func nestedSequences(depth: Int) -> [UInt8] {
-        (0..<depth).reduce(DERElement.null) { inner, _ in .sequence(inner) }.encoded
+        (0..<depth).reduce(DERNode.null) { inner, _ in .sequence(inner) }.encoded
     }
 }

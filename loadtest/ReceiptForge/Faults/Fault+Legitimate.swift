@@ -24,12 +24,12 @@ extension Fault {
         Fault(
             "unknown-attributes", .genuine,
             "Apple adds attribute types without notice; unknown ones are kept, not rejected.",
-            .contents { $0.unknownAttributes = [.text(9_999, "later"), ReceiptAttribute(2_147_483_647, value: [1])] }),
+            .contents { $0.unknownAttributes = [.text(9_999, "later"), AttributeTemplate(2_147_483_647, value: [1])] }),
         Fault(
             "optional-attributes-missing", .genuine,
             "Only receipt type, bundle ID and creation date are required.",
             .attributes { attributes in
-                let required: [AttributeType] = [.receiptType, .bundleID, .creationDate]
+                let required: [AttributeNumber] = [.receiptType, .bundleID, .creationDate]
                 attributes.attributes.removeAll { !required.contains($0.type) }
             }),
         Fault(
@@ -75,7 +75,9 @@ extension Fault {
         Fault(
             "length-in-three-byte-form", .genuine,
             "Above 64 KiB lengths take the form `83`, and the base64 text begins with MIMB or alike.",
-            .contents { $0.unknownAttributes = [ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: 100_000))] }
+            .contents {
+                $0.unknownAttributes = [AttributeTemplate(9_999, value: [UInt8](repeating: 7, count: 100_000))]
+            }
         ),
         Fault(
             "five-hundred-purchases", .genuine,
@@ -84,7 +86,7 @@ extension Fault {
         Fault(
             "base64-with-line-breaks", .genuine,
             "Several client libraries wrap base64 at 76 characters (RFC 2045 §6.8).",
-            .text { Base64.lines(Base64.text($0.wellFormed), width: 76, separator: "\r\n") }),
+            .text { Base64Encoder.lines(Base64Encoder.text($0.wellFormed), width: 76, separator: "\r\n") }),
     ]
 }
 

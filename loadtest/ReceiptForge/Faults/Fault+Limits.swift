@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Well-formed, signed receipts beyond a verifier's limits, and large ones that it must accept.
+/// Well-formed, signed receipts beyond a verifier's limits, and large receipts that it must accept.
 extension Fault {
     static let limits: [Fault] = [
         Fault(
@@ -32,27 +32,27 @@ extension Fault {
             "ten-thousand-attributes", .rejected(.tooManyAttributes),
             "Small attributes make many allocations out of few bytes.",
             .attributes {
-                $0.append((10_000..<20_000).map { ReceiptAttribute(AttributeType(rawValue: $0), value: []) })
+                $0.append((10_000..<20_000).map { AttributeTemplate(AttributeNumber(rawValue: $0), value: []) })
             }),
     ]
 }
 
 extension AttributeSet {
     /// Appends unsorted: sorting would compare them byte by byte.
-    fileprivate mutating func append(_ more: [ReceiptAttribute]) {
+    fileprivate mutating func append(_ more: [AttributeTemplate]) {
         order = .asWritten
         attributes += more
     }
 }
 
-extension [ReceiptAttribute] {
-    fileprivate static func samplePurchases(_ count: Int) -> [ReceiptAttribute] {
+extension [AttributeTemplate] {
+    fileprivate static func samplePurchases(_ count: Int) -> [AttributeTemplate] {
         Array(repeating: ReceiptContents.faultSample.purchases[0].attribute, count: count)
     }
 }
 
-extension ReceiptAttribute {
-    fileprivate static func filler(bytes: Int) -> ReceiptAttribute {
-        ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: bytes))
+extension AttributeTemplate {
+    fileprivate static func filler(bytes: Int) -> AttributeTemplate {
+        AttributeTemplate(9_999, value: [UInt8](repeating: 7, count: bytes))
     }
 }

@@ -38,7 +38,7 @@ extension Fault {
 
 extension FaultForge {
     /// Returns edited contents under the sample's signature.
-    fileprivate func withContentReplaced(_ edit: (inout ReceiptContents) -> Void) -> SignedData {
+    fileprivate func withContentReplaced(_ edit: (inout ReceiptContents) -> Void) -> SignedDataTemplate {
         var edited = contents
         edit(&edited)
         var container = container
@@ -64,7 +64,7 @@ extension Fault {
 
 extension FaultForge {
     /// The signature of the sample's payload, around a content that its signer never saw.
-    fileprivate var confused: SignedData {
+    fileprivate var confused: SignedDataTemplate {
         var invented = contents
         invented.purchases[1].expiresDate = UTCDate(2099, 1, 1)
         var container = container
@@ -73,9 +73,9 @@ extension FaultForge {
         return container
     }
 
-    fileprivate var withSignedAttributes: SignedData {
+    fileprivate var withSignedAttributes: SignedDataTemplate {
         let digest = pki.digest.hash(contents.payload)
-        let attributes = DERElement.set(of: [CMSAttribute.contentType(.data), CMSAttribute.messageDigest(digest)])
+        let attributes = DERNode.set(of: [CMSAttribute.contentType(.data), CMSAttribute.messageDigest(digest)])
         var container = container
         container.signerInfos[0].signedAttributes = attributes.contents
         container.signerInfos[0].signature =

@@ -17,11 +17,11 @@ extension Fault {
         Fault(
             "bundle-id-with-invalid-utf8", .rejected(.textInvalidUTF8),
             "`C3 28` is no character; repairing it would invent an unsigned bundle ID.",
-            .attributes { $0.replace(with: ReceiptAttribute(.bundleID, DERElement(.utf8String, [0x61, 0xC3, 0x28]))) }),
+            .attributes { $0.replace(with: AttributeTemplate(.bundleID, DERNode(.utf8String, [0x61, 0xC3, 0x28]))) }),
         Fault(
             "bundle-id-with-overlong-utf8", .rejected(.textInvalidUTF8),
             "`C0 AE` is a dot in two bytes (RFC 3629 §3 forbids it), which a comparison of bytes does not find.",
-            .attributes { $0.replace(with: ReceiptAttribute(.bundleID, DERElement(.utf8String, [0x61, 0xC0, 0xAE]))) }),
+            .attributes { $0.replace(with: AttributeTemplate(.bundleID, DERNode(.utf8String, [0x61, 0xC0, 0xAE]))) }),
         Fault(
             "creation-date-on-february-30", .rejected(.dateInvalid),
             "Calendar software that rolls over makes it March.",
@@ -53,8 +53,8 @@ extension Fault {
     ]
 }
 
-extension ReceiptAttribute {
-    fileprivate static func ia5(_ type: AttributeType, _ text: String) -> Self {
+extension AttributeTemplate {
+    fileprivate static func ia5(_ type: AttributeNumber, _ text: String) -> Self {
         Self(type, .ia5String(text))
     }
 

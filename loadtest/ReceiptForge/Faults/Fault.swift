@@ -5,8 +5,8 @@ package import Receipts
 
 /// One named difference from an ordinary receipt, and the answer a verifier must give.
 ///
-/// Some are odd but expected to be genuine: a verifier that rejects everything unusual is as wrong as one that accepts
-/// everything signed. Apart from the difference the receipt is correct and correctly signed.
+/// Some receipts are odd but expected to be genuine: a verifier that rejects everything unusual is as wrong as a
+/// verifier that accepts everything signed. Apart from the difference the receipt is correct and correctly signed.
 package struct Fault: Sendable {
     /// A stable name in kebab case, fit for a file name.
     package let name: String
@@ -34,9 +34,9 @@ extension Fault {
         case text(@Sendable (FaultForge) -> String)
         case bytes(@Sendable (FaultForge) -> [UInt8])
         /// A container made from scratch.
-        case container(@Sendable (FaultForge) -> SignedData)
+        case container(@Sendable (FaultForge) -> SignedDataTemplate)
         /// The finished container, after signing.
-        case afterSigning(@Sendable (inout SignedData) -> Void)
+        case afterSigning(@Sendable (inout SignedDataTemplate) -> Void)
         /// The contents of the receipt, before signing.
         case contents(@Sendable (inout ReceiptContents) -> Void)
         /// The attributes of the payload, before signing.
@@ -105,7 +105,7 @@ package enum ForgedEvidence: Sendable, Hashable {
 
     package var base64: String {
         switch self {
-        case .der(let bytes), .jws(let bytes): Base64.text(bytes)
+        case .der(let bytes), .jws(let bytes): Base64Encoder.text(bytes)
         case .text(let text): text
         }
     }

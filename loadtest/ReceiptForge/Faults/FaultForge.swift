@@ -38,25 +38,25 @@ package struct FaultForge: Sendable {
 }
 
 extension FaultForge {
-    var container: SignedData {
+    var container: SignedDataTemplate {
         pki.container(signing: contents.payload)
     }
 
-    func signed(_ attributes: AttributeSet) -> SignedData {
+    func signed(_ attributes: AttributeSet) -> SignedDataTemplate {
         pki.container(signing: attributes.element.encoded)
     }
 
-    func signed(underChain chain: Chain) -> SignedData {
+    func signed(underChain chain: Chain) -> SignedDataTemplate {
         signed(by: chain.roles.leaf, certificates: chain.certificates(signedWith: pki.keys))
     }
 
     /// Signs the sample with the key of the first of `certificates`.
-    func signed(by signer: KeyRole, certificates: [Certificate]) -> SignedData {
+    func signed(by signer: KeyRole, certificates: [IssuedCertificate]) -> SignedDataTemplate {
         pki.container(signing: contents.payload, by: signer, certificates: certificates)
     }
 
     /// A chain with the genuine names and an attacker's keys.
-    var lookalikeCertificates: [Certificate] {
+    var lookalikeCertificates: [IssuedCertificate] {
         Chain(keys: pki.keys, roles: .attacker).certificates(signedWith: pki.keys)
     }
 }
@@ -104,26 +104,26 @@ extension FaultForge {
 }
 
 extension AttributeSet {
-    mutating func edit(_ type: AttributeType, _ change: (inout ReceiptAttribute) -> Void) {
+    mutating func edit(_ type: AttributeNumber, _ change: (inout AttributeTemplate) -> Void) {
         for index in attributes.indices where attributes[index].type == type {
             change(&attributes[index])
         }
     }
 
     /// Changes the value of every attribute of this type.
-    mutating func editValue(of type: AttributeType, _ change: (inout [UInt8]) -> Void) {
+    mutating func editValue(of type: AttributeNumber, _ change: (inout [UInt8]) -> Void) {
         edit(type) { change(&$0.value) }
     }
 
-    mutating func append(_ attribute: ReceiptAttribute) {
+    mutating func append(_ attribute: AttributeTemplate) {
         attributes.append(attribute)
     }
 
-    /// Replaces the first purchase by an edited one.
+    /// Replaces the first purchase by an edited purchase.
     mutating func editFirstPurchase(_ change: (inout AttributeSet) -> Void) {
         var purchase = AttributeSet(attributes: ReceiptContents.faultSample.purchases[0].attributes)
         change(&purchase)
         guard let index = attributes.firstIndex(where: { $0.type == .inAppPurchase }) else { return }
-        attributes[index] = ReceiptAttribute(.inAppPurchase, purchase.element)
+        attributes[index] = AttributeTemplate(.inAppPurchase, purchase.element)
     }
 }

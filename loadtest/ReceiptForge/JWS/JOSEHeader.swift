@@ -27,8 +27,8 @@ struct JOSEHeader: Sendable, Hashable {
         return Array("{\(members.joined(separator: ","))}".utf8)
     }
 
-    /// The value of the first parameter of this name. Nil removes all of them; another value of a missing one is
-    /// appended.
+    /// The value of the first parameter of this name. Setting nil removes all parameters of this name; setting a value
+    /// appends a missing parameter.
     subscript(name: String) -> String? {
         get { parameters.first { $0.name == name }?.value }
         set {
@@ -42,7 +42,7 @@ struct JOSEHeader: Sendable, Hashable {
 
     /// Returns an array of texts in base64, not base64url (RFC 7515 §4.1.6).
     static func x5c(_ certificates: [[UInt8]]) -> String {
-        array(certificates.map(Base64.text))
+        array(certificates.map(Base64Encoder.text))
     }
 
     /// Returns an array of texts that need no escape, or bring their own.

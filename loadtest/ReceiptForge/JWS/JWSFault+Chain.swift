@@ -56,25 +56,25 @@ extension JWSFault {
     ]
 }
 
-extension DERElement {
+extension DERNode {
     /// `ECParameters ::= SEQUENCE { version, fieldID, curve, base, order, cofactor }` (X9.62; SEC 1 appendix C.2)
-    fileprivate static func explicitP256(point: [UInt8], base: [UInt8] = P256.basePoint) -> DERElement {
-        let field = sequence(ObjectIdentifier.primeField.element, .integer(magnitude: P256.prime))
+    fileprivate static func explicitP256(point: [UInt8], base: [UInt8] = P256.basePoint) -> DERNode {
+        let field = sequence(OID.primeField.element, .integer(magnitude: P256.prime))
         let curve = sequence(.octetString(P256.a), .octetString(P256.b))
         let parameters = sequence(
             .integer(1), field, curve, .octetString(base), .integer(magnitude: P256.order), .integer(1))
         return sequence(AlgorithmIdentifier(.ecPublicKey, parameters: parameters).element, .bitString(point))
     }
 
-    fileprivate static func compressedP256(point: [UInt8]) -> DERElement {
-        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: ObjectIdentifier.prime256v1.element)
+    fileprivate static func compressedP256(point: [UInt8]) -> DERNode {
+        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: OID.prime256v1.element)
         let sign: UInt8 = point[64] % 2 == 0 ? 0x02 : 0x03
         return sequence(algorithm.element, .bitString([sign] + point[1...32]))
     }
 }
 
-extension ObjectIdentifier {
-    fileprivate static let primeField: ObjectIdentifier = [1, 2, 840, 10045, 1, 1]
+extension OID {
+    fileprivate static let primeField: OID = [1, 2, 840, 10045, 1, 1]
 }
 
 /// The numbers of P-256 (SEC 2 §2.4.2), most significant byte first.

@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Texts that are no JWS in compact serialization (RFC 7515 §7.1), or a second spelling of one.
+/// Texts that are no JWS in compact serialization (RFC 7515 §7.1), or a second spelling of a JWS.
 extension JWSFault {
     static let form: [JWSFault] = [
         JWSFault(

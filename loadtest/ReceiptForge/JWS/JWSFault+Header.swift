@@ -56,8 +56,8 @@ extension JWSForge {
 
     /// HMAC-SHA-256 (RFC 2104) with the leaf's public key, as PEM, for a key.
     fileprivate func keyedHash(_ message: [UInt8]) -> [UInt8] {
-        let pem = PEM.text(pki.leafKey.subjectPublicKeyInfo.encoded, label: "PUBLIC KEY")
-        let digest = DigestAlgorithm.sha256
+        let pem = PEMEncoder.text(pki.leafKey.subjectPublicKeyInfo.encoded, label: "PUBLIC KEY")
+        let digest = SigningDigest.sha256
         let short = digest.hash(Array(pem.utf8))
         let key = pem.utf8.count > 64 ? short : Array(pem.utf8)
         let block = key + [UInt8](repeating: 0, count: 64 - key.count)
@@ -78,7 +78,7 @@ extension JWSForge {
     }
 }
 
-/// Parameters that bring a key or change the meaning of others, and headers of another form.
+/// Parameters that bring a key or change the meaning of other parameters, and headers of another form.
 extension JWSFault {
     static let parameters: [JWSFault] = [
         JWSFault(

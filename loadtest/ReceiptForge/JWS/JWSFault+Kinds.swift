@@ -58,7 +58,7 @@ extension JWSFault {
 }
 
 extension JWSForge {
-    /// Returns a notification about the sample transaction and its renewal, with one of them edited.
+    /// Returns a notification about the sample transaction and its renewal, with these edits.
     package func notification(
         _ edit: (inout TransactionContents) -> Void = { _ in },
         renewal editRenewal: (inout RenewalInfoContents) -> Void = { _ in },

@@ -76,7 +76,7 @@ extension JWSFault {
     ]
 }
 
-/// Claims of another type or form, and required ones that are missing.
+/// Claims of another type or form, and required claims that are missing.
 extension JWSFault {
     static let claims: [JWSFault] = [
         JWSFault(

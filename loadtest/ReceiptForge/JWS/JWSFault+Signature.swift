@@ -116,13 +116,13 @@ package enum SignatureTwin {
         return signature[..<32] + [UInt8](repeating: 0, count: 32 - other.count) + other
     }
 
-    /// Returns the one of both with the larger s.
+    /// Returns the signature or its twin, whichever has the larger s.
     package static func high(_ signature: [UInt8]) -> [UInt8] {
         let other = twin(of: signature)
         return signature.lexicographicallyPrecedes(other) ? other : signature
     }
 
-    /// Returns the one of both with the smaller s.
+    /// Returns the signature or its twin, whichever has the smaller s.
     package static func low(_ signature: [UInt8]) -> [UInt8] {
         twin(of: high(signature))
     }

@@ -13,7 +13,7 @@ extension JWSFault {
         JWSFault(
             "x5c-is-text", .rejected(.x5cMissing),
             "One text in place of a list (RFC 7515 §4.1.6).",
-            .header { header, forge in header["x5c"] = "\"\(Base64.text(forge.x5c[0]))\"" }),
+            .header { header, forge in header["x5c"] = "\"\(Base64Encoder.text(forge.x5c[0]))\"" }),
         JWSFault(
             "x5c-empty", .rejected(.x5cMissing),
             "A list of no certificates.",
@@ -64,7 +64,7 @@ extension JWSFault {
 
 extension TransactionPKI {
     /// Another certificate with the root's name and key, as authorities issue them when a root is renewed.
-    package var reissuedRoot: Certificate {
+    package var reissuedRoot: IssuedCertificate {
         var template = CertificateTemplate.root(key: rootKey)
         template.serialNumber = [7]
         return template.signed(by: rootKey, .sha384)
@@ -84,7 +84,7 @@ extension JWSFault {
             "x5c-entry-with-newlines", .rejected(.x5cEntryMalformed),
             "Lines of 64 characters, as in PEM.",
             .header { header, forge in
-                header["x5c"] = forge.entries { Base64.lines($0, width: 64, separator: "\\n") }
+                header["x5c"] = forge.entries { Base64Encoder.lines($0, width: 64, separator: "\\n") }
             }),
         JWSFault(
             "x5c-entry-with-space", .rejected(.x5cEntryMalformed),
@@ -105,12 +105,12 @@ extension JWSFault {
         JWSFault(
             "x5c-entry-is-number", .rejected(.x5cEntryMalformed),
             "A number among the texts.",
-            .header { header, forge in header["x5c"] = "[\"\(Base64.text(forge.x5c[0]))\",1,2]" }),
+            .header { header, forge in header["x5c"] = "[\"\(Base64Encoder.text(forge.x5c[0]))\",1,2]" }),
         JWSFault(
             "x5c-entry-empty", .rejected(.x5cEntryMalformed),
             "An empty text in the root's place.",
             .header { header, forge in
-                header["x5c"] = JOSEHeader.array(forge.x5c.prefix(2).map(Base64.text) + [""])
+                header["x5c"] = JOSEHeader.array(forge.x5c.prefix(2).map(Base64Encoder.text) + [""])
             }),
         JWSFault(
             "bytes-after-leaf", .rejected(.certificateMalformed),
@@ -126,14 +126,14 @@ extension JWSFault {
 extension JWSForge {
     /// Returns x5c with each entry's base64 rewritten.
     fileprivate func entries(_ rewrite: (String) -> String) -> String {
-        JOSEHeader.array(x5c.map { rewrite(Base64.text($0)) })
+        JOSEHeader.array(x5c.map { rewrite(Base64Encoder.text($0)) })
     }
 
-    /// Returns the same for a leaf whose length takes padding.
+    /// Returns x5c with each entry's base64 rewritten, below a leaf whose length takes padding.
     fileprivate func paddedEntries(_ rewrite: (String) -> String) -> String {
         var certificates = x5c
         // The length of an ECDSA signature in DER is a matter of chance.
         while certificates[0].count % 3 == 0 { certificates = chain { $0.leaf.serialNumber.append(1) } }
-        return JOSEHeader.array(certificates.map { rewrite(Base64.text($0)) })
+        return JOSEHeader.array(certificates.map { rewrite(Base64Encoder.text($0)) })
     }
 }

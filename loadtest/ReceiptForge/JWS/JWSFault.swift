@@ -44,7 +44,7 @@ extension JWSFault {
         case claims(@Sendable (inout TransactionContents) -> Void)
         /// A payload of another kind or form, signed as it stands.
         case payload(@Sendable (JWSForge) -> [UInt8])
-        /// The certificates, before their authorities sign them. The root stays the pinned one.
+        /// The certificates, before their authorities sign them. The root stays the pinned root.
         case chain(@Sendable (inout TransactionChain) -> Void)
         /// Other certificates above the genuine leaf's key, the signer's first.
         case certificates(@Sendable (JWSForge) -> [[UInt8]])

@@ -9,7 +9,7 @@ package struct JWSForge: Sendable {
     package let contents = TransactionContents()
     /// An authority with the same names that no verifier trusts.
     let stranger = TransactionPKI(seed: 0xA77AC4E2)
-    /// RSA keys, where a fault needs one.
+    /// RSA keys, where a fault needs an RSA key.
     let keys = KeyRing(seed: 1)
     let p384Leaf = ECPrivateKey(.p384, seed: 1, purpose: "transaction leaf on P-384")
 

@@ -27,7 +27,7 @@ package struct NotificationContents: SignedContents, Hashable {
 
     package var notificationType: String? = "DID_RENEW"
     package var subtype: String?
-    /// The same in every delivery of one notification.
+    /// The notification's ID, which every delivery repeats.
     package var notificationUUID: String? = "0f2b7a52-8c14-4b8e-8a5e-1c9d3e7f6a01"
     /// Nil in notifications that have a `summary` or an `externalPurchaseToken`, which are additional members here.
     package var data: AppData? = AppData()

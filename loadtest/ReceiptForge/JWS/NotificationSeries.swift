@@ -3,8 +3,8 @@
 
 package import Receipts
 
-/// Notifications about the subscriptions of one app, numbered from 0 in the order in which they are signed, one in each
-/// millisecond.
+/// Notifications about the subscriptions of one app, numbered from 0 in the order in which they are signed, one
+/// notification in each millisecond.
 ///
 /// Each has a UUID of its own, a transaction and a renewal info. Customers take turns. Each subscribes, and then renews,
 /// disables and enables the renewal again and again.
@@ -17,14 +17,15 @@ package struct NotificationSeries: Sendable {
     private let firstSignedDate: Timestamp
     private let seed: UInt64
 
-    /// The original transaction ID of the first customer. That of the next is greater by `stride`.
+    /// The original transaction ID of the first customer. The next customer's ID is greater by `stride`.
     package static let firstTransactionID: Int64 = 2_000_001_000_000_000
-    /// The distance of two customers' original transaction IDs; those of the later periods follow each of them.
+    /// The distance of two customers' original transaction IDs. The IDs of a customer's later periods follow the
+    /// original ID.
     package static let stride: Int64 = 1_000_000
 
     /// - Parameters:
     ///   - customers: at least 1.
-    ///   - firstSignedDate: the time of signing of the first notification. Another one gives other UUIDs.
+    ///   - firstSignedDate: the time of signing of the first notification. Another time gives other UUIDs.
     package init(
         customers: Int, bundleID: String, environment: String = "Production", from firstSignedDate: Timestamp,
         seed: UInt64
@@ -153,7 +154,7 @@ extension NotificationSeries {
 
 /// UUIDs as text.
 enum UUIDText {
-    /// Returns a UUID of these bits, apart from those that name its version and variant (RFC 9562 §4).
+    /// Returns a UUID of these bits, apart from the bits that name its version and variant (RFC 9562 §4).
     static func version4(_ high: UInt64, _ low: UInt64) -> String {
         let high = high & ~0xF000 | 0x4000, low = low & ~(0b11 << 62) | 0b10 << 62
         let digits = hexadecimal(high) + hexadecimal(low)

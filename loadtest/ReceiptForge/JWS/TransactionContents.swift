@@ -66,7 +66,7 @@ package struct TransactionContents: SignedContents, Hashable {
     package var deviceVerificationNonce: String?
     package var additionalMembers = ""
 
-    /// The time of signing unless another one is set.
+    /// The time of signing unless another time is set.
     package static let signedByDefault = Timestamp(millisecondsSince1970: 1_760_000_000_123)
 
     package init() {}

@@ -8,7 +8,7 @@ struct ECPrivateKey: PrivateKey {
     enum Curve: Sendable, CaseIterable {
         case p256, p384
 
-        var objectIdentifier: ObjectIdentifier { self == .p256 ? .prime256v1 : .secp384r1 }
+        var objectIdentifier: OID { self == .p256 ? .prime256v1 : .secp384r1 }
 
         /// The length of one coordinate in bytes.
         var byteCount: Int { self == .p256 ? 32 : 48 }
@@ -30,31 +30,31 @@ struct ECPrivateKey: PrivateKey {
     }
 
     /// `ECPrivateKey ::= SEQUENCE { version, privateKey OCTET STRING, parameters [0] ECParameters }` (RFC 5915 §3)
-    private static func ecPrivateKey(_ scalar: [UInt8], on curve: Curve) -> DERElement {
+    private static func ecPrivateKey(_ scalar: [UInt8], on curve: Curve) -> DERNode {
         .sequence(.integer(1), .octetString(scalar), .explicit(0, curve.objectIdentifier.element))
     }
 
     /// The public point: the byte 4 and both coordinates.
     var point: [UInt8] { signer.point(coordinateBytes: curve.byteCount) }
 
-    var subjectPublicKeyInfo: DERElement {
+    var subjectPublicKeyInfo: DERNode {
         let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.objectIdentifier.element)
         return .sequence(algorithm.element, .bitString(point))
     }
 
-    var keyIdentifier: [UInt8] { DigestAlgorithm.sha1.hash(point) }
+    var keyIdentifier: [UInt8] { SigningDigest.sha1.hash(point) }
 
     /// Returns the algorithm without parameters (RFC 5758 §3.2), one of the two that Apple uses.
-    func signatureAlgorithm(_ digest: DigestAlgorithm) -> AlgorithmIdentifier {
+    func signatureAlgorithm(_ digest: SigningDigest) -> AlgorithmIdentifier {
         AlgorithmIdentifier(digest == .sha384 ? .ecdsaWithSHA384 : .ecdsaWithSHA256, parameters: nil)
     }
 
-    func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
+    func signature(over message: [UInt8], digest: SigningDigest) -> [UInt8] {
         signer.signature(over: message, digest: digest)
     }
 
     /// Signs as r ‖ s, in as many bytes as two coordinates have (RFC 7518 §3.4).
-    func fixedLengthSignature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
+    func fixedLengthSignature(over message: [UInt8], digest: SigningDigest) -> [UInt8] {
         let encoding = signature(over: message, digest: digest)
         let decoded = unsafe encoding.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
@@ -66,22 +66,22 @@ struct ECPrivateKey: PrivateKey {
     }
 
     /// Checks r ‖ s over a message.
-    func isValid(_ signature: [UInt8], over message: [UInt8], digest: DigestAlgorithm) -> Bool {
+    func isValid(_ signature: [UInt8], over message: [UInt8], digest: SigningDigest) -> Bool {
         guard signature.count == 2 * curve.byteCount else { return false }
         // ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 §2.2.3)
-        let encoding = DERElement.sequence(
+        let encoding = DERNode.sequence(
             .integer(magnitude: Array(signature.prefix(curve.byteCount))),
             .integer(magnitude: Array(signature.suffix(curve.byteCount))))
         return signer.isValid(encoding.encoded, over: message, digest: digest)
     }
 
-    /// `PrivateKeyInfo ::= SEQUENCE { version, privateKeyAlgorithm, privateKey OCTET STRING }` (RFC 5958 §2), in PEM. The
-    /// public key is part of it, as in the files of App Store Connect.
+    /// `PrivateKeyInfo ::= SEQUENCE { version, privateKeyAlgorithm, privateKey OCTET STRING }` (RFC 5958 §2), in PEM.
+    /// Includes the public key, as in the files of App Store Connect.
     var pem: String {
         let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.objectIdentifier.element)
-        let key = DERElement.sequence(.integer(1), .octetString(scalar), .explicit(1, .bitString(point)))
-        let info = DERElement.sequence(.integer(0), algorithm.element, .octetString(wrapping: key))
-        return PEM.text(info.encoded, label: "PRIVATE KEY")
+        let key = DERNode.sequence(.integer(1), .octetString(scalar), .explicit(1, .bitString(point)))
+        let info = DERNode.sequence(.integer(0), algorithm.element, .octetString(wrapping: key))
+        return PEMEncoder.text(info.encoded, label: "PRIVATE KEY")
     }
 
     private func bytes(of number: OpaquePointer?) -> [UInt8] {

@@ -6,13 +6,13 @@ internal import COpenSSL
 /// A key that signs certificates and is certified.
 protocol PrivateKey: Sendable {
     /// `SubjectPublicKeyInfo ::= SEQUENCE { algorithm, subjectPublicKey BIT STRING }` (RFC 5280 §4.1)
-    var subjectPublicKeyInfo: DERElement { get }
+    var subjectPublicKeyInfo: DERNode { get }
     /// The SHA-1 of the subject public key's bytes (RFC 5280 §4.2.1.2, method 1).
     var keyIdentifier: [UInt8] { get }
 
     /// Returns the algorithm of this key's signatures over the digest.
-    func signatureAlgorithm(_ digest: DigestAlgorithm) -> AlgorithmIdentifier
-    func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8]
+    func signatureAlgorithm(_ digest: SigningDigest) -> AlgorithmIdentifier
+    func signature(over message: [UInt8], digest: SigningDigest) -> [UInt8]
 }
 
 /// A private key of OpenSSL: the owner of one `EVP_PKEY`.
@@ -23,7 +23,7 @@ protocol PrivateKey: Sendable {
     private let pointer: OpaquePointer
 
     /// Reads a key of this type, `EVP_PKEY_RSA` or `EVP_PKEY_EC`, from its own structure.
-    init(_ type: Int32, _ structure: DERElement) {
+    init(_ type: Int32, _ structure: DERNode) {
         let encoding = structure.encoded
         let decoded = unsafe encoding.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
@@ -39,7 +39,7 @@ protocol PrivateKey: Sendable {
 
     /// Signs with RSASSA-PKCS1-v1_5 (RFC 8017 §8.2), without randomness: the same input gives the same signature. Or
     /// with ECDSA, in DER (RFC 3279 §2.2.3): OpenSSL draws a random number, so each signature differs.
-    func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
+    func signature(over message: [UInt8], digest: SigningDigest) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }
         var count = Int(unsafe EVP_PKEY_get_size(pointer))
@@ -51,7 +51,7 @@ protocol PrivateKey: Sendable {
     }
 
     /// Checks a signature in the form of `signature(over:digest:)`.
-    func isValid(_ signature: [UInt8], over message: [UInt8], digest: DigestAlgorithm) -> Bool {
+    func isValid(_ signature: [UInt8], over message: [UInt8], digest: SigningDigest) -> Bool {
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
         defer {
             unsafe EVP_MD_CTX_free(context)

@@ -7,7 +7,7 @@ internal import COpenSSL
 struct RSAPrivateKey: PrivateKey {
     private let signer: SigningKey
     private let rsaPublicKey: [UInt8]
-    private let rsaPrivateKey: DERElement
+    private let rsaPrivateKey: DERNode
 
     /// Generates a key of `bits` bits, which depends on the generator's state alone.
     init(bits: Int, publicExponent: UInt64, using generator: inout SplitMix64) {
@@ -30,31 +30,31 @@ struct RSAPrivateKey: PrivateKey {
             prime1.multiplied(by: prime2), publicExponent, privateExponent, prime1, prime2,
             privateExponent.remainder(dividingBy: order1), privateExponent.remainder(dividingBy: order2),
             prime2.inverse(modulo: prime1),
-        ].map { DERElement.integer(magnitude: $0.bytes) }
-        rsaPublicKey = DERElement.sequence(numbers[0], numbers[1]).encoded
+        ].map { DERNode.integer(magnitude: $0.bytes) }
+        rsaPublicKey = DERNode.sequence(numbers[0], numbers[1]).encoded
         rsaPrivateKey = .sequence(of: [.integer(0)] + numbers)
         signer = SigningKey(EVP_PKEY_RSA, rsaPrivateKey)
     }
 
-    var subjectPublicKeyInfo: DERElement {
+    var subjectPublicKeyInfo: DERNode {
         .sequence(AlgorithmIdentifier(.rsaEncryption).element, .bitString(rsaPublicKey))
     }
 
-    var keyIdentifier: [UInt8] { DigestAlgorithm.sha1.hash(rsaPublicKey) }
+    var keyIdentifier: [UInt8] { SigningDigest.sha1.hash(rsaPublicKey) }
 
-    func signatureAlgorithm(_ digest: DigestAlgorithm) -> AlgorithmIdentifier {
+    func signatureAlgorithm(_ digest: SigningDigest) -> AlgorithmIdentifier {
         AlgorithmIdentifier(digest.withRSAEncryption)
     }
 
-    func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
+    func signature(over message: [UInt8], digest: SigningDigest) -> [UInt8] {
         signer.signature(over: message, digest: digest)
     }
 
     /// `PrivateKeyInfo ::= SEQUENCE { version, privateKeyAlgorithm, privateKey OCTET STRING }` (RFC 5958 §2), in PEM.
     var pem: String {
-        let info = DERElement.sequence(
+        let info = DERNode.sequence(
             .integer(0), AlgorithmIdentifier(.rsaEncryption).element, .octetString(wrapping: rsaPrivateKey))
-        return PEM.text(info.encoded, label: "PRIVATE KEY")
+        return PEMEncoder.text(info.encoded, label: "PRIVATE KEY")
     }
 }
 

@@ -13,7 +13,7 @@ package import Receipts
 /// let deliveries = history.events.shuffled(using: &generator).map { $0.jws(signedBy: pki) }
 /// ```
 package struct CustomerStory: Sendable, Hashable {
-    /// At least one: the first purchase.
+    /// At least one event: the first purchase.
     package let events: [NotifiedEvent]
     /// The original transaction ID of the subscription.
     package let originalTransactionID: String
@@ -38,7 +38,7 @@ package struct CustomerStory: Sendable, Hashable {
 }
 
 extension CustomerStory {
-    /// The claims that hold in the end: the last ones about each transaction, by transaction ID.
+    /// The claims that hold in the end: the last claims about each transaction, by transaction ID.
     package var finalTransactions: [String: TransactionContents] {
         Dictionary(events.map { ($0.transaction.transactionID ?? "", $0.signedTransaction) }) { _, last in last }
     }

@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// A customer whose next event is drawn from those that are possible now.
+/// A customer whose next event is drawn from the events that are possible now.
 struct NotifiedCustomer: Sendable {
     private enum Status: Int64 {
         case active = 1
@@ -49,7 +49,7 @@ struct NotifiedCustomer: Sendable {
 }
 
 extension NotifiedCustomer {
-    /// The actions that fit the status. Likely ones stand more than once.
+    /// The actions that fit the status. Likely actions stand more than once.
     private var possibleActions: [Action] {
         let aboutItems: [Action] = [.buyItem] + (items.contains { $0.revocationDate == nil } ? [.refundItem] : [])
         guard !isOverdue else { return aboutItems + overdueActions }

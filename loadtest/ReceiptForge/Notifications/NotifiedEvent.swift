@@ -9,7 +9,7 @@ package import Receipts
 package struct NotifiedEvent: Sendable, Hashable {
     package var notificationType: String
     package var subtype: String?
-    /// The same in every delivery.
+    /// The notification's ID, which every delivery repeats.
     package var notificationUUID = "0f2b7a52-8c14-4b8e-8a5e-1c9d3e7f6a01"
     /// The time of signing of all parts.
     package var signedDate = TransactionContents.signedByDefault

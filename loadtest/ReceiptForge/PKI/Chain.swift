@@ -27,7 +27,7 @@ struct Chain: Sendable {
     }
 
     /// Returns leaf, intermediate, root: the order in receipts.
-    func certificates(signedWith keys: KeyRing) -> [Certificate] {
+    func certificates(signedWith keys: KeyRing) -> [IssuedCertificate] {
         [
             leaf.signed(by: keys.key(for: roles.intermediate)),
             intermediate.signed(by: keys.key(for: roles.root)),

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A hierarchy like the one that signs App Store receipts: root, intermediate and leaf, all RSA-2048, with Apple's two
-/// marker extensions. Everything is derived from the seed.
+/// A hierarchy like the hierarchy that signs App Store receipts: root, intermediate and leaf, all RSA-2048, with
+/// Apple's two marker extensions. Everything is derived from the seed.
 package struct ForgedPKI: Sendable {
     /// The digest of receipts' signatures.
-    package let digest: DigestAlgorithm
+    package let digest: SigningDigest
     /// Leaf, intermediate, root: the order in receipts.
-    package let certificates: [Certificate]
+    package let certificates: [IssuedCertificate]
     /// The number that everything is derived from.
     package let seed: UInt64
     let keys: KeyRing
 
     /// Creates three keys, about a tenth of a second each, and their certificates.
-    package init(seed: UInt64, digest: DigestAlgorithm = .sha256) {
+    package init(seed: UInt64, digest: SigningDigest = .sha256) {
         let keys = KeyRing(seed: seed)
         self.seed = seed
         self.digest = digest
@@ -22,13 +22,13 @@ package struct ForgedPKI: Sendable {
     }
 
     /// The signer of receipts, with marker 1.2.840.113635.100.6.11.1. Valid 2016 to 2036.
-    package var leaf: Certificate { certificates[0] }
+    package var leaf: IssuedCertificate { certificates[0] }
 
     /// The issuer of leaves, with marker 1.2.840.113635.100.6.2.1. Valid 2015 to 2040.
-    package var intermediate: Certificate { certificates[1] }
+    package var intermediate: IssuedCertificate { certificates[1] }
 
     /// The self-signed root, which a verifier must trust. Valid 2014 to 2044.
-    package var root: Certificate { certificates[2] }
+    package var root: IssuedCertificate { certificates[2] }
 
     /// The root in PEM, for a file of trusted roots.
     package var rootPEM: String { root.pem }
@@ -43,8 +43,8 @@ extension ForgedPKI {
         container(signing: contents.payload).encoded
     }
 
-    /// Signs a receipt with certificates that were valid at its creation. Before 2016, those are others of the same names
-    /// and keys; before 2014 there was no root.
+    /// Signs a receipt with certificates that were valid at its creation. Before 2016, other certificates of the same
+    /// names and keys were valid; before 2014 there was no root.
     package func signAtCreation(_ contents: ReceiptContents) -> [UInt8] {
         guard contents.creationDate < Self.leafBegins else { return sign(contents) }
         var chain = Chain(keys: keys)
@@ -55,12 +55,13 @@ extension ForgedPKI {
 
     private static let leafBegins = UTCDate(2016, 1, 1)
 
-    /// Returns the container of a genuine receipt, or one signed with the key of the first of other `certificates`.
+    /// Returns the container of a genuine receipt, or a container signed with the key of the first of other
+    /// `certificates`.
     func container(
-        signing payload: [UInt8], by signer: KeyRole = .leaf, certificates: [Certificate]? = nil,
-        digest: DigestAlgorithm? = nil
-    ) -> SignedData {
-        SignedData(
+        signing payload: [UInt8], by signer: KeyRole = .leaf, certificates: [IssuedCertificate]? = nil,
+        digest: SigningDigest? = nil
+    ) -> SignedDataTemplate {
+        SignedDataTemplate(
             signing: payload, by: keys.key(for: signer), certificates: certificates ?? self.certificates,
             digest: digest ?? self.digest)
     }

@@ -6,7 +6,7 @@
 /// Everything is derived from the seed and the names of the hosts. All identities share one key.
 package struct TLSAuthority: Sendable {
     /// The self-signed certificate, which a client must trust. Valid 2014 to 2044.
-    package let certificate: Certificate
+    package let certificate: IssuedCertificate
     private let keys: KeyRing
 
     /// Creates one key, about a tenth of a second, and its certificate.
@@ -82,8 +82,8 @@ extension CertificateTemplate {
 
     /// Derives a number that is unique for the issuer and has at most 20 bytes (RFC 5280 §4.1.2.2).
     private static func serialNumber(of names: CertificateExtension, _ validity: Validity) -> [UInt8] {
-        let certified = DERElement.sequence(names.element, validity.notBefore, validity.notAfter)
-        return Array(DigestAlgorithm.sha256.hash(certified.encoded).prefix(16))
+        let certified = DERNode.sequence(names.element, validity.notBefore, validity.notAfter)
+        return Array(SigningDigest.sha256.hash(certified.encoded).prefix(16))
     }
 }
 
@@ -91,7 +91,7 @@ extension CertificateExtension {
     /// `GeneralNames`: `dNSName [2] IA5String`, `iPAddress [7] OCTET STRING` of four bytes (RFC 5280 §4.2.1.6).
     fileprivate static func subjectAlternativeName(_ hosts: [String]) -> Self {
         let names = hosts.map { host in
-            addressBytes(host).map { DERElement(.context(7), $0) } ?? DERElement(.context(2), Array(host.utf8))
+            addressBytes(host).map { DERNode(.context(7), $0) } ?? DERNode(.context(2), Array(host.utf8))
         }
         return Self(identifier: .subjectAlternativeName, value: .sequence(of: names))
     }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The names of the forged authorities: like the genuine ones in length and shape, but clearly for tests.
+/// The names of the forged authorities: like the genuine names in length and shape, but clearly for tests.
 enum TestNames {
     static let root = DistinguishedName(
         .country("US"), .organization("Forge Inc."), .unit("Receipt Forge Test Authority"),

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A hierarchy like the one that signs the App Store's transactions: root and intermediate with P-384 keys, the leaf
-/// with a P-256 key, and Apple's two marker extensions.
+/// A hierarchy like the hierarchy that signs the App Store's transactions: root and intermediate with P-384 keys, the
+/// leaf with a P-256 key, and Apple's two marker extensions.
 ///
 /// The keys are derived from the seed. The certificates are not, because no two ECDSA signatures are alike.
 package struct TransactionPKI: Sendable {
     /// Leaf, intermediate, root: the order of an `x5c` (RFC 7515 §4.1.6).
-    package let certificates: [Certificate]
+    package let certificates: [IssuedCertificate]
     let rootKey: ECPrivateKey
     let intermediateKey: ECPrivateKey
     let leafKey: ECPrivateKey
@@ -30,7 +30,7 @@ package struct TransactionPKI: Sendable {
     }
 
     /// The self-signed root, which a verifier must trust. Valid 2014 to 2044.
-    package var root: Certificate { certificates[2] }
+    package var root: IssuedCertificate { certificates[2] }
 
     /// Signs as in a JWS: ES256, r ‖ s of 64 bytes (RFC 7518 §3.4).
     package func sign(_ message: [UInt8]) -> [UInt8] {

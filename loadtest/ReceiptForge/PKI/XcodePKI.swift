@@ -7,7 +7,7 @@
 /// trusts that certificate for the environment Xcode.
 package struct XcodePKI: Sendable {
     /// The self-signed certificate that signs receipts and is its own root. Valid 2020 to 2040.
-    package let certificate: Certificate
+    package let certificate: IssuedCertificate
     private let key: RSAPrivateKey
 
     package init(seed: UInt64) {
@@ -21,7 +21,7 @@ package struct XcodePKI: Sendable {
     /// Signs a receipt as Xcode does. The receipt type is `Xcode`, whatever `contents` has.
     package func signLikeXcode(_ contents: ReceiptContents) -> [UInt8] {
         let payload = contents.xcodePayload
-        var container = SignedData(signing: payload, by: key, certificates: [certificate], digest: .sha256)
+        var container = SignedDataTemplate(signing: payload, by: key, certificates: [certificate], digest: .sha256)
         container.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.sha256WithRSAEncryption)
         container.encapsulatedContentInfo.eContent = .segmentedOctetString(payload)
         container.outerLengthForm = .indefinite
@@ -29,10 +29,10 @@ package struct XcodePKI: Sendable {
     }
 }
 
-extension DERElement {
+extension DERNode {
     /// A constructed `OCTET STRING` of indefinite length and one segment (X.690 §8.7.3): valid BER, never DER.
-    static func segmentedOctetString(_ segment: [UInt8]) -> DERElement {
-        DERElement(DERTag.octetString.constructed, lengthForm: .indefinite, children: [.octetString(segment)])
+    static func segmentedOctetString(_ segment: [UInt8]) -> DERNode {
+        DERNode(DERNodeTag.octetString.constructed, lengthForm: .indefinite, children: [.octetString(segment)])
     }
 }
 

@@ -5,11 +5,11 @@ internal import Receipts
 
 /// Signs transactions like Xcode for StoreKit testing: one self-signed certificate with a P-256 key.
 ///
-/// The key is made anew for each installation of Xcode, and any program can make one: a gateway accepts it only if its
-/// operator trusts that certificate for the environment Xcode.
+/// The key is made anew for each installation of Xcode, and any program can make a key. A gateway accepts the key only
+/// if its operator trusts that certificate for the environment Xcode.
 package struct XcodeTransactionPKI: Sendable {
     /// The self-signed certificate that signs transactions and is its own root. Valid 2020 to 2040.
-    package let certificate: Certificate
+    package let certificate: IssuedCertificate
     private let key: ECPrivateKey
 
     package init(seed: UInt64) {
@@ -74,7 +74,7 @@ extension AppTransactionContents {
 extension CertificateTemplate {
     /// A self-signed authority, without markers.
     fileprivate static func xcodeTransactions(key: ECPrivateKey) -> Self {
-        let address = DERElement(.context(1), Array("StoreKit Test Forge in Xcode".utf8))
+        let address = DERNode(.context(1), Array("StoreKit Test Forge in Xcode".utf8))
         return CertificateTemplate(
             serialNumber: [1], issuer: TestNames.xcodeTransactions, subject: TestNames.xcodeTransactions,
             validity: Validity(UTCDate(2020, 4, 1), UTCDate(2040, 4, 1)),

@@ -61,15 +61,15 @@ package struct PurchaseContents: Sendable, Hashable {
 }
 
 extension PurchaseContents {
-    var attribute: ReceiptAttribute {
-        ReceiptAttribute(.inAppPurchase, AttributeSet(attributes: attributes).element)
+    var attribute: AttributeTemplate {
+        AttributeTemplate(.inAppPurchase, AttributeSet(attributes: attributes).element)
     }
 
-    var attributes: [ReceiptAttribute] {
+    var attributes: [AttributeTemplate] {
         identity + dates + flags + padding
     }
 
-    private var identity: [ReceiptAttribute] {
+    private var identity: [AttributeTemplate] {
         [
             .integer(.quantity, quantity),
             .text(.productID, productID),
@@ -80,7 +80,7 @@ extension PurchaseContents {
         ]
     }
 
-    private var dates: [ReceiptAttribute] {
+    private var dates: [AttributeTemplate] {
         [
             .date(.purchaseDate, purchaseDate),
             .date(.originalTransactionPurchaseDate, originalPurchaseDate),
@@ -89,7 +89,7 @@ extension PurchaseContents {
         ]
     }
 
-    private var flags: [ReceiptAttribute] {
+    private var flags: [AttributeTemplate] {
         [
             productType.map { .integer(.productType, $0.rawValue) },
             isTrialPeriod.map { .flag(.isTrialPeriod, $0) },
@@ -100,8 +100,8 @@ extension PurchaseContents {
     }
 
     /// The undocumented attributes of every genuine purchase: six empty strings and an integer.
-    private var padding: [ReceiptAttribute] {
-        let emptyTexts: [AttributeType] = [1709, 1714, 1715, 1716, 1717, 1718]
+    private var padding: [AttributeTemplate] {
+        let emptyTexts: [AttributeNumber] = [1709, 1714, 1715, 1716, 1717, 1718]
         return emptyTexts.map { .text($0, "") } + [.integer(1722, attribute1722)]
     }
 }

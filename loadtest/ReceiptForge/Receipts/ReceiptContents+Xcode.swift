@@ -4,17 +4,17 @@
 /// Xcode writes fewer attributes, in ascending order of their numbers instead of a DER SET's order.
 extension ReceiptContents {
     var xcodePayload: [UInt8] {
-        let head: [ReceiptAttribute] = [
+        let head: [AttributeTemplate] = [
             .text(.receiptType, "Xcode"),
             .integer(.adamID, adamID),
             .text(.bundleID, bundleID),
             .text(.applicationVersion, applicationVersion),
-            ReceiptAttribute(.opaqueValue, value: Array(opaqueValue.prefix(8))),
-            ReceiptAttribute(.deviceHash, value: xcodeDeviceHash),
+            AttributeTemplate(.opaqueValue, value: Array(opaqueValue.prefix(8))),
+            AttributeTemplate(.deviceHash, value: xcodeDeviceHash),
             .date(.originalCreationDate, nil),
             .date(.creationDate, creationDate),
         ]
-        let tail = [ReceiptAttribute.date(.expirationDate, expirationDate ?? UTCDate(4001, 1, 1))]
+        let tail = [AttributeTemplate.date(.expirationDate, expirationDate ?? UTCDate(4001, 1, 1))]
         let attributes = head + purchases.map(\.xcodeAttribute) + tail
         return AttributeSet(attributes: attributes, order: .asWritten).element.encoded
     }
@@ -27,8 +27,8 @@ extension ReceiptContents {
 }
 
 extension PurchaseContents {
-    var xcodeAttribute: ReceiptAttribute {
-        let attributes: [ReceiptAttribute] = [
+    var xcodeAttribute: AttributeTemplate {
+        let attributes: [AttributeTemplate] = [
             .integer(.quantity, quantity),
             .text(.productID, productID),
             .text(.transactionID, transactionID),
@@ -36,6 +36,6 @@ extension PurchaseContents {
             .date(.expiresDate, expiresDate),
             .flag(.isInIntroOfferPeriod, isInIntroOfferPeriod ?? false),
         ]
-        return ReceiptAttribute(.inAppPurchase, AttributeSet(attributes: attributes, order: .asWritten).element)
+        return AttributeTemplate(.inAppPurchase, AttributeSet(attributes: attributes, order: .asWritten).element)
     }
 }

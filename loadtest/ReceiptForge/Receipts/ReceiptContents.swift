@@ -34,7 +34,7 @@ package struct ReceiptContents: Sendable, Hashable {
     /// The end of a volume licence.
     package var expirationDate: UTCDate?
     package var preorderDate: UTCDate?
-    package var unknownAttributes: [ReceiptAttribute] = []
+    package var unknownAttributes: [AttributeTemplate] = []
     package var purchases: [PurchaseContents] = []
 
     /// Creates the receipt of a free app without purchases. Opaque bytes are derived from the bundle ID.
@@ -61,35 +61,35 @@ extension ReceiptContents {
 
     /// Attribute 5, as an app checks it on its device: SHA-1(device identifier ‖ opaque value ‖ bundle ID attribute).
     var deviceHash: [UInt8] {
-        let bundle = DERElement.utf8String(bundleID).encoded
-        return DigestAlgorithm.sha1.hash(deviceIdentifier + opaqueValue + bundle)
+        let bundle = DERNode.utf8String(bundleID).encoded
+        return SigningDigest.sha1.hash(deviceIdentifier + opaqueValue + bundle)
     }
 
-    private var app: [ReceiptAttribute] {
+    private var app: [AttributeTemplate] {
         [
             .text(.receiptType, receiptType),
             .integer(.adamID, adamID),
             .text(.bundleID, bundleID),
             .text(.applicationVersion, applicationVersion),
             .text(.originalApplicationVersion, originalApplicationVersion),
-            ReceiptAttribute(.ageRating, .ia5String(ageRating)),
+            AttributeTemplate(.ageRating, .ia5String(ageRating)),
             .integer(.developerID, developerID),
             .integer(.downloadID, downloadID),
             .integer(.versionExternalIdentifier, versionExternalIdentifier),
         ]
     }
 
-    private var opaqueValues: [ReceiptAttribute] {
+    private var opaqueValues: [AttributeTemplate] {
         [
-            ReceiptAttribute(.opaqueValue, version: 2, value: opaqueValue),
-            ReceiptAttribute(.deviceHash, value: deviceHash),
-            ReceiptAttribute(.opaque6, value: opaque6),
-            ReceiptAttribute(.opaque7, value: opaque7),
+            AttributeTemplate(.opaqueValue, version: 2, value: opaqueValue),
+            AttributeTemplate(.deviceHash, value: deviceHash),
+            AttributeTemplate(.opaque6, value: opaque6),
+            AttributeTemplate(.opaque7, value: opaque7),
         ]
     }
 
     /// The dates. Attributes 21 and 32 are omitted if absent, unlike the dates of a purchase.
-    private var dates: [ReceiptAttribute] {
+    private var dates: [AttributeTemplate] {
         [
             .date(.originalCreationDate, nil),
             .date(.creationDate, creationDate),
@@ -100,9 +100,9 @@ extension ReceiptContents {
     }
 
     /// The undocumented attributes of every genuine receipt. Attribute 9 holds letters and digits in an INTEGER.
-    private var undocumented: [ReceiptAttribute] {
+    private var undocumented: [AttributeTemplate] {
         [
-            ReceiptAttribute(9, .integer(magnitude: Array("P305".utf8))),
+            AttributeTemplate(9, .integer(magnitude: Array("P305".utf8))),
             .integer(13, 180_602),
             .integer(14, 229),
             .text(20, ""),

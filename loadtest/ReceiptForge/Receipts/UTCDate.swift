@@ -59,9 +59,9 @@ package struct UTCDate: Sendable, Hashable, Comparable {
     package var rfc3339: String { Timestamp(millisecondsSince1970: secondsSince1970 * 1000).description }
 
     /// UTCTime through the year 2049, GeneralizedTime from 2050 on (RFC 5280 §4.1.2.5).
-    var element: DERElement {
+    var element: DERNode {
         let text = rfc3339.utf8.filter { !"-T:".utf8.contains($0) }
         return self < UTCDate(2050, 1, 1)
-            ? DERElement(.utcTime, Array(text.dropFirst(2))) : DERElement(.generalizedTime, text)
+            ? DERNode(.utcTime, Array(text.dropFirst(2))) : DERNode(.generalizedTime, text)
     }
 }

@@ -38,8 +38,8 @@ struct ForgedTransactionReceipt: Sendable {
     var propertyList: ForgedPropertyList {
         ForgedPropertyList(
             [
-                .init("signature", Base64.text(signatureBlob)),
-                .init("purchase-info", Base64.text(purchaseInfo)),
+                .init("signature", Base64Encoder.text(signatureBlob)),
+                .init("purchase-info", Base64Encoder.text(purchaseInfo)),
             ] + unsignedMembers)
     }
 

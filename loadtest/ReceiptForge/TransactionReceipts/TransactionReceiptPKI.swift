@@ -6,15 +6,15 @@
 package struct TransactionReceiptPKI: Sendable {
     /// The authority of app receipts, whose root and whose keys these are.
     package let receipts: ForgedPKI
-    let storeIntermediate: Certificate
-    let storeLeaf: Certificate
+    let storeIntermediate: IssuedCertificate
+    let storeLeaf: IssuedCertificate
 
     /// Creates the keys, about a tenth of a second each, and their certificates.
     package init(seed: UInt64) {
         self.init(below: ForgedPKI(seed: seed))
     }
 
-    /// Adds the certificates of version 2 to those of app receipts.
+    /// Adds the certificates of version 2 to the certificates of app receipts.
     package init(below receipts: ForgedPKI) {
         self.receipts = receipts
         let keys = receipts.keys
@@ -23,7 +23,7 @@ package struct TransactionReceiptPKI: Sendable {
     }
 
     /// The self-signed root, which a verifier must trust. Valid 2014 to 2044.
-    package var root: Certificate { receipts.root }
+    package var root: IssuedCertificate { receipts.root }
 
     package var rootPEM: String { root.pem }
 

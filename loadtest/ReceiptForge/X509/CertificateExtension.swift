@@ -4,13 +4,13 @@
 /// `Extension ::= SEQUENCE { extnID OBJECT IDENTIFIER, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }`
 /// (RFC 5280 §4.1)
 struct CertificateExtension: Sendable, Hashable {
-    let identifier: ObjectIdentifier
+    let identifier: OID
     var isCritical = false
-    let value: DERElement
+    let value: DERNode
 
-    var element: DERElement {
+    var element: DERNode {
         // X.690 §11.5: a value equal to its DEFAULT is omitted.
-        let critical: [DERElement] = isCritical ? [.boolean(true)] : []
+        let critical: [DERNode] = isCritical ? [.boolean(true)] : []
         return .sequence(of: [identifier.element] + critical + [.octetString(wrapping: value)])
     }
 }
@@ -27,13 +27,13 @@ extension CertificateExtension {
 
     static func keyUsage(_ usage: KeyUsage) -> Self {
         // X.690 §11.2.2: trailing zero bits of a named bit list are not written.
-        let bits = DERElement.bitString([usage.rawValue], unusedBits: UInt8(usage.rawValue.trailingZeroBitCount))
+        let bits = DERNode.bitString([usage.rawValue], unusedBits: UInt8(usage.rawValue.trailingZeroBitCount))
         return Self(identifier: .keyUsage, isCritical: true, value: bits)
     }
 
     /// An authority; `pathLength` counts the intermediates that may follow it (RFC 5280 §4.2.1.9).
     static func certificateAuthority(pathLength: Int64? = nil) -> Self {
-        let limit: [DERElement] = pathLength.map { [.integer($0)] } ?? []
+        let limit: [DERNode] = pathLength.map { [.integer($0)] } ?? []
         return Self(identifier: .basicConstraints, isCritical: true, value: .sequence(of: [.boolean(true)] + limit))
     }
 
@@ -45,16 +45,16 @@ extension CertificateExtension {
     }
 
     static func authorityKeyIdentifier(_ identifier: [UInt8]) -> Self {
-        let keyIdentifier = DERElement(.context(0), identifier)
+        let keyIdentifier = DERNode(.context(0), identifier)
         return Self(identifier: .authorityKeyIdentifier, value: .sequence(keyIdentifier))
     }
 
-    static func extendedKeyUsage(_ purposes: ObjectIdentifier...) -> Self {
+    static func extendedKeyUsage(_ purposes: OID...) -> Self {
         Self(identifier: .extendedKeyUsage, isCritical: true, value: .sequence(of: purposes.map(\.element)))
     }
 
     /// Apple's markers have no content: NULL inside, not critical.
-    static func marker(_ identifier: ObjectIdentifier) -> Self {
+    static func marker(_ identifier: OID) -> Self {
         Self(identifier: identifier, value: .null)
     }
 }
@@ -64,30 +64,30 @@ extension CertificateExtension {
 extension CertificateExtension {
     /// The addresses of the authority's certificate and of revocation status (RFC 5280 §4.2.2.1).
     static func authorityInfoAccess(caIssuers: String? = nil, ocsp: String) -> Self {
-        let methods = [(ObjectIdentifier.caIssuers, caIssuers), (.ocsp, ocsp)]
+        let methods = [(OID.caIssuers, caIssuers), (.ocsp, ocsp)]
         let descriptions = methods.compactMap { method, address in
-            address.map { DERElement.sequence(method.element, uri($0)) }
+            address.map { DERNode.sequence(method.element, uri($0)) }
         }
         return Self(identifier: .authorityInfoAccess, value: .sequence(of: descriptions))
     }
 
     /// `DistributionPoint ::= SEQUENCE { [0] { fullName [0] GeneralNames } }` (RFC 5280 §4.2.1.13)
     static func revocationList(at address: String) -> Self {
-        let fullName = DERElement.explicit(0, uri(address))
+        let fullName = DERNode.explicit(0, uri(address))
         return Self(identifier: .cRLDistributionPoints, value: .sequence(.sequence(.explicit(0, fullName))))
     }
 
     /// A policy with a link to its statement and a notice to the user (RFC 5280 §4.2.1.4).
     static func policy(statement: String, notice: String) -> Self {
-        let link = DERElement.sequence(ObjectIdentifier.cpsQualifier.element, .ia5String(statement))
-        let text = DERElement.sequence(
-            ObjectIdentifier.userNoticeQualifier.element, .sequence(.utf8String(notice)))
-        let information = DERElement.sequence(ObjectIdentifier.testPolicy.element, .sequence(link, text))
+        let link = DERNode.sequence(OID.cpsQualifier.element, .ia5String(statement))
+        let text = DERNode.sequence(
+            OID.userNoticeQualifier.element, .sequence(.utf8String(notice)))
+        let information = DERNode.sequence(OID.testPolicy.element, .sequence(link, text))
         return Self(identifier: .certificatePolicies, value: .sequence(information))
     }
 
     /// `uniformResourceIdentifier [6] IA5String`, a choice of `GeneralName`.
-    private static func uri(_ address: String) -> DERElement {
-        DERElement(.context(6), Array(address.utf8))
+    private static func uri(_ address: String) -> DERNode {
+        DERNode(.context(6), Array(address.utf8))
     }
 }

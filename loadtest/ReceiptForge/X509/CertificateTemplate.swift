@@ -10,8 +10,8 @@
 struct CertificateTemplate: Sendable {
     /// The first and the last second of validity.
     struct Validity: Sendable, Hashable {
-        var notBefore: DERElement
-        var notAfter: DERElement
+        var notBefore: DERNode
+        var notAfter: DERNode
 
         init(_ notBefore: UTCDate, _ notAfter: UTCDate) {
             self.notBefore = notBefore.element
@@ -23,22 +23,22 @@ struct CertificateTemplate: Sendable {
     var issuer: DistinguishedName
     var subject: DistinguishedName
     var validity: Validity
-    var subjectPublicKeyInfo: DERElement
+    var subjectPublicKeyInfo: DERNode
     var extensions: [CertificateExtension]
     /// The digest of the authority's signature, independent of the digest of receipts' signatures.
-    var digest = DigestAlgorithm.sha256
+    var digest = SigningDigest.sha256
 
     /// `Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm, signatureValue BIT STRING }`
-    func signed(by authority: some PrivateKey, _ digest: DigestAlgorithm? = nil) -> Certificate {
+    func signed(by authority: some PrivateKey, _ digest: SigningDigest? = nil) -> IssuedCertificate {
         let digest = digest ?? self.digest
         let algorithm = authority.signatureAlgorithm(digest).element
         let body = tbsCertificate(algorithm).encoded
         let signature = authority.signature(over: body, digest: digest)
-        let certificate = DERElement.sequence(.verbatim(body), algorithm, .bitString(signature))
-        return Certificate(template: self, der: certificate.encoded)
+        let certificate = DERNode.sequence(.verbatim(body), algorithm, .bitString(signature))
+        return IssuedCertificate(template: self, der: certificate.encoded)
     }
 
-    private func tbsCertificate(_ signatureAlgorithm: DERElement) -> DERElement {
+    private func tbsCertificate(_ signatureAlgorithm: DERNode) -> DERNode {
         .sequence(
             .explicit(0, .integer(2)),
             .integer(magnitude: serialNumber),
@@ -52,7 +52,7 @@ struct CertificateTemplate: Sendable {
 }
 
 extension CertificateTemplate {
-    mutating func remove(_ identifier: ObjectIdentifier) {
+    mutating func remove(_ identifier: OID) {
         extensions.removeAll { $0.identifier == identifier }
     }
 
@@ -62,16 +62,16 @@ extension CertificateTemplate {
 }
 
 /// A signed certificate and its template.
-package struct Certificate: Sendable {
+package struct IssuedCertificate: Sendable {
     let template: CertificateTemplate
     package var der: [UInt8]
 
     package var pem: String {
-        PEM.text(der, label: "CERTIFICATE")
+        PEMEncoder.text(der, label: "CERTIFICATE")
     }
 
     /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }` (RFC 5652 §10.2.4)
-    var issuerAndSerialNumber: DERElement {
+    var issuerAndSerialNumber: DERNode {
         .sequence(template.issuer.element, .integer(magnitude: template.serialNumber))
     }
 }
@@ -80,8 +80,8 @@ package struct Certificate: Sendable {
 struct DistinguishedName: Sendable, Hashable {
     /// One attribute, with the string type that the authority chose.
     struct Attribute: Sendable, Hashable {
-        let type: ObjectIdentifier
-        let value: DERElement
+        let type: OID
+        let value: DERNode
     }
 
     var attributes: [Attribute]
@@ -90,7 +90,7 @@ struct DistinguishedName: Sendable, Hashable {
         self.attributes = attributes
     }
 
-    var element: DERElement {
+    var element: DERNode {
         .sequence(
             of: attributes.map { attribute in
                 .set(of: [.sequence(attribute.type.element, attribute.value)])

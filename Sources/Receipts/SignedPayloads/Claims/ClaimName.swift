@@ -92,7 +92,7 @@ enum ClaimName: String, CaseIterable, Sendable {
         return nil
     }
 
-    /// The claims by the length of their names: few names share one.
+    /// The claims by the length of their names: few names share a length.
     private static let byLength: [[(text: [UInt8], name: ClaimName)]] = {
         let longest = allCases.map(\.rawValue.utf8.count).max() ?? 0
         var byLength = [[(text: [UInt8], name: ClaimName)]](repeating: [], count: longest + 1)

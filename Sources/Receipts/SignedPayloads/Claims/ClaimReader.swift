@@ -14,7 +14,7 @@ struct ClaimReader: ~Escapable {
     /// The claims that decide nothing and could not be read.
     private(set) var ignored: [String] = []
 
-    /// Begins with the first claim of a payload, or of an object inside one.
+    /// Begins with the first claim of a payload, or of an object inside a payload.
     @_lifetime(copy text)
     init(
         _ text: Span<UInt8>, acceptsFractions: Bool, limits: Limits, acceptsAnyNumber: Bool = false,
@@ -29,7 +29,7 @@ struct ClaimReader: ~Escapable {
         self.onIgnored = onIgnored
     }
 
-    /// Reads each claim with a meaning here. One that decides nothing and cannot be read counts as absent.
+    /// Reads each claim with a meaning here. An unreadable claim that decides nothing counts as absent.
     /// - Parameter read: reads or skips the value.
     mutating func readAll(
         _ read: (ClaimName, inout ClaimReader) throws(ReceiptError) -> Void
@@ -48,7 +48,7 @@ struct ClaimReader: ~Escapable {
         }
     }
 
-    /// Returns the next claim with a meaning here; skips all others. Nil after the last one.
+    /// Returns the next claim with a meaning here; skips all other claims. Nil after the last claim.
     mutating func next() throws(ReceiptError) -> ClaimName? {
         while let name = try object.nextName() {
             if let claim = ClaimName(object.text.extracting(name)) {

@@ -13,11 +13,11 @@ public enum SignedPayload: Sendable {
     case notification(VerifiedNotification)
 }
 
-/// The kinds of signed payloads, told apart by a claim that only one of them has.
+/// The kinds of signed payloads, each known by a claim that no other kind has.
 enum PayloadKind: Hashable, Sendable {
     case transaction, renewalInfo, appTransaction, notification
 
-    /// Nil for a payload that is none of them.
+    /// Nil for a payload of another kind.
     init?(of jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
         var claims = try context.claims(of: jws)
         while let claim = try claims.next() {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A server notification of version 2 (App Store Server Notifications, `responseBodyV2DecodedPayload`) whose own
-/// signature and those inside it were verified. Only a `ReceiptVerifier` creates one.
+/// signature and the signatures inside it were verified. Only a `ReceiptVerifier` creates one.
 ///
 /// Unknown claims and values are kept as they are; all claims are in the payload.
 public struct VerifiedNotification: Sendable {
@@ -12,7 +12,7 @@ public struct VerifiedNotification: Sendable {
     public private(set) var notificationType = ""
     /// The details of the kind, such as `BILLING_RECOVERY`.
     public private(set) var subtype: String?
-    /// The notification's UUID, the same in every retry.
+    /// The notification's UUID, which no retry changes.
     public private(set) var notificationUUID = ""
     /// The time Apple signed the notification.
     public private(set) var signedDate: Timestamp = .earliest
@@ -39,7 +39,7 @@ public struct VerifiedNotification: Sendable {
     /// The JWS of `renewalInfo`.
     package private(set) var signedRenewalInfo: String?
 
-    /// Reads the claims of a verified JWS, and verifies those inside it.
+    /// Reads the claims of a verified JWS, and verifies each JWS inside it.
     init(_ jws: VerifiedJWS, _ context: ClaimContext, _ verifier: ReceiptVerifier) throws(ReceiptError) {
         self.jws = jws
         var containers = Containers()
@@ -66,7 +66,7 @@ public struct VerifiedNotification: Sendable {
         case .subtype: subtype = try claims.text()
         case .notificationUUID: notificationUUID = try claims.text() ?? ""
         case .signedDate: signedDate = try claims.date() ?? .earliest
-        // One of them says what the notification is about.
+        // One container says what the notification is about.
         case .data: containers.data = try claims.nested(Subject.init)
         case .appData: containers.other = try claims.nested(Subject.init) ?? containers.other
         case .summary: summary = try container(of: &claims, &containers)
@@ -75,7 +75,7 @@ public struct VerifiedNotification: Sendable {
         }
     }
 
-    /// Reads one of the other containers, and returns its text.
+    /// Reads another container than `data`, and returns its text.
     private func container(
         of claims: inout ClaimReader, _ containers: inout Containers
     ) throws(ReceiptError) -> [UInt8]? {
@@ -117,7 +117,7 @@ public struct VerifiedNotification: Sendable {
         guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }
     }
 
-    /// The containers of a notification. One of them says what the notification is about.
+    /// The containers of a notification. One container says what the notification is about.
     private struct Containers {
         var data: Subject?
         /// `summary`, `appData` or `externalPurchaseToken`.
@@ -158,7 +158,7 @@ public struct VerifiedNotification: Sendable {
             }
         }
 
-        /// Finds the app in a container of a name that is unknown here; nil if none names one.
+        /// Finds the app in a container of a name that is unknown here; nil if no container names an app.
         init?(inUnknownObjectOf jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
             var claims = try context.claims(of: jws)
             let found = try claims.firstUnknown { claims throws(ReceiptError) in

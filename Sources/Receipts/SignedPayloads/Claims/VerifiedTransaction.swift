@@ -64,7 +64,7 @@ public struct VerifiedTransaction: Sendable {
     public private(set) var currency: String?
     /// The kind of offer: 1 introductory, 2 promotional, 3 offer code, 4 win-back.
     public private(set) var offerType: Int64?
-    /// The identifier of the offer; absent for introductory ones.
+    /// The identifier of the offer; absent for introductory offers.
     public private(set) var offerIdentifier: String?
     /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`.
     public private(set) var offerDiscountType: String?

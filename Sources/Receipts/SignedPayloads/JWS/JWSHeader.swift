@@ -5,7 +5,7 @@ internal import JSON
 
 /// The header of a JWS (RFC 7515 §4), which must name ES256 and carry the signer's certificates. Not yet verified.
 struct JWSHeader {
-    /// The certificates of x5c one after the other, in DER.
+    /// The certificates of x5c in DER, concatenated.
     private(set) var certificates: [UInt8] = []
     /// The range of each certificate, the signer's first.
     private(set) var encodings: [Range<Int>] = []
@@ -41,7 +41,7 @@ struct JWSHeader {
         case key
         /// `crit` and `b64`: a header with them means something else than it seems to.
         case critical
-        /// All others, such as `typ` and `kid`.
+        /// All other parameters, such as `typ` and `kid`.
         case other
 
         init(_ name: Span<UInt8>) {

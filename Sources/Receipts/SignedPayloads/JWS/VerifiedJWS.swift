@@ -9,8 +9,8 @@ package import JSON
 public struct VerifiedJWS: Sendable {
     /// The signed payload: a JSON object in UTF-8, with all claims as Apple wrote them.
     public let payload: [UInt8]
-    /// SHA-256 of the signed text, header and payload. The signature is no part of it: ES256 signatures can be changed
-    /// without the key.
+    /// SHA-256 of the signed text: header and payload, without the signature. ES256 signatures can be changed without
+    /// the key.
     public let identity: Fingerprint
     let chain: CertificateChain
 

@@ -40,9 +40,9 @@ enum ErasureScripts {
         return removed
         """)
 
-    /// KEYS erased, queue, held, dead, gaps; ARGV how many numbers of events follow, these, and the names of gaps. Deletes the
-    /// deliveries of these events and of deleted ones, and ends the lease, so that the worker reads its state anew. Returns
-    /// how many there were.
+    /// KEYS erased, queue, held, dead, gaps; ARGV how many numbers of events follow, these numbers, and the names of
+    /// gaps. Deletes the deliveries of these events and of deleted events, and ends the lease, so that the worker reads
+    /// its state anew. Returns how many there were.
     static let deliveries = RedisScript(
         """
         local removed, gaps = 0, tonumber(ARGV[1]) + 2

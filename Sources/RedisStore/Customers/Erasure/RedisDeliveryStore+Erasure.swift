@@ -7,7 +7,7 @@ internal import Receipts
 internal import Redis
 
 /// Deletes the deliveries of a customer's events. The log records which events were deleted, so it must come before. A
-/// delivery may be older than the log: that of a purchase is found by its chain, too.
+/// delivery may be older than the log, so the chain of a purchase also finds its deliveries.
 extension RedisDeliveryStore: CustomerDataStore {
     func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
         var number = 0

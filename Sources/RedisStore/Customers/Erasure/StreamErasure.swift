@@ -22,7 +22,7 @@ struct StreamPages {
 
     init(_ redis: any RedisCommands, _ stream: RedisWord) { (self.redis, self.stream) = (redis, stream) }
 
-    /// Returns the next entries; nil after the last one.
+    /// Returns the next entries; nil after the last entry.
     mutating func next() async throws(StoreUnreachable) -> [EventEntry]? {
         guard pages < Limits.pages else { throw StoreUnreachable() }
         pages += 1
@@ -52,7 +52,7 @@ extension RedisCommands {
 extension RedisNotifications: CustomerDataStore {
     /// Deletes pending notifications and dead letters. Their identities stay: they are keyed digests.
     func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
-        let ids = ErasedIDs(of: subject)
+        let ids = IDsToErase(of: subject)
         var count: ErasureCount = [:]
         for partition in AppPartition.all(of: subject.bundleID) {
             let keys = NotificationKeys(partition)
@@ -70,7 +70,7 @@ extension RedisNotifications: CustomerDataStore {
     }
 
     private func entries(
-        of stream: RedisWord, naming ids: ErasedIDs, _ keys: NotificationKeys
+        of stream: RedisWord, naming ids: IDsToErase, _ keys: NotificationKeys
     ) async throws(StoreUnreachable) -> [(id: RedisWord, bytes: Int)] {
         var pages = StreamPages(redis, stream), found: [(id: RedisWord, bytes: Int)] = []
         while let page = try await pages.next() {
@@ -102,7 +102,7 @@ extension NotificationRecord {
 
 extension RedisEventLog: CustomerDataStore {
     func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
-        let ids = ErasedIDs(of: subject)
+        let ids = IDsToErase(of: subject)
         var count: ErasureCount = [:]
         for partition in AppPartition.all(of: subject.bundleID) {
             let keys = NotificationKeys(partition)

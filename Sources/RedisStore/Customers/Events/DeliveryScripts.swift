@@ -5,7 +5,7 @@ internal import Redis
 
 /// The scripts over the deliveries of one partition to one endpoint. Each is atomic.
 ///
-/// The queue's hash has the fields `position`, `disabled` (the time of a 410), and those of the lease: `token` and `until`
+/// The queue's hash has the fields `position`, `disabled` (the time of a 410), and for the lease `token` and `until`
 /// (by the clock of Redis). Held and dead events are members of sorted sets by their number in the partition.
 enum DeliveryScripts {
     static let all = [begin, acquire, save, release, survey, redeliver, rewind, enable, drop]
@@ -69,9 +69,9 @@ enum DeliveryScripts {
             """)
 
     /// KEYS queue, held, gaps, dead, queues; ARGV the token, the lease, the position or nothing, the time of a 410 or
-    /// nothing, the maximum number and age of dead events, the maximum number of gaps; the numbers of words that follow:
-    /// held events and dead ones with their numbers, the numbers of removed ones, gaps with their names, and the names of
-    /// those that end. Returns 1; 0 without the lease.
+    /// nothing, the maximum number and age of dead events, the maximum number of gaps; the numbers of words that
+    /// follow: held events and dead events with their numbers, the numbers of removed events, gaps with their names,
+    /// and the names of gaps that end. Returns 1; 0 without the lease.
     static let save = RedisScript(
         functions + """
             if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
@@ -169,8 +169,8 @@ enum DeliveryScripts {
         return redis.call('HDEL', KEYS[1], 'token', 'until', 'disabled')
         """)
 
-    /// KEYS queues, then queue, held, gaps and dead of each to forget; ARGV their minimum age. Deletes those that nothing
-    /// was saved to since.
+    /// KEYS queues, then queue, held, gaps and dead of each to forget; ARGV their minimum age. Deletes the queues that
+    /// nothing was saved to within that age.
     static let drop = RedisScript(
         functions + """
             for i = 2, #KEYS, 4 do

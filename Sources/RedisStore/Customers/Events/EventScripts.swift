@@ -11,13 +11,14 @@ enum EventScripts {
 
     /// Lua functions for the beginning of a script.
     ///
-    /// `appendEvent(totals, log, value, maximum, age)` and `appendRelayed(…, size)` write an entry and remove surplus ones.
-    /// `totals` and `log` are keys, `value` is encrypted, the next two are `EventRetention.words`, and `size` is a maximum of
-    /// bytes. `trimLog(log, age)` removes entries that are too old, also from a log without new ones.
+    /// `appendEvent(totals, log, value, maximum, age)` and `appendRelayed(…, size)` write an entry and remove surplus
+    /// entries. `totals` and `log` are keys, `value` is encrypted, the next two are `EventRetention.words`, and `size`
+    /// is a maximum of bytes. `trimLog(log, age)` removes entries that are too old, also from a log without new
+    /// entries.
     ///
-    /// `totals` has the bytes of all relayed entries ever, and those of the entries before the oldest one that is kept, as
-    /// far as this is known: entries that ended by number or age are found once the log seems too large. An entry has the
-    /// bytes up to its own in the field `b`.
+    /// `totals` has the bytes of all relayed entries ever, and the bytes before the oldest kept entry, as far as they
+    /// are known. Entries that ended by number or age are found once the log seems too large. The field `b` of an entry
+    /// has the bytes up to and including the entry.
     static let append =
         StoredNumbers.functions + """
             local function trimLog(log, age)
@@ -61,9 +62,9 @@ enum EventScripts {
     /// KEYS totals, log; ARGV the maximum number and age of events, the event. Adds it.
     static let add = RedisScript(append + "appendEvent(KEYS[1], KEYS[2], ARGV[3], ARGV[1], ARGV[2]) return 1")
 
-    /// KEYS totals, log, erased; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries, the
-    /// number of the entry before. Returns the position of the newest entry, or nothing, the entries, and the number of
-    /// deleted ones before them. The first one may be larger.
+    /// KEYS totals, log, erased; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries,
+    /// the number of the entry before. Returns the position of the newest entry, or nothing, the entries, and the
+    /// number of deleted entries before them. The first entry may be larger.
     static let read = RedisScript(
         """
         local entries, bytes, after = {}, 0, ARGV[2]
@@ -91,6 +92,6 @@ extension EventRetention {
         [RedisWord(maximumCountOfPartition), RedisWord(maximumAge.wholeMilliseconds)]
     }
 
-    /// The same for relayed notifications, with their maximum bytes.
+    /// The maximum number, age and bytes of relayed notifications in one partition.
     var relayWords: [RedisWord] { words + [RedisWord(maximumRelayBytesOfPartition)] }
 }

@@ -6,7 +6,6 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 internal import Redis
-internal import Settings
 internal import Synchronization
 
 /// The state of deliveries in Redis. Chains and events are encrypted.
@@ -14,7 +13,8 @@ final class RedisDeliveryStore: DeliveryStore {
     let redis: any RedisCommands
     private let names: [StoreNames]
     private let seal: StoreSeal
-    /// The tokens of the leases of this node. Each lease has another one, so that a late write of an earlier one fails.
+    /// The tokens of the leases of this node. Each lease has a new token, so that a late write of an earlier lease
+    /// fails.
     private let tokens = Mutex<[DeliveryQueue: RedisWord]>([:])
 
     enum Limits {
@@ -22,7 +22,7 @@ final class RedisDeliveryStore: DeliveryStore {
         static let dead = 1000
         /// The time after which a dead event is removed, since it was written to the log.
         static let deadAge: Duration = .seconds(30 * 86_400)
-        /// The chains of one queue whose next event is marked, those marked last.
+        /// The last marked chains of one queue: the next event of a marked chain is marked.
         static let gaps = 10_000
         /// The time after which a queue is removed that no node has worked on: its endpoint no longer exists.
         static let queueAge: Duration = .seconds(30 * 86_400)
@@ -237,7 +237,7 @@ extension RedisDeliveryStore {
             event.position, sealed: seal.seal(event.storedBytes, for: name(event.position, "held", keys.sealedName)))
     }
 
-    /// Returns the event; if it cannot be read, as one that waits for nothing: the log says what it is about.
+    /// Returns the event; if it cannot be read, as an event that waits for nothing: the log says what it is about.
     func heldEvent(_ stored: StoredDelivery, ofQueue queue: String) -> HeldEvent {
         let bytes = try? seal.open(stored.sealed, for: name(stored.position, "held", queue))
         let event = bytes.flatMap { try? HeldEvent(stored.position, storedBytes: $0) }
@@ -262,7 +262,7 @@ extension RedisDeliveryStore {
         "\(queue) \(kind) \(position.text)"
     }
 
-    /// Returns the names of a gap under every cache key; the first one writes.
+    /// Returns the names of a gap under every cache key; writes use the first.
     private func gapNames(_ chain: String, _ keys: DeliveryKeys) -> [RedisWord] {
         gapNames(chain, ofQueue: keys.sealedName)
     }

@@ -5,7 +5,6 @@ internal import Customers
 internal import Gateway
 internal import Receipts
 internal import Redis
-internal import Settings
 
 /// Events in Redis, encrypted, in a stream for each partition.
 ///
@@ -19,8 +18,8 @@ struct RedisEventLog: EventLog, EventWriter {
     enum Limits {
         /// The bytes after which a page ends. Its first entry may be larger.
         static let pageBytes = 1 << 20
-        /// The part of the log that is read again after the store lost its end: the clock of the new primary may be
-        /// behind that of the old one.
+        /// The part of the log that is read again after the store lost its end. The new primary's clock may be behind
+        /// the old primary's clock.
         static let clockDifference: Duration = .seconds(3600)
     }
 
@@ -73,7 +72,7 @@ extension RedisEventLog {
         return batches
     }
 
-    /// Returns the event of an entry; nil for one that cannot be decrypted or read.
+    /// Returns the event of an entry; nil for an entry that cannot be decrypted or read.
     private func event(_ entry: EventEntry, _ partition: AppPartition, _ stream: EventStream) -> Event? {
         let keys = NotificationKeys(partition)
         do throws(SharedCacheFault) {
@@ -96,7 +95,7 @@ private struct ReadBatch {
     var batch: EventBatch
     /// True if the log does not have the position that was read before, although nothing removed it.
     let isLost: Bool
-    /// The position after the batch, also if it is before that of the query.
+    /// The position after the batch, also if it is before the query's position.
     let end: EventPosition
 
     init(_ query: EventQuery, _ page: EventPage, event: (EventEntry) -> Event?) {
@@ -112,7 +111,7 @@ private struct ReadBatch {
     }
 }
 
-/// Entries of a log, and the position of its newest one.
+/// Entries of a log, and the position of its newest entry.
 struct EventPage {
     let entries: [EventEntry]
     let last: EventPosition
@@ -136,8 +135,8 @@ struct EventPage {
         return last < after || last.number < after.number || isNumberedAnew
     }
 
-    /// Returns the number of entries after a position that were removed before they were read. Those of a customer whose
-    /// data was deleted are not missed.
+    /// Returns the number of entries after a position that were removed before they were read. Entries that were
+    /// deleted with a customer's data are not missed.
     func missed(after: EventPosition) -> UInt64 {
         let next = entries.first?.position.number ?? last.number + 1
         // Without its number it is not known which entry should be next.

@@ -43,7 +43,7 @@ struct DeliveryKeys: Sendable {
         return (part("held"), part("gaps"), part("dead"))
     }
 
-    /// Returns all keys of a queue, by that of its hash.
+    /// Returns all keys of a queue, derived from its hash's key.
     static func all(of queue: RedisWord) -> [RedisWord] {
         let parts = parts(of: queue)
         return [queue, parts.held, parts.gaps, parts.dead]

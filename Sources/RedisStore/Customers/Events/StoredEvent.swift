@@ -18,7 +18,7 @@ internal import Redis
 /// 4 bytes  length of the JSON, and the JSON
 /// 4 bytes  length of what Apple signed, and that
 /// ```
-/// The app is that of the partition.
+/// The app is the partition's app.
 extension Event {
     private static let storedForm: UInt8 = 1
 
@@ -45,7 +45,7 @@ extension Event {
         try fields.text("original_transaction_id", &originalTransactionID)
         let occurredAt = Timestamp(millisecondsSince1970: try fields.number())
         self.init(
-            // A newer version may have more types; its JSON says which one it is.
+            // A newer version may have more types; its JSON says which type it is.
             id: id, type: EventType(rawValue: type) ?? .unknown, bundleID: bundleID, environment: environment,
             originalTransactionID: originalTransactionID, occurredAt: occurredAt, json: try fields.data(),
             signedData: try fields.data())

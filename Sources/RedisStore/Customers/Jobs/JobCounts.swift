@@ -7,7 +7,7 @@ package import Redis
 /// The numbers of deferred verifications in Redis, for the doctor. Reading them needs no key and changes nothing.
 package struct JobCounts: Hashable, Sendable {
     package let waiting: Int
-    /// The size of those that wait.
+    /// The size of the waiting jobs.
     package let bytes: Int
     package let failed: Int
 

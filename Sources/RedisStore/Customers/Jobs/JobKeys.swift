@@ -5,18 +5,17 @@ internal import Gateway
 internal import Customers
 internal import Receipts
 internal import Redis
-internal import Settings
 
-/// The keys of deferred verifications, all in one hash slot: their rate is that of Apple's budget, and the limits of
-/// all clients are checked in one step. None expires, so that `volatile-*` policies evict none.
+/// The keys of deferred verifications, all in one hash slot. Apple's budget bounds their rate, and the limits of all
+/// clients are checked in one step. No key expires, so that `volatile-*` policies evict none.
 ///
 /// ```
 /// gw:{v}:job:<id>       hash: one job; its texts are encrypted
 /// gw:{v}:due:<lane>     sorted set: the IDs of jobs to work on, by the time of the next attempt or the end of a lease
 /// gw:{v}:waiting        sorted set: the IDs of jobs without a verdict, by the time of their creation
-/// gw:{v}:done           sorted set: the IDs of jobs that ended so, by the time of their end
-/// gw:{v}:expired        the same
-/// gw:{v}:failed         the same
+/// gw:{v}:done           sorted set: the IDs of jobs that ended with a verdict, by the time of their end
+/// gw:{v}:expired        sorted set: the IDs of expired jobs, by the time of their end
+/// gw:{v}:failed         sorted set: the IDs of failed jobs, by the time of their end
 /// gw:{v}:ended:<client> sorted set: the IDs of the ended jobs of one client, by the time of their end
 /// gw:{v}:usage          hash: the number and bytes of each client's waiting jobs, the bytes of its kept verdicts, and the
 ///                       bytes of all
@@ -39,7 +38,7 @@ enum JobKeys {
     static func jobs(_ status: JobStatus) -> String { prefix + status.rawValue }
 }
 
-/// The name that binds an encrypted text to its job. That of an answer also has the status, which is not encrypted.
+/// The name that binds an encrypted text to its job. The name of an answer also has the status, which is not encrypted.
 enum JobSealName {
     static func head(_ id: String) -> String { JobKeys.job(id) + " head" }
 

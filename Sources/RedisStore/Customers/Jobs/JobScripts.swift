@@ -7,11 +7,11 @@ internal import Redis
 /// The scripts over deferred verifications. Each is atomic. They derive the keys of jobs from IDs: all keys are in one
 /// hash slot. KEYS has only `usage`, which names the slot.
 ///
-/// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain ones: `status`,
-/// `attempts`, `losses`, `next` (the time of the next attempt), `deadline`, `token` (of the worker that has it), `bytes`
-/// (those counted for its client, until it ends), `kept` (those of its verdict), and the names `client` (in the usage and
-/// of the index of its verdicts), `request_name`, `same` and `about`. Only the first write of a script can fail for want of memory, so all but `create`
-/// begin with one that needs none.
+/// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain fields: `status`,
+/// `attempts`, `losses`, `next` (the time of the next attempt), `deadline`, `token` (of the worker that has it),
+/// `bytes` (counted for its client, until it ends), `kept` (the bytes of its verdict), and the names `client` (in the
+/// usage and of the index of its verdicts), `request_name`, `same` and `about`. Only the first write of a script can
+/// fail for want of memory, so all but `create` begin with a write that needs no memory.
 enum JobScripts {
     static let all = [create, take, begin, survived, postpone, end, announced, discard, leave, survey, erase]
 
@@ -35,7 +35,7 @@ enum JobScripts {
 
     private static func lua(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
 
-    private static let functions =
+    static let functions =
         StoredNumbers.functions + """
             local usage, same, waiting = '\(JobKeys.usage)', '\(JobKeys.same)', '\(JobKeys.jobs(.waiting))'
             local lanes = { \(lua(JobLane.allCases.map { JobKeys.due($0) })) }
@@ -276,8 +276,8 @@ enum JobScripts {
             """)
 
     /// ARGV ID, token, status, answer, the attempts to add, the maximum bytes of kept verdicts, then the names of
-    /// customers. Deletes verdicts beyond that size: the oldest ones of the client that has most. Returns 1; 0 without the
-    /// token.
+    /// customers. Deletes verdicts beyond that size: the oldest verdicts of the client that has most. Returns 1; 0
+    /// without the token.
     static let end = RedisScript(
         functions + """
             local function oldestOfLargest()
@@ -342,7 +342,7 @@ enum JobScripts {
             return redis.call('ZREM', ARGV[2], ARGV[1])
             """)
 
-    /// ARGV ID, key of the lane, token. Ends a job of which neither client nor answer can be read. It is not announced.
+    /// ARGV ID, key of the lane, token. Ends a job whose client or answer cannot be read. Its end is not announced.
     static let discard = RedisScript(
         functions + """
             local fields = read(ARGV[1], 'token', 'status')
@@ -367,46 +367,5 @@ enum JobScripts {
             redis.call('HSET', job(id), 'losses', math.max(0, (stored(fields[4]) or 0) - 1))
             redis.call('ZADD', ARGV[2], text(now + tonumber(ARGV[4])), id)
             return 1
-            """)
-
-    /// ARGV the age of ended jobs to forget, and how many. Returns the number and bytes of waiting jobs, the age of the
-    /// oldest one (-1 for none), the number of failed ones, and the bytes of kept verdicts.
-    static let survey = RedisScript(
-        functions + """
-            local left, verdicts = tonumber(ARGV[2]), 0
-            for _, key in ipairs(statuses) do
-                local old = key == waiting and {} or redis.call(
-                    'ZRANGEBYSCORE', key, '-inf', '(' .. text(now - tonumber(ARGV[1])), 'LIMIT', 0, left)
-                for _, id in ipairs(old) do forget(id) end
-                left = left - #old
-                if key ~= waiting then verdicts = verdicts + redis.call('ZCARD', key) end
-            end
-            local number, bytes = redis.call('ZCARD', waiting), verdicts > 0 and kept() or 0
-            -- The bytes of a job that an operator deleted were not subtracted.
-            local fields = number == 0 and redis.call('HGETALL', usage) or {}
-            for i = 1, #fields, 2 do
-                if verdicts == 0 or not string.match(fields[i], 'kept$') then redis.call('HDEL', usage, fields[i]) end
-            end
-            local oldest = stored(redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2])
-            return {
-                number, stored(redis.call('HGET', usage, 'total')) or 0,
-                oldest and text(math.max(0, now - oldest)) or '-1',
-                redis.call('ZCARD', '\(JobKeys.jobs(.failed))'), bytes,
-            }
-            """)
-
-    /// ARGV maximum number, names of customers. Deletes jobs about them, and returns how many.
-    static let erase = RedisScript(
-        functions + """
-            local left = tonumber(ARGV[1])
-            for i = 2, #ARGV do
-                local ids = left > 0 and redis.call('ZRANGE', about(ARGV[i]), 0, left - 1) or {}
-                for _, id in ipairs(ids) do
-                    forget(id)
-                    redis.call('ZREM', about(ARGV[i]), id)
-                end
-                left = left - #ids
-            end
-            return tonumber(ARGV[1]) - left
             """)
 }

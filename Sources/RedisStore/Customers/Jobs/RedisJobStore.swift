@@ -5,7 +5,6 @@ internal import Gateway
 internal import Customers
 internal import Receipts
 internal import Redis
-internal import Settings
 
 /// Deferred verifications in Redis, encrypted under pseudonymous names. The clock of Redis decides what is due.
 struct RedisJobStore: JobStore {
@@ -19,11 +18,11 @@ struct RedisJobStore: JobStore {
     enum Limits {
         /// The bytes of one job, as stored: a receipt of the largest body, and an answer to it.
         static let jobBytes = 24 << 20
-        /// The bytes of one reply: a job, and those that were taken before it.
+        /// The bytes of one reply: a job, and the jobs that were taken before it.
         static let replyBytes = 32 << 20
         /// The bytes after which no more jobs are taken at once.
         static let takenBytes = 1 << 20
-        /// The time after which a job that this node cannot read is due for the others.
+        /// The time after which a job that this node cannot read is due for other nodes.
         static let foreignDelay: Duration = .seconds(5)
         /// The time after its deadline at which a job is deleted that no node could read.
         static let foreignAge: Duration = .seconds(3600)
@@ -33,7 +32,7 @@ struct RedisJobStore: JobStore {
         static let erased = 256
         /// The steps of a deletion about the same names: more jobs than the store may have.
         static let erasures = 10_000
-        /// The jobs of the longest list of an operator, and one that shows that there are more.
+        /// The jobs of the longest list of an operator, and one job that shows that there are more.
         static let listed = 1001
     }
 
@@ -46,7 +45,7 @@ struct RedisJobStore: JobStore {
         seal = JobSeal(seal: StoreSeal(keys: keys), observe: observe)
     }
 
-    /// Runs a script. All keys are in the slot of the one that it gets.
+    /// Runs a script. All keys are in the slot of the key that the script gets.
     private func run(_ script: RedisScript, _ arguments: [RedisWord]) async throws(StoreUnreachable) -> RedisValue {
         guard let reply = try? await redis.run(script, keys: [RedisWord(JobKeys.usage)], arguments) else {
             throw StoreUnreachable()
@@ -78,7 +77,7 @@ extension RedisJobStore {
     /// Returns the arguments of `JobScripts.create`; nil for a job that is too large.
     private func arguments(_ job: VerificationJob, _ request: JobRequest, key: String?) -> [RedisWord]? {
         let texts = [
-            seal.seal(JobHead(job).storedBytes, for: JobSealName.head(job.id)),
+            seal.seal(JobConstants(job).storedBytes, for: JobSealName.head(job.id)),
             seal.seal(request.storedBytes, for: JobSealName.request(job.id)),
             sealed(job.result, job.id, .waiting),
         ]
@@ -191,7 +190,7 @@ extension RedisJobStore {
         guard case .array(let parts) = reply else { throw StoreUnreachable() }
         var taken: [TakenJob] = []
         for start in stride(from: 0, to: parts.count - width + 1, by: width) {
-            let place = JobPlace(id: parts[start].text ?? "", lane: lane, token: token)
+            let place = JobClaim(id: parts[start].text ?? "", lane: lane, token: token)
             let stored = StoredJob(place.id, parts[start + 1..<start + width])
             if let job = await readable(stored, place) { taken.append(job) }
         }
@@ -203,9 +202,9 @@ extension RedisJobStore {
         return taken.filter { begunIDs.contains($0.job.id) }
     }
 
-    /// Returns a job that was taken; without its request if no node can read that. One that this node cannot read is left
-    /// to the others, and one whose client or answer no node can read fails without an announcement.
-    private func readable(_ stored: StoredJob?, _ place: JobPlace) async -> TakenJob? {
+    /// Returns a job that was taken; without its request if no node can read the request. A job that only this node
+    /// cannot read is left to other nodes. A job whose client or answer no node can read fails without an announcement.
+    private func readable(_ stored: StoredJob?, _ place: JobClaim) async -> TakenJob? {
         do throws(StoredJobFault) {
             guard let stored else { throw .unreadable }
             var taken = TakenJob(try stored.job(seal), token: place.token, losses: stored.losses)
@@ -217,7 +216,7 @@ extension RedisJobStore {
         }
     }
 
-    private func giveUp(_ place: JobPlace, _ fault: StoredJobFault) async throws(StoreUnreachable) {
+    private func giveUp(_ place: JobClaim, _ fault: StoredJobFault) async throws(StoreUnreachable) {
         switch fault {
         case .unreadable: _ = try await run(JobScripts.discard, place.words)
         case .foreign:
@@ -233,7 +232,7 @@ extension RedisJobStore {
         let job = taken.job
         _ = try await run(
             JobScripts.postpone,
-            JobPlace(taken).words + [
+            JobClaim(taken).words + [
                 RedisWord(delay.wholeMilliseconds), sealed(result, job.id, .waiting), isAttempt ? 1 : 0,
             ] + names.about(job.request, result))
     }
@@ -254,7 +253,7 @@ extension RedisJobStore {
     }
 
     func announced(_ taken: TakenJob) async throws(StoreUnreachable) {
-        _ = try await run(JobScripts.announced, JobPlace(taken).words)
+        _ = try await run(JobScripts.announced, JobClaim(taken).words)
     }
 
     private func sealed(_ result: JobResult, _ id: String, _ status: JobStatus) -> RedisWord {
@@ -263,7 +262,7 @@ extension RedisJobStore {
 }
 
 /// A taken job, by its ID and the queue that it is in.
-private struct JobPlace {
+private struct JobClaim {
     let id: String
     let lane: JobLane
     let token: String
@@ -313,7 +312,7 @@ extension RedisJobStore {
         return erased == 0 ? [:] : [.verifications: erased]
     }
 
-    /// Deletes all jobs with one of these names, some at a time.
+    /// Deletes all jobs with any of these names, some at a time.
     private func erase(about names: ArraySlice<RedisWord>) async throws(StoreUnreachable) -> Int {
         var erased = 0
         for _ in 0..<Limits.erasures {

@@ -43,7 +43,7 @@ struct StoredJob {
     /// Returns the job without its request.
     func job(_ seal: JobSeal) throws(StoredJobFault) -> VerificationJob {
         let head = try seal.open(head, for: JobSealName.head(id)) { bytes throws(JobFormatFault) in
-            try JobHead(storedBytes: bytes)
+            try JobConstants(storedBytes: bytes)
         }
         let result = try seal.open(answer, for: JobSealName.answer(id, status)) { bytes throws(JobFormatFault) in
             try JobResult(storedBytes: bytes)

@@ -5,7 +5,6 @@ internal import Gateway
 internal import Customers
 internal import Receipts
 internal import Redis
-internal import Settings
 
 /// The keys of one partition in Redis. None expires, so that `volatile-*` policies evict none; the writers trim them by
 /// age.
@@ -19,10 +18,10 @@ internal import Settings
 /// gw:{n:<app>:<number>}:states       sorted set: the keys of the states, by the time of their last change
 /// gw:{n:<app>:<number>}:due          sorted set: the keys of the states, by the next time at which dates make an event
 /// gw:{n:<app>:<number>}:events       stream: the events, numbered from 1 and encrypted
-/// gw:{n:<app>:<number>}:relay        stream: the notifications for endpoints that receive them unchanged, the same
+/// gw:{n:<app>:<number>}:relay        stream: notifications that endpoints receive unchanged, numbered and encrypted
 /// gw:{n:<app>:<number>}:events:erased, …:relay:erased   sorted sets: the numbers of deleted entries
 /// ```
-/// Those of deliveries are in `DeliveryKeys`, those of bindings in `OwnershipKeys`.
+/// `DeliveryKeys` has the keys of deliveries, `OwnershipKeys` the keys of bindings.
 ///
 /// The app is a digest of its bundle ID without a secret: a partition keeps its place when the cache keys change.
 struct NotificationKeys: Sendable {

@@ -16,10 +16,10 @@ enum NotificationScripts {
     static let detailsField = "c"
 
     /// KEYS pending, seen, totals, relay; ARGV the notification, the age of identities to forget, 1 if Apple posted it,
-    /// the maximum count (0 for no relay), age and bytes of relayed notifications, the identity's names, the first one to write.
-    /// Returns the entry's ID and the bytes pending; for a known identity an empty list.
+    /// the maximum count (0 for no relay), age and bytes of relayed notifications, the identity's names, beginning with
+    /// the name to write. Returns the entry's ID and the bytes pending; for a known identity an empty list.
     ///
-    /// The first write is one that a full memory refuses, so that nothing is written then.
+    /// A full memory refuses the first write, so that nothing is written then.
     static let store = RedisScript(
         EventScripts.append + """
             local time = redis.call('TIME')
@@ -45,8 +45,8 @@ enum NotificationScripts {
             return { id, bytes }
             """)
 
-    /// KEYS pending; ARGV maximum entries, maximum bytes, the idle time after which one is taken over; negative for none.
-    /// Returns the time, then ID and notification of each entry.
+    /// KEYS pending; ARGV maximum entries, maximum bytes, the idle time after which an entry is taken over; negative
+    /// for none. Returns the time, then ID and notification of each entry.
     static let take = RedisScript(
         """
         local time = redis.call('TIME')
@@ -186,10 +186,10 @@ enum NotificationScripts {
             return reply
             """)
 
-    /// KEYS states, due, totals, events, the chain's record, its records under older names; ARGV for each record the fields
-    /// and orders that were read from it, the next time at which dates make an event (negative for none), the maximum count
-    /// and age of events, the numbers of words to set and of fields to remove, both, then the sealed events. Replaces the
-    /// records by the first one. Returns 1; 0 if any record has changed since it was read.
+    /// KEYS states, due, totals, events, the chain's record, its records under older names; ARGV for each record the
+    /// fields and orders that were read from it, the next time at which dates make an event (negative for none), the
+    /// maximum count and age of events, the numbers of words to set and of fields to remove, both, then the sealed
+    /// events. Replaces the records by the first record. Returns 1; 0 if any record has changed since it was read.
     ///
     /// Also with a full memory, which refuses only the first write of a script if that needs memory: the notification
     /// that is removed afterwards is larger.
@@ -230,8 +230,8 @@ enum NotificationScripts {
             return 1
             """)
 
-    /// KEYS due; ARGV maximum number, delay. Returns the keys of records of which dates make events by now. They are due
-    /// again after the delay, unless a merge sets another time.
+    /// KEYS due; ARGV maximum number, delay. Returns the keys of records that are due: dates make events by now. They
+    /// are due again after the delay, unless a merge sets another time.
     static let due = RedisScript(
         """
         local time = redis.call('TIME')
@@ -243,7 +243,8 @@ enum NotificationScripts {
         return keys
         """)
 
-    /// KEYS states, due, keys of states; ARGV their minimum age. Deletes those that have not changed since.
+    /// KEYS states, due, keys of states; ARGV their minimum age. Deletes the states that have not changed within that
+    /// age.
     static let drop = RedisScript(
         """
         local time = redis.call('TIME')

@@ -7,7 +7,7 @@ internal import JSON
 internal import Receipts
 internal import Redis
 
-// The record of a chain in Redis: a hash with a field for each signed state, and one for the rest. Each value is an
+// The record of a chain in Redis: a hash with a field for each signed state, and a field for the rest. Each value is an
 // order of fixed length, then the encrypted form. Fields and orders identify a version of the record, so that a script
 // can detect a change since it was read.
 
@@ -26,7 +26,7 @@ extension RedisNotifications {
     func merge(_ updates: [CustomerStateUpdate]) async -> [Result<MergeOutcome, StoreUnreachable>] {
         var results = [Result<MergeOutcome, StoreUnreachable>](
             repeating: .failure(StoreUnreachable()), count: updates.count)
-        // Those of one chain together: each begins with the outcome of the one before.
+        // The updates of one chain together: each begins with the outcome of the update before.
         var waiting = Array(Dictionary(grouping: updates.indices) { updates[$0].chain }.values)
         for _ in 0..<Limits.mergeAttempts where !waiting.isEmpty {
             let chains = waiting.map { updates[$0[0]].chain }
@@ -71,7 +71,7 @@ extension RedisNotifications {
         return hashes.compactMap { $0.details(self)?.chain }
     }
 
-    /// The keys of a chain's record, under every cache key; the first one writes.
+    /// The keys of a chain's record, under every cache key; writes use the first.
     private func keys(of chain: PurchaseChain) -> [String] {
         let keys = NotificationKeys(chain.partition)
         return names.names(of: chain).map { keys.state($0) }
@@ -190,7 +190,7 @@ private struct ChainMerge {
 
     /// - Parameters:
     ///   - updates: of one chain, at least one.
-    ///   - stored: its record under every cache key, the first one first.
+    ///   - stored: its record under every cache key, in the order of the keys.
     init(_ updates: [CustomerStateUpdate], _ stored: [StoredHash], _ store: RedisNotifications) {
         let chain = updates[0].chain, keys = NotificationKeys(chain.partition)
         let own = stored[0], older = stored.dropFirst().filter { !$0.values.isEmpty }
@@ -224,7 +224,7 @@ private struct RecordChanges {
         let key = hash.key, foreign = hash.foreignStates(store)
         for state in record.states where !before.states.contains(state) {
             let field = store.names.field(of: state.item), order = state.order.text
-            // It replaces no newer one.
+            // It replaces no newer state.
             let isOlder = foreign.contains {
                 $0.field == field && Array(order.utf8).lexicographicallyPrecedes($0.order)
             }

@@ -6,7 +6,6 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 internal import Redis
-internal import Settings
 internal import Synchronization
 
 /// Notifications and customer states in Redis, encrypted under pseudonymous names.
@@ -119,7 +118,8 @@ extension RedisNotifications {
         return true
     }
 
-    /// The bytes pending in the partitions that were surveyed lately: others may be of apps that were removed.
+    /// The bytes pending in the partitions that were surveyed lately: other partitions may be of apps that were
+    /// removed.
     private var bytesPending: Int {
         known.withLock { known in known.values.reduce(0) { $0 + ($1.isRecent ? $1.bytes : 0) } }
     }
@@ -282,7 +282,7 @@ extension RedisNotifications {
             var state = known[partition] ?? KnownPartition()
             (state.bytes, state.fault, state.surveyedAt) = (read.survey.bytes, read.survey.fault, .now)
             if !read.hasExpected { state.loss = read.ageBeforeLoss ?? Limits.lostPartition }
-            // Another one may have been stored meanwhile.
+            // Another notification may have been stored meanwhile.
             if state.newest?.name == newest?.name { state.newest = read.newest.map { ($0.name, .now - $0.age) } }
             known[partition] = state
         }

@@ -60,7 +60,7 @@ extension SignedStateItem {
             fields.write(UInt8(1))
             transaction.visitStoredFields(with: &fields)
         case .renewal(var renewal):
-            // Records live for a year: the usual ones keep the form that older versions read.
+            // Records live for a year: the usual records keep the form that older versions read.
             let kind: UInt8 = renewal.isDowngrade ? 5 : renewal.status == nil ? 2 : 4
             fields.write(kind)
             renewal.visitStoredFields(with: &fields)

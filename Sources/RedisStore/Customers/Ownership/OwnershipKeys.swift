@@ -5,7 +5,6 @@ internal import Customers
 internal import Gateway
 internal import Receipts
 internal import Redis
-internal import Settings
 
 /// The keys of the bindings in one partition. None expires; the writers trim them by age.
 ///
@@ -54,7 +53,7 @@ struct AccountKeys: Sendable {
 }
 
 /// The name of an account, after the ID of the key it was made with: `<key ID>:<name>`. So a name under a key that is
-/// no longer configured is recognized: it may be that of any account.
+/// no longer configured is recognized: it may be any account's name.
 struct AccountName: Hashable, Sendable {
     let text: String
 

@@ -12,7 +12,7 @@ enum OwnershipScripts {
 
     static let all = [use, index, drop, report, leave, forget, unindex]
 
-    /// Those that run while a client waits.
+    /// The scripts that run while a client waits.
     static let ofRequests = [use, index]
 
     private static let clock = """
@@ -25,15 +25,16 @@ enum OwnershipScripts {
 
     /// KEYS owners, the chain's record under each name; ARGV 1 for a transfer, the retention, the window, the accounts
     /// permitted within it, the maximum number of accounts in a record, the maximum number of old records to name, an
-    /// owner to ignore and its tag (empty for none), the names of the chain, those of the account, each with its tag as the
-    /// owner. Returns the binding, the number of accounts within the window if it is suspicious and not reported (else
-    /// 0), the accounts that made room, names of records that are too old, and the owner that was found with its tag.
+    /// owner to ignore and its tag (empty for none), the names of the chain, the names of the account, each with its
+    /// tag as the owner. Returns the binding, the number of accounts within the window if it is suspicious and not
+    /// reported (else 0), the accounts that made room, names of records that are too old, and the owner that was found
+    /// with its tag.
     ///
-    /// Only the caller can verify the tag of another account. If that of the owner is wrong, the call is repeated without
-    /// this owner. An own name with another tag than its own owns nothing.
+    /// Only the caller can verify the tag of another account. If the owner's tag is wrong, the call is repeated without
+    /// this owner. A name of this account with another tag than its own owns nothing.
     ///
-    /// Accounts named under a key that is not configured count as forgotten. The first write is one that a full memory
-    /// refuses, so that nothing is written then.
+    /// Accounts named under a key that is not configured count as forgotten. A full memory refuses the first write, so
+    /// that nothing is written then.
     static let use = RedisScript(
         StoredNumbers.functions + clock + """
             local count = #KEYS - 1
@@ -154,8 +155,8 @@ enum OwnershipScripts {
             return redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. before(ARGV[1]), 'LIMIT', 0, ARGV[3])
             """)
 
-    /// KEYS owners or accounts, the keys of entries; ARGV their minimum age, their names. Deletes those that are not used
-    /// since.
+    /// KEYS owners or accounts, the keys of entries; ARGV their minimum age, their names. Deletes the entries that were
+    /// not used within that age.
     static let drop = RedisScript(
         clock + """
             for i = 2, #KEYS do
@@ -168,8 +169,8 @@ enum OwnershipScripts {
             return 1
             """)
 
-    /// KEYS totals, events, the chain's record under each name; ARGV the maximum number and age of events, the event, the
-    /// window. Returns 1 if the event was added; 0 if one was in this window, or the chain has no record.
+    /// KEYS totals, events, the chain's record under each name; ARGV the maximum number and age of events, the event,
+    /// the window. Returns 1 if the event was added; 0 if the window has an event already, or the chain has no record.
     static let report = RedisScript(
         EventScripts.append + clock + """
             local marked
@@ -184,8 +185,8 @@ enum OwnershipScripts {
             return 1
             """)
 
-    /// KEYS owners, the chain's record under each name; ARGV the names of the chain, those of an account. Removes the
-    /// account, and a record without another one. Returns 1 if the account was there.
+    /// KEYS owners, the chain's record under each name; ARGV the names of the chain, the names of an account. Removes
+    /// the account, and a record without another account. Returns 1 if the account was there.
     static let leave = RedisScript(
         """
         local count, hasLeft = #KEYS - 1, 0
@@ -211,7 +212,7 @@ enum OwnershipScripts {
         """)
 
     /// KEYS owners, the chain's record under each name; ARGV the names of the chain. Deletes the record. Returns 1 if
-    /// there was one, then the fields of its accounts.
+    /// there was a record, then the fields of its accounts.
     static let forget = RedisScript(
         """
         local removed = { 0 }
@@ -224,8 +225,8 @@ enum OwnershipScripts {
         return removed
         """)
 
-    /// KEYS chains, accounts; ARGV the account's name, a minimum age or 0, the names of chains. Removes those of these chains
-    /// from the index that are not used since; without any, the account.
+    /// KEYS chains, accounts; ARGV the account's name, a minimum age or 0, the names of chains. Removes the named
+    /// chains from the index unless they were used within that age; without chains, removes the account.
     static let unindex = RedisScript(
         StoredNumbers.functions + clock + """
             if #ARGV == 2 then redis.call('DEL', KEYS[1]) end

@@ -6,19 +6,18 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 internal import Redis
-internal import Settings
 internal import Synchronization
 
 /// The accounts that purchases are bound to, in Redis. Accounts and chains have pseudonymous names; an account's ID is
 /// not stored at all.
 ///
 /// A chain's record is in the partition of its events. The index of accounts is elsewhere, and is written at each use:
-/// a missing entry is repaired at the next one.
+/// a missing entry is repaired at the next use.
 final class RedisOwnershipStore: OwnershipStore {
-    private let redis: any RedisCommands
+    let redis: any RedisCommands
     /// The connections of clients' requests, which do not wait long.
     private let requests: any RedisCommands
-    private let names: OwnershipNames
+    let names: OwnershipNames
     private let seal: StoreSeal
     private let rules: OwnershipRules
     private let retention: EventRetention
@@ -26,7 +25,7 @@ final class RedisOwnershipStore: OwnershipStore {
     private let trims = Mutex(OwnershipTrims())
 
     enum Limits {
-        /// The chains in the index of one account, those used last.
+        /// The last used chains in the index of one account.
         static let chains = 10_000
         /// The entries beyond their retention that one call deletes, in each of its partitions.
         static let dropped = 8
@@ -41,7 +40,7 @@ final class RedisOwnershipStore: OwnershipStore {
 
     /// - Parameters:
     ///   - requests: the connections that record uses for clients.
-    ///   - retention: that of the log of events.
+    ///   - retention: the retention of the log of events.
     init(
         _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, rules: OwnershipRules,
         retention: EventRetention, observe: @escaping @Sendable (SharedCacheFault) -> Void
@@ -124,7 +123,7 @@ extension RedisOwnershipStore {
         }
     }
 
-    /// Returns the calls that add chains to the index of an account: one for each app.
+    /// Returns the calls that add chains to the index of an account: a call for each app.
     private func indexed(
         _ chains: [PurchaseChain], by account: Account
     ) -> [(keys: AccountKeys, call: ScriptCall)] {
@@ -148,7 +147,7 @@ extension RedisOwnershipStore {
 /// The reply to a use.
 private struct UseReply {
     let use: RecordedUse
-    /// The accounts that made room for this one.
+    /// The accounts that made room for this account.
     let surplus: [AccountName]
     /// The names of chains of the same partition that were not used for too long.
     let old: [String]
@@ -186,44 +185,6 @@ extension RecordedUse.Binding {
 
 // MARK: - Trimming
 
-/// The trims in the background: how many there are, and the calls that wait for them.
-///
-/// Only the index entries of surplus accounts wait, since no record names these accounts any longer: an entry that is not
-/// removed stays for the time of retention. All else is found again at the next use.
-struct OwnershipTrims {
-    enum Limits {
-        /// The trims at the same time.
-        static let running = 16
-        /// The calls that wait; further ones are not made.
-        static let waiting = 16_384
-        /// The calls that a trim takes at once.
-        static let batch = 256
-    }
-
-    private var running = 0
-    private var waiting: [ScriptCall] = []
-
-    /// Begins a trim.
-    /// - Parameter surplus: the calls that wait if too many trims run.
-    /// - Returns: false if too many run.
-    mutating func begins(orKeeps surplus: [ScriptCall]) -> Bool {
-        guard running < Limits.running else {
-            waiting += surplus.prefix(Limits.waiting - waiting.count)
-            return false
-        }
-        running += 1
-        return true
-    }
-
-    /// Returns the next calls that wait; without any, the trim ends.
-    mutating func next() -> [ScriptCall] {
-        let calls = Array(waiting.prefix(Limits.batch))
-        waiting.removeFirst(calls.count)
-        if calls.isEmpty { running -= 1 }
-        return calls
-    }
-}
-
 extension RedisOwnershipStore {
     /// Deletes in the background what replies named as surplus: no client waits for it.
     /// - Parameters:
@@ -250,7 +211,7 @@ extension RedisOwnershipStore {
         }
     }
 
-    /// Returns the calls that delete old records: one for each partition.
+    /// Returns the calls that delete old records: a call for each partition.
     private func drops(of uses: [(PurchaseChain, UseReply)]) -> [ScriptCall] {
         Dictionary(grouping: uses, by: \.0.partition).compactMap { partition, uses in
             let keys = OwnershipKeys(partition)
@@ -265,7 +226,7 @@ extension RedisOwnershipStore {
     }
 
     /// Returns the call that removes chains from the index of an account, or without names the account.
-    private func unindex(_ keys: AccountKeys, _ names: [String], unusedFor age: Duration = .zero) -> ScriptCall {
+    func unindex(_ keys: AccountKeys, _ names: [String], unusedFor age: Duration = .zero) -> ScriptCall {
         ScriptCall(
             keys: [keys.chains, keys.accounts],
             [RedisWord(keys.name), RedisWord(age.wholeMilliseconds)] + names.map { RedisWord($0) })
@@ -317,7 +278,7 @@ extension RedisOwnershipStore {
     }
 
     /// Returns the chains that an account was seen with, whatever they are bound to, newest first.
-    private func used(by account: Account, in bundleID: String) async throws(StoreUnreachable) -> [PurchaseChain] {
+    func used(by account: Account, in bundleID: String) async throws(StoreUnreachable) -> [PurchaseChain] {
         let keys = accountKeys(account, bundleID)
         let indexes = try await hashes(keys.map(\.chains))
         let indexed = zip(keys, indexes).flatMap { keys, fields in
@@ -326,12 +287,12 @@ extension RedisOwnershipStore {
         return indexed.sorted { $0.usedAt > $1.usedAt }.prefix(Limits.chains).map(\.chain)
     }
 
-    private func accountKeys(_ account: Account, _ bundleID: String) -> [AccountKeys] {
+    func accountKeys(_ account: Account, _ bundleID: String) -> [AccountKeys] {
         names.names(of: account, in: bundleID).map { AccountKeys(bundleID, $0.name) }
     }
 
     /// Reads hashes. A key of another type counts as empty.
-    private func hashes(
+    func hashes(
         _ keys: [RedisWord]
     ) async throws(StoreUnreachable) -> [[(name: [UInt8], value: [UInt8])]] {
         let replies = await redis.send(keys.map { RedisCommand("HGETALL", key: $0) })
@@ -381,80 +342,9 @@ private enum RecordedOwner {
     }
 }
 
-// MARK: - Deleting
-
-extension RedisOwnershipStore {
-    func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
-        try await remove([chain]) > 0
-    }
-
-    func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
-        var count = 0, rest = Array(subject.chains)[...]
-        while !rest.isEmpty {
-            count += try await remove(Array(rest.prefix(Limits.erased)))
-            rest = rest.dropFirst(Limits.erased)
-        }
-        if let account = subject.account { count += try await remove(account, in: subject.bundleID) }
-        return count > 0 ? [.ownership: count] : [:]
-    }
-
-    /// Removes an account from the chains that it was seen with, and its index last: an erasure that ends before can be
-    /// repeated.
-    private func remove(_ account: Account, in bundleID: String) async throws(StoreUnreachable) -> Int {
-        let accounts = names.names(of: account, in: bundleID).map { RedisWord($0.text) }
-        let calls = try await used(by: account, in: bundleID).map { chain in
-            let call = record(of: chain)
-            return ScriptCall(keys: call.keys, call.arguments + accounts)
-        }
-        let left = try await redis.run(OwnershipScripts.leave, calls).allSuccessful()
-        let indexes = accountKeys(account, bundleID).map { unindex($0, []) }
-        _ = try await redis.run(OwnershipScripts.unindex, indexes).allSuccessful()
-        return left.count { $0 == .integer(1) }
-    }
-
-    /// Deletes the records of chains, after their places in the indexes of accounts: only a record names its accounts.
-    /// - Returns: the number of chains that had a record.
-    private func remove(_ chains: [PurchaseChain]) async throws(StoreUnreachable) -> Int {
-        let calls = chains.map { record(of: $0) }
-        let stored = try await hashes(calls.flatMap { $0.keys.dropFirst() })
-        let perChain = stored.count / max(1, chains.count)
-        try await unindex(
-            chains.enumerated().map { index, chain in
-                (chain, stored[index * perChain..<(index + 1) * perChain].joined().map(\.name))
-            })
-        let replies = try await redis.run(OwnershipScripts.forget, calls).allSuccessful().map(\.elements)
-        // Accounts that used them meanwhile.
-        try await unindex(zip(chains, replies).map { ($0, $1.dropFirst().compactMap(\.bytes)) })
-        return replies.count { $0.first == .integer(1) }
-    }
-
-    /// Returns the keys of a chain's record, after that of the ages, and its names.
-    private func record(of chain: PurchaseChain) -> ScriptCall {
-        let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
-        return ScriptCall(keys: [keys.owners] + chains.map { keys.owner($0) }, chains.map { RedisWord($0) })
-    }
-
-    /// Removes chains from the indexes of accounts, which the fields of their records name.
-    private func unindex(_ chains: [(PurchaseChain, fields: [[UInt8]])]) async throws(StoreUnreachable) {
-        let calls = chains.flatMap { chain, fields in
-            fields.compactMap { AccountName(field: $0) }
-                .map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
-        }
-        _ = try await redis.run(OwnershipScripts.unindex, calls).allSuccessful()
-    }
-}
-
-extension AccountName {
-    /// Returns nil for a field that is not that of an account's use.
-    fileprivate init?(field: [UInt8]) {
-        guard field.first == UInt8(ascii: "s"), let name = String(outside: field.dropFirst()) else { return nil }
-        self.init(stored: name)
-    }
-}
-
 extension RedisResults {
     /// Returns the values of all replies.
-    fileprivate func allSuccessful() throws(StoreUnreachable) -> [RedisValue] {
+    func allSuccessful() throws(StoreUnreachable) -> [RedisValue] {
         var values: [RedisValue] = []
         for reply in self {
             guard case .success(let value) = reply else { throw StoreUnreachable() }
@@ -469,7 +359,7 @@ extension Result<RedisValue, RedisError> {
 }
 
 extension RedisValue {
-    fileprivate var elements: [RedisValue] { if case .array(let elements) = self { elements } else { [] } }
+    var elements: [RedisValue] { if case .array(let elements) = self { elements } else { [] } }
 
     fileprivate var texts: [String] { elements.compactMap(\.text) }
 }

@@ -13,7 +13,7 @@ internal import Redis
 /// text     environment
 /// text     original transaction ID
 /// ```
-/// The app is that of the key.
+/// The app is the key's app.
 extension PurchaseChain {
     private static let storedForm: UInt8 = 1
 

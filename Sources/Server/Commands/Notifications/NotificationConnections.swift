@@ -1,8 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Telemetry
+internal import Clients
 internal import AppStore
-internal import HTTPTransport
+internal import HTTPClient
 internal import Customers
 internal import Receipts
 internal import RedisStore
@@ -26,7 +28,7 @@ struct NotificationConnections: Sendable {
         let verifier = try ReceiptVerifier(configuration, fleet.metrics)
         let connection = try AppleConnection(
             configuration.apple, access: fleet.access, upstreams: fleet.upstreams, fleet: fleet.store,
-            verifier: verifier, observer: fleet.metrics.upstream, in: fleet.dependencies)
+            verifier: verifier, observe: fleet.metrics.upstream.observe, in: fleet.dependencies)
         guard let connection else {
             throw ConfigurationProblems("gateway.apple.enabled", "is false: the command sends requests to Apple")
         }
@@ -34,7 +36,7 @@ struct NotificationConnections: Sendable {
         history = ServerAPINotificationHistory(connection.serverAPI, timeout: configuration.apple.deadline)
         intake = NotificationIntake(
             NotificationVerifier(verifier, apps: NotificationApps(fleet.access)), queue: store,
-            observer: fleet.metrics.notifications, onStored: { _ in })
+            observe: fleet.metrics.notifications.observe, onStored: { _ in })
     }
 
     /// Runs a body while the connections are open.

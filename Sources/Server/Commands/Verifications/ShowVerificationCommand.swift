@@ -6,7 +6,6 @@ internal import JSON
 internal import Customers
 internal import Receipts
 internal import RedisStore
-internal import Settings
 internal import Telemetry
 
 struct ShowVerificationCommand: AsyncParsableCommand {

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import ArgumentParser
 internal import Customers
-internal import Settings
 
 struct VerificationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

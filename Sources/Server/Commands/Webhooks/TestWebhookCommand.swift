@@ -1,8 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import ArgumentParser
-internal import HTTPTransport
+internal import HTTPClient
 internal import Operations
 internal import Receipts
 internal import Settings

@@ -13,7 +13,7 @@ struct APIError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// Creates an error with Apple's text, if it is one of those below.
+    /// Creates an error with Apple's text, if the code is listed below.
     init(code: Int) {
         self = Self.all.first { $0.code == code } ?? APIError(code, "An unknown error occurred.")
     }

@@ -20,7 +20,7 @@ struct HourlyQuotas: Sendable {
     /// Counts a call.
     ///
     /// - Parameter share: the share of Apple's limit that is enforced; nil for none.
-    /// - Returns: nil for a call within the limit; else the time of the next one.
+    /// - Returns: nil for a call within the limit; else the time of the next call within it.
     mutating func count(_ name: Name, share: Double?, at now: Timestamp) -> Timestamp? {
         guard quotas[name] != nil || quotas.count < maximumQuotas else { return nil }
         let limit = share.map { Int(Double(name.operation.requestsPerHour(at: name.app.endpoint)) * $0) }
@@ -48,10 +48,10 @@ struct SlidingHour: Sendable {
     private var inHour = 0
     private(set) var calls = 0
     private(set) var refused = 0
-    /// The most calls of any hour, without refused ones.
+    /// The most calls of any hour, without refused calls.
     private(set) var maximum = 0
 
-    /// Counts a call. A refused one takes no part of the limit.
+    /// Counts a call. A refused call takes no part of the limit.
     /// - Returns: nil within the limit; else the time at which the oldest second leaves the hour.
     mutating func count(limit: Int?, at now: Timestamp) -> Timestamp? {
         let second = now.millisecondsSince1970 / 1000

@@ -61,13 +61,13 @@ final class ContentsSigner: Sendable {
     /// Returns a JWS with one more claim than was signed.
     static func forged(_ jws: String) -> String {
         var parts = jws.split(separator: ".").map { String($0) }
-        guard parts.count == 3, let payload = BearerToken.decoded(Substring(parts[1])) else { return jws }
+        guard parts.count == 3, let payload = ReceivedToken.decoded(Substring(parts[1])) else { return jws }
         parts[1] = String(decoding: Base64URLText.encode(payload.dropLast() + #","forged":true}"#.utf8), as: UTF8.self)
         return parts.joined(separator: ".")
     }
 
-    /// Returns a JWS with another payload than the one that was signed: a subscription ends in 2099, and other data has
-    /// one more claim.
+    /// Returns a JWS with another payload than the signed payload: a subscription ends in 2099, and other data has one
+    /// more claim.
     private static func forged<Contents: SignedContents>(_ text: String, _ contents: Contents) -> String {
         var parts = text.split(separator: ".").map { String($0) }
         var payload = contents.adding(#""forged":true"#).payload

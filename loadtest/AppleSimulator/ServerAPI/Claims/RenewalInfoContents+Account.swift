@@ -6,7 +6,7 @@ internal import Receipts
 
 extension RenewalInfoContents {
     /// The claims of a subscription's renewal, as in `pending_renewal_info`, without the time of signing.
-    init(_ subscription: Subscription, of customer: Customer) {
+    init(_ subscription: SimulatedSubscription, of customer: Customer) {
         self.init()
         let (renewal, newest) = (subscription.renewal, subscription.newest.purchase)
         expirationIntent = renewal.expirationIntent.map(Int64.init)
@@ -27,7 +27,7 @@ extension RenewalInfoContents {
         discount(renewal)
     }
 
-    private mutating func discount(_ renewal: Renewal) {
+    private mutating func discount(_ renewal: SimulatedRenewal) {
         offerDiscountType = nil
         if let code = renewal.offerCode {
             (offerType, offerIdentifier) = (3, code)
@@ -43,7 +43,7 @@ enum SubscriptionStatus: Int, Hashable, Sendable {
     case expired, billingRetry, gracePeriod, revoked
 }
 
-extension Subscription {
+extension SimulatedSubscription {
     /// Returns true while a period runs that was not revoked.
     func isRunning(at date: UTCDate) -> Bool { status(at: date) == .active }
 

@@ -6,7 +6,7 @@ internal import Receipts
 
 extension TransactionContents {
     /// The claims of a transaction in an answer of verifyReceipt, without the time of signing.
-    init(_ transaction: Transaction, of customer: Customer) {
+    init(_ transaction: SimulatedTransaction, of customer: Customer) {
         self.init()
         let purchase = transaction.purchase
         transactionID = purchase.transactionID
@@ -32,7 +32,7 @@ extension TransactionContents {
     }
 
     /// `revocationDate` and `revocationReason` are `cancellation_date` and `cancellation_reason`.
-    private mutating func revoke(_ transaction: Transaction) {
+    private mutating func revoke(_ transaction: SimulatedTransaction) {
         let purchase = transaction.purchase
         revocationDate = purchase.cancellationDate?.timestamp
         revocationReason = purchase.cancellationReason?.rawValue
@@ -42,8 +42,8 @@ extension TransactionContents {
     }
 
     /// `is_trial_period` is FREE_TRIAL, `is_in_intro_offer_period` offer type 1 without it, `promotional_offer_id` the
-    /// identifier of offer type 2, `offer_code_ref_name` that of offer type 3.
-    private mutating func sell(_ transaction: Transaction) {
+    /// identifier of offer type 2, `offer_code_ref_name` the identifier of offer type 3.
+    private mutating func sell(_ transaction: SimulatedTransaction) {
         let offer = transaction.offer
         offerType = offer?.type
         offerIdentifier = offer?.identifier
@@ -53,7 +53,7 @@ extension TransactionContents {
     }
 }
 
-extension Transaction {
+extension SimulatedTransaction {
     /// An offer as claims say it.
     struct Offer: Hashable, Sendable {
         let type: Int64

@@ -58,7 +58,7 @@ extension Population {
         return app == other.app && firstTransactionID < otherEnd && other.firstTransactionID < end
     }
 
-    /// Returns true if the other one has the same customers, perhaps since another time.
+    /// Returns true if the other population has the same customers, perhaps since another time.
     func isSame(as other: Population) -> Bool {
         app == other.app && count == other.count && firstTransactionID == other.firstTransactionID
     }

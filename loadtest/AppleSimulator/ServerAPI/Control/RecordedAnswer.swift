@@ -51,12 +51,12 @@ struct RecordedAnswer: Sendable {
 
 extension RecordedAccount {
     fileprivate init(appReceipt: RecordedFields, in answer: RecordedFields) throws(ControlError) {
-        let purchases = try appReceipt.required("in_app", appReceipt.list).map(Transaction.init)
+        let purchases = try appReceipt.required("in_app", appReceipt.list).map(SimulatedTransaction.init)
         inApp = Dictionary(purchases.map { ($0.purchase.transactionID, $0) }) { first, _ in first }
-        latest = try answer.list("latest_receipt_info")?.map(Transaction.init)
-        renewals = try answer.list("pending_renewal_info")?.map(Renewal.init)
+        latest = try answer.list("latest_receipt_info")?.map(SimulatedTransaction.init)
+        renewals = try answer.list("pending_renewal_info")?.map(SimulatedRenewal.init)
         hasLatestReceipt = answer.has("latest_receipt")
-        // Apple sends all of them or none; answers before 2017 have no renewals.
+        // Apple sends all or none; answers before 2017 have no renewals.
         guard hasLatestReceipt || (latest == nil && renewals == nil) else {
             throw .missing(answer.path("latest_receipt"))
         }
@@ -70,16 +70,16 @@ extension RecordedAccount {
         guard !isOver || period != nil else { throw .missing(answer.path(name)) }
         period?.environment = sent.environment
         ios6 = IOS6(isOver: isOver, latest: period)
-        inApp = [sent.transactionID: Transaction(PurchaseContents(sent))]
-        latest = period.map { [Transaction(PurchaseContents($0))] }
+        inApp = [sent.transactionID: SimulatedTransaction(PurchaseContents(sent))]
+        latest = period.map { [SimulatedTransaction(PurchaseContents($0))] }
         hasLatestReceipt = answer.has("latest_receipt")
         renewals = try period.flatMap { period throws(ControlError) in
-            try Renewal(of: period, in: answer).map { [$0] }
+            try SimulatedRenewal(of: period, in: answer).map { [$0] }
         }
     }
 }
 
-extension Renewal {
+extension SimulatedRenewal {
     /// Reads an element of `pending_renewal_info`.
     fileprivate init(_ fields: RecordedFields) throws(ControlError) {
         self.init(
@@ -112,7 +112,7 @@ extension Renewal {
     }
 }
 
-extension Transaction {
+extension SimulatedTransaction {
     /// Reads an element of `latest_receipt_info` or `in_app`.
     fileprivate init(_ fields: RecordedFields) throws(ControlError) {
         self.init(try PurchaseContents(fields))
@@ -145,7 +145,8 @@ extension PurchaseContents {
         isTrialPeriod = try fields.flag("is_trial_period")
         isInIntroOfferPeriod = try fields.flag("is_in_intro_offer_period")
         promotionalOfferID = try fields.text("promotional_offer_id")
-        // Answers do not name the type. Claims must: those of a product without an end say that it is no consumable.
+        // Answers do not name the type. Claims must: the claims of a product without an end say that it is no
+        // consumable.
         productType = expiresDate == nil ? nil : .autoRenewableSubscription
     }
 }

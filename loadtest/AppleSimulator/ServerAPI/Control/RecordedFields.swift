@@ -78,8 +78,8 @@ extension RecordedFields {
         return flag
     }
 
-    /// Returns a date with three forms. The one in milliseconds counts: some published answers were edited by hand, and
-    /// only in one form.
+    /// Returns a date with three forms. The milliseconds count: some published answers were edited by hand, and only in
+    /// one form.
     func date(_ name: String) throws(ControlError) -> UTCDate? {
         let milliseconds = name + "_ms"
         guard has(name) == has(milliseconds) else { throw .missing(path(has(name) ? milliseconds : name)) }

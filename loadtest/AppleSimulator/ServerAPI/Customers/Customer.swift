@@ -16,7 +16,7 @@ struct Customer: Hashable, Sendable {
     let appTransactionID: String
     /// The contents of the newest receipt, and purchases that only other evidence shows.
     private(set) var contents: ReceiptContents
-    /// The creation date of the newest app receipt; nil without one.
+    /// The creation date of the newest app receipt; nil without an app receipt.
     private var receiptDate: UTCDate?
     /// The transaction IDs of purchases that no app receipt shows.
     private var signedLater: Set<String> = []
@@ -49,7 +49,7 @@ struct Customer: Hashable, Sendable {
     }
 
     /// Creates a customer whose account is exactly as a recorded answer has it.
-    /// - Parameter receipt: the one that was issued with the answer's `receipt`.
+    /// - Parameter receipt: the receipt that was issued with the answer's `receipt`.
     init(app: AppInStore, receipt: GenuineReceipt, recorded: RecordedAccount) {
         self.init(app: app, contents: receipt.contents, hasAppTransaction: receipt.transaction == nil)
         self.recorded = recorded
@@ -68,22 +68,24 @@ struct Customer: Hashable, Sendable {
         return customer
     }
 
-    /// Replaces the account by one that is complete, with all extensions so far.
+    /// Replaces the account by a complete account, with all extensions so far.
     mutating func keep(_ account: RecordedAccount) {
         recorded = account
         changes.extensions = [:]
     }
 
     /// Returns the customer's purchases and subscriptions as Apple knows them.
-    func account(_ call: CallContext) -> Account {
-        if let recorded { return Account(recorded, receipt: contents, changes: changes, now: UTCDate(call.now)) }
-        return Account(
+    func account(_ call: CallContext) -> SimulatedAccount {
+        if let recorded {
+            return SimulatedAccount(recorded, receipt: contents, changes: changes, now: UTCDate(call.now))
+        }
+        return SimulatedAccount(
             contents, changes: changes, stories: call.scenario.stories, start: call.start, now: UTCDate(call.now))
     }
 }
 
 extension Customer {
-    /// Adds an app receipt. Of receipts of one date, the last one counts.
+    /// Adds an app receipt. Of receipts of one date, the last receipt counts.
     mutating func add(_ receipt: ReceiptContents) {
         guard recorded == nil else { return }
         hasAppTransaction = true
@@ -112,8 +114,8 @@ extension Customer {
     }
 
     /// Adds a purchase from other evidence than an app receipt.
-    /// - Parameter date: the time of signing; nil for a transaction receipt, which has none. Of several, the last one
-    ///   counts, unless an app receipt shows the purchase.
+    /// - Parameter date: the time of signing; nil for a transaction receipt, which has none. Of several, the last
+    ///   evidence counts, unless an app receipt shows the purchase.
     mutating func add(_ purchase: PurchaseContents, signedAt date: UTCDate?) {
         guard recorded == nil else { return }
         let known = contents.purchases.firstIndex { $0.transactionID == purchase.transactionID }

@@ -23,7 +23,7 @@ struct CustomerChanges: Hashable, Sendable {
 }
 
 extension CustomerChanges {
-    /// Returns the signing date of the next notification: later than that of the last one.
+    /// Returns the signing date of the next notification: later than the last notification's date.
     mutating func dateNotification(at now: Timestamp) -> Timestamp {
         let date = notifiedAt.map { max(now, $0.advanced(by: .milliseconds(1))) } ?? now
         notifiedAt = date

@@ -3,9 +3,9 @@
 
 internal import ReceiptForge
 
-/// The identifiers that follow from others, so that every run has the same.
+/// The identifiers that follow from other identifiers, so that they are equal in every run.
 enum CustomerIDs {
-    /// The smallest app transaction ID: 18 digits, of which the first is 7.
+    /// The smallest app transaction ID: 7 and 17 further digits.
     static let firstAppTransactionID: Int64 = 700_000_000_000_000_000
     /// The room for the digits after the 7.
     private static let digits: Int64 = 100_000_000_000_000_000

@@ -10,7 +10,7 @@ extension CustomerRegistry {
     /// An older receipt is answered with what newer evidence shows, and a transaction receipt with its own chain only.
     func register(
         _ receipt: GenuineReceipt, at endpoint: Endpoint, _ call: CallContext
-    ) -> (account: Account, isKept: Bool) {
+    ) -> (account: SimulatedAccount, isKept: Bool) {
         let app = AppInStore(bundleID: receipt.contents.bundleID, endpoint: endpoint)
         let isTransactionReceipt = receipt.transaction != nil
         let new =
@@ -51,8 +51,8 @@ extension CustomerRegistry {
         }
     }
 
-    /// Registers a signed app transaction: a customer without purchases, unless others are known. Returns false beyond
-    /// the limit of accounts.
+    /// Registers a signed app transaction: a customer without purchases, unless purchases are known. Returns false
+    /// beyond the limit of accounts.
     func register(_ transaction: VerifiedAppTransaction, _ call: CallContext) -> Bool {
         let app = AppInStore(bundleID: transaction.bundleID, endpoint: Endpoint(transaction.environment))
         var contents = ReceiptContents(
@@ -65,10 +65,10 @@ extension CustomerRegistry {
         return keep([new.appTransactionID], of: app, call, add: { _ in }, make: { new })
     }
 
-    /// Registers the account in a recorded answer, in place of a known one that has some of its transactions. Returns false
-    /// beyond the limit of accounts.
+    /// Registers the account in a recorded answer, in place of a known account that has some of its transactions.
+    /// Returns false beyond the limit of accounts.
     ///
-    /// - Parameter receipt: the one that was issued with the answer's `receipt`.
+    /// - Parameter receipt: the receipt that was issued with the answer's `receipt`.
     func register(
         _ recorded: RecordedAccount, with receipt: GenuineReceipt, at endpoint: Endpoint, _ call: CallContext
     ) -> Bool {
@@ -101,7 +101,7 @@ extension ReceiptContents {
 }
 
 extension ReceiptContents {
-    /// The transaction IDs and original transaction IDs of all purchases, without those that are missing.
+    /// The transaction IDs and original transaction IDs of all purchases, without missing IDs.
     fileprivate var ids: [String] {
         purchases.flatMap { [$0.originalTransactionID, $0.transactionID] }.filter { !$0.isEmpty }
     }

@@ -23,8 +23,8 @@ final class CustomerRegistry: Sendable {
         var kept: [Kept] = []
         /// Places by the IDs in evidence, and by app transaction ID.
         var places: [AppInStore: [String: Int]] = [:]
-        /// Places by the IDs of the transactions in accounts, those that stories add included. Evidence does not find its
-        /// customer by them: a story's ID may be that of another customer's purchase.
+        /// Places by the IDs of the transactions in accounts, including transactions that stories add. Evidence does
+        /// not find its customer by these IDs: a story's ID may name another customer's purchase.
         var told: [AppInStore: [String: Int]] = [:]
         var populations: [Population] = []
         var massExtensions: [MassExtension] = []
@@ -39,7 +39,7 @@ final class CustomerRegistry: Sendable {
         self.limits = limits
     }
 
-    /// The number of changes to customers that were known before: while it is the same, so are their accounts.
+    /// The number of changes to customers that were known before: while it stays, their accounts do not change.
     var changes: Int { state.withLock { $0.changes } }
 
     /// The number of customers that are kept.
@@ -101,8 +101,8 @@ extension CustomerRegistry {
         }
     }
 
-    /// Returns the original transaction IDs of an app's populations, from the customer of a number on. Those of a
-    /// population follow those of the one before.
+    /// Returns the original transaction IDs of an app's populations, from the customer of a number on. The IDs of a
+    /// population follow the IDs of the population before.
     func originalTransactionIDs(of app: AppInStore, from first: Int64, count: Int64) -> [String] {
         var (skipped, ids) = (first, [String]())
         for population in state.withLock({ $0.populations }) where population.app == app {
@@ -135,12 +135,12 @@ extension CustomerRegistry {
 }
 
 extension CustomerRegistry {
-    /// Adds a customer, or evidence of a known one. Returns nil for a new one beyond the limit of accounts.
+    /// Adds a customer, or evidence of a known customer. Returns nil for a new customer beyond the limit of accounts.
     ///
     /// - Parameters:
     ///   - ids: the names of the customer in the evidence.
     ///   - add: changes a known customer.
-    ///   - make: makes a new one.
+    ///   - make: makes a new customer.
     func register(
         _ ids: [String], of app: AppInStore, add: (inout Customer) -> Void, make: () -> Customer
     ) -> Customer? {
@@ -162,7 +162,7 @@ extension CustomerRegistry {
         }
     }
 
-    /// Adds a population. One with the same customers stays as it is.
+    /// Adds a population. A population with the same customers stays as it is.
     func add(_ population: Population) throws(ControlError) {
         try state.withLock { state throws(ControlError) in
             guard !state.populations.contains(where: population.isSame) else { return }
@@ -174,8 +174,8 @@ extension CustomerRegistry {
         }
     }
 
-    /// Lets a kept customer be found by the transactions of its account, those of its story included.
-    func name(_ account: Account, of customer: Customer) {
+    /// Lets a kept customer be found by the transactions of its account, including its story's transactions.
+    func name(_ account: SimulatedAccount, of customer: Customer) {
         let ids = account.history.map(\.purchase.transactionID)
         state.withLock { state in
             guard let place = state.places[customer.app]?[customer.appTransactionID] else { return }
@@ -206,7 +206,7 @@ extension CustomerRegistry {
 }
 
 extension [String] {
-    /// Returns the place of the first ID that has one.
+    /// Returns the place of the first ID that has a place.
     fileprivate func firstPlace(in places: [String: Int]?) -> Int? {
         for id in self {
             if let place = places?[id] { return place }

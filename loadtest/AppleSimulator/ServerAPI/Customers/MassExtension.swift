@@ -16,7 +16,7 @@ extension Customer {
     static let maximumExtensions = 2
 
     /// Extends the subscription of the rule's product. Returns false if it may not be extended, and nil if the customer
-    /// has no running one.
+    /// has no running subscription.
     @discardableResult
     mutating func extend(_ rule: MassExtension, _ call: CallContext) -> Bool? {
         let running = account(call).subscriptions.first { subscription in
@@ -27,14 +27,14 @@ extension Customer {
     }
 
     /// Extends a period, at most twice in a year.
-    mutating func extend(_ period: Transaction, bySeconds seconds: Int64, at date: UTCDate) -> Bool {
+    mutating func extend(_ period: SimulatedTransaction, bySeconds seconds: Int64, at date: UTCDate) -> Bool {
         changes.extend(period, bySeconds: seconds, at: date)
     }
 }
 
 extension CustomerChanges {
     /// Extends a period, at most twice in a year.
-    mutating func extend(_ period: Transaction, bySeconds seconds: Int64, at date: UTCDate) -> Bool {
+    mutating func extend(_ period: SimulatedTransaction, bySeconds seconds: Int64, at date: UTCDate) -> Bool {
         let original = period.purchase.originalTransactionID
         guard !hasMostExtensions(original, at: date) else { return false }
         extensions[period.purchase.transactionID, default: 0] += seconds

@@ -40,7 +40,8 @@ struct Population: Hashable, Sendable {
         return Customer(app: app, receipt: contents)
     }
 
-    /// Returns periods of 30 days. The last one began a day ago or more; each fifth customer's ended eleven days ago or more.
+    /// Returns periods of 30 days. The last period began a day ago or more; each fifth customer's last period ended
+    /// eleven days ago or more.
     private func subscription(_ number: Int64) -> [PurchaseContents] {
         let (original, periods) = (firstTransactionID + number * Self.stride, 1 + number % 6)
         let elapsedDays = 1 + number * 7 % 28 + (number % 5 == 4 ? 40 : 0)

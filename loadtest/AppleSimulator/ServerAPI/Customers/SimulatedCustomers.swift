@@ -36,8 +36,8 @@ package struct SimulatedCustomers: Sendable {
         return ForgedEvidence.der(pki.sign(contents)).base64
     }
 
-    private func newest(_ number: Int) -> Transaction {
+    private func newest(_ number: Int) -> SimulatedTransaction {
         let purchases = population.customer(number: Int64(number)).contents.purchases.filter(\.isSubscription)
-        return Transaction(purchases[purchases.count - 1])
+        return SimulatedTransaction(purchases[purchases.count - 1])
     }
 }

@@ -41,7 +41,7 @@ struct HistoryFilter: Sendable {
         isDescending = sort.first == .descending
     }
 
-    func admits(_ transaction: Transaction) -> Bool {
+    func admits(_ transaction: SimulatedTransaction) -> Bool {
         let purchase = transaction.purchase
         let date = purchase.purchaseDate.millisecondsSince1970
         let group = transaction.subscriptionGroup ?? ""

@@ -77,8 +77,8 @@ struct RevisionPage<Element> {
 }
 
 extension Revision {
-    /// Returns true for a change that is still to come in the descending order: an earlier one down to the floor while
-    /// pages are left, and a later one after that.
+    /// Returns true for a change that is still to come in the descending order: an earlier change down to the floor
+    /// while pages are left, and a later change after that.
     fileprivate func precedes(_ change: Int64) -> Bool {
         top == nil ? change > number : change < number && change > floor
     }

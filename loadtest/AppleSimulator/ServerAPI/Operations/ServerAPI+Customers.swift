@@ -8,7 +8,7 @@ internal import Receipts
 /// A customer whose account was found, as a call sees it.
 struct CustomerView: Sendable {
     let found: CustomerRegistry.Found
-    let account: Account
+    let account: SimulatedAccount
     /// All transactions in the order of purchase, with their claims.
     let transactions: [ClaimedTransaction]
     /// The order in which the transactions changed.
@@ -26,7 +26,7 @@ struct CustomerView: Sendable {
 }
 
 struct ClaimedTransaction: Sendable {
-    let transaction: Transaction
+    let transaction: SimulatedTransaction
     /// Without the time of signing.
     let claims: TransactionContents
 
@@ -63,7 +63,7 @@ extension ServerAPI {
     /// Returns a customer's account, and names its transactions.
     func view(of found: CustomerRegistry.Found, _ context: CallContext) -> CustomerView {
         let account = found.customer.account(context)
-        let transactions = account.history.sorted(by: Transaction.isOlder).map {
+        let transactions = account.history.sorted(by: SimulatedTransaction.isOlder).map {
             ClaimedTransaction(transaction: $0, claims: TransactionContents($0, of: found.customer))
         }
         let log = customers.log(
@@ -86,8 +86,8 @@ extension ServerAPI {
     }
 }
 
-extension Transaction {
-    static func isOlder(_ one: Transaction, _ other: Transaction) -> Bool {
+extension SimulatedTransaction {
+    static func isOlder(_ one: SimulatedTransaction, _ other: SimulatedTransaction) -> Bool {
         let (first, second) = (one.purchase, other.purchase)
         return (first.purchaseDate, first.transactionID) < (second.purchaseDate, second.transactionID)
     }

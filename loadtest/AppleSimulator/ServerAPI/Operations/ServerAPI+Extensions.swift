@@ -57,7 +57,7 @@ extension ServerAPI {
     }
 
     /// Returns the period that an extension would lengthen.
-    private func extendable(_ view: CustomerView, _ call: APICall) throws(APIError) -> Transaction {
+    private func extendable(_ view: CustomerView, _ call: APICall) throws(APIError) -> SimulatedTransaction {
         let subscription = view.account.subscriptions.first { $0.newest.purchase.originalTransactionID == call.id }
         guard let subscription else {
             throw view.transactions.contains { $0.originalID == call.id }
@@ -93,7 +93,7 @@ extension ServerAPI {
         .json { $0.member("requestIdentifier", request.requestIdentifier) }
     }
 
-    /// Returns true if the storefronts include that of all customers; without storefronts, all are meant.
+    /// Returns true if the storefronts include the storefront of all customers; without storefronts, all are meant.
     private static func includesStorefront(_ body: JSONValue) throws(APIError) -> Bool {
         guard let codes = body["storefrontCountryCodes"] else { return true }
         guard let codes = codes.elements, !codes.isEmpty else { throw .emptyStorefronts }

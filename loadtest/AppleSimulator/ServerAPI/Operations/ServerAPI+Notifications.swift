@@ -14,7 +14,7 @@ extension ServerAPI {
         let contents = NotificationContents(NotificationKind("TEST"), of: call.app, uuid: uuid, signedAt: date)
         let jws = signer.jws(contents)
         let number = notifications.add(NotificationLog.Entry(contents, of: call.app, signedPayload: jws))
-        sender.send(Delivery(app: call.app, body: .signed(jws), entry: number, schedule: .none))
+        sender.send(NotificationDelivery(app: call.app, body: .signed(jws), entry: number, schedule: .none))
         return .json { $0.member("testNotificationToken", "\(uuid)_\(date.millisecondsSince1970)") }
     }
 

@@ -62,7 +62,7 @@ extension ServerAPI {
     }
 
     private func write(
-        _ subscription: Subscription, of view: CustomerView, _ call: APICall, _ json: inout JSONWriter
+        _ subscription: SimulatedSubscription, of view: CustomerView, _ call: APICall, _ json: inout JSONWriter
     ) {
         let newest = subscription.newest.purchase
         let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))

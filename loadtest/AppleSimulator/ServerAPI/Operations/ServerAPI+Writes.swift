@@ -57,7 +57,7 @@ extension ServerAPI {
     ]
     private static let refundPreferences: Set<String> = ["DECLINE", "GRANT_FULL", "GRANT_PRORATED"]
 
-    /// Changes a customer; throws for one that is not kept.
+    /// Changes a customer; throws for a customer that is not kept.
     func change(_ view: CustomerView, _ body: (inout CustomerChanges) -> Void) throws(APIError) {
         guard customers.change(view.found, body) else { throw .unknownError }
     }

@@ -114,10 +114,10 @@ private struct MeasuredFleet {
         var perSecond: Double { Double(requests) / seconds }
     }
 
-    /// Requests an answer about each receipt from the first gateway, one after the other. Nearly all answers must have
-    /// the outcome, if one is given.
+    /// Requests an answer about each receipt from the first gateway, in sequence. Nearly all answers must have the
+    /// outcome, if it is given.
     @discardableResult
-    func once(_ outcome: Outcome?) async throws -> Cost {
+    func once(_ outcome: LoadOutcome?) async throws -> Cost {
         try await cost(outcome) {
             var load = try bench.closedPlan(for: gateways[0].port, seconds: 600)
             (load.connections, load.maximumRequests) = (1, receipts)
@@ -126,7 +126,7 @@ private struct MeasuredFleet {
     }
 
     /// Has all gateways answer as fast as they can, over so many connections together.
-    func load(_ outcome: Outcome, connections: Int) async throws -> Cost {
+    func load(_ outcome: LoadOutcome, connections: Int) async throws -> Cost {
         let runs = try gateways.map { gateway in
             var load = try bench.closedPlan(for: gateway.port, seconds: bench.plan.seconds)
             load.connections = max(1, connections / gateways.count)
@@ -140,10 +140,10 @@ private struct MeasuredFleet {
         }
     }
 
-    /// A store that was slow for a moment is no reason to begin anew; one that is not used is.
+    /// A store that was slow for a moment is no reason to begin anew; an unused store is.
     private static let neededShare = 0.8
 
-    private func cost(_ outcome: Outcome?, _ drive: () async throws -> LoadMeasurements) async throws -> Cost {
+    private func cost(_ outcome: LoadOutcome?, _ drive: () async throws -> LoadMeasurements) async throws -> Cost {
         let before = try await redis.counts(), cpu = cpuSeconds
         let measurements = try await drive()
         let used = cpuSeconds - cpu, after = try await redis.counts()
@@ -164,9 +164,9 @@ private struct MeasuredFleet {
 
 /// The work of Redis until one moment.
 struct RedisCounts: Hashable, Sendable {
-    /// Commands that were carried out, those within scripts included, without those that serve to count or to connect.
+    /// Commands that were carried out, also within scripts, without the commands for counting and connecting.
     private(set) var operations = 0
-    /// Reads from connections: one for all commands that arrived together.
+    /// Reads from connections: one read for all commands that arrived together.
     private(set) var reads = 0
 
     fileprivate static let overhead: Set<String> = [
@@ -229,7 +229,7 @@ extension RunningRedis {
     /// The time that `redis-benchmark` takes for as many commands of each name.
     func microseconds(of commands: [LoggedCommand], pipeline: Int, seconds: Double) async throws -> Double {
         let clients = try await send(["client", "list", "type", "normal"]).split(whereSeparator: \.isNewline)
-        // As many connections as the gateway has: redis-cli has one, too.
+        // As many connections as the gateway has: redis-cli has a connection, too.
         let connections = max(1, clients.count - 1)
         var microseconds = 0.0
         for (_, alike) in Dictionary(grouping: commands, by: \.name) {

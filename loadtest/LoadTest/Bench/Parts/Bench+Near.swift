@@ -14,7 +14,7 @@ extension Bench {
                 + servers(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
             for other in others { try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
             let turns = try await turns([gateway] + others) { server in
-                // What expired while others had their turn is there again.
+                // Restores what expired while other servers had their turn.
                 try await self.turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
                 let before = behind.cpuSeconds
                 let turn = try await self.turn(server, repeatedTraffic, seconds: plan.seconds)
@@ -48,7 +48,7 @@ extension Bench {
         ]
     }
 
-    /// Lets servers take turns; each run begins with another one.
+    /// Lets servers take turns; each run begins with another server.
     func turns(
         _ servers: [BenchServer], _ turn: (BenchServer) async throws -> BenchTurn
     ) async throws -> [BenchTurn] {

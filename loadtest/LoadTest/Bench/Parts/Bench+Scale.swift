@@ -21,7 +21,7 @@ extension Bench {
             let source = traffic(
                 ReceiptPools(repeated: repeated, fresh: Array(pool.prefix(count))), .only(.fresh))
             try await addCost(of: gateway, source, "with \(count.grouped) \(count > 1 ? "customers" : "customer")") {
-                // Each answer is computed once: others have expired meanwhile.
+                // Each answer is computed once: other answers have expired meanwhile.
                 var load = try closedPlan(for: gateway.port, seconds: 600)
                 load.maximumRequests = count
                 _ = try await drive(load, source)

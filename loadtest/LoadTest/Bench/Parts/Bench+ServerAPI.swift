@@ -57,7 +57,7 @@ extension Bench {
         let counts = try await drive(load, source, before: before).counts
         guard counts[.upstream] * 20 >= counts.intended * 19 else {
             let share = Double(counts[.upstream]) / Double(counts.intended)
-            throw BenchError.otherwiseAnswered("the gateway", wanted: Outcome.upstream.rawValue, share: share)
+            throw BenchError.otherwiseAnswered("the gateway", wanted: LoadOutcome.upstream.rawValue, share: share)
         }
         return counts.answered
     }

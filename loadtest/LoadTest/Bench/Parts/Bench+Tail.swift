@@ -18,7 +18,7 @@ extension Bench {
     }
 
     private func tail(of server: BenchServer, rate: Double) async throws -> LoadMeasurements {
-        // What expired while the other had its turn is there again.
+        // Restores what expired while the other server had its turn.
         try await turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
         let load = try openPlan(for: server.port, rate: rate, seconds: plan.seconds)
         let measurements = try await drive(load, repeatedTraffic)
@@ -51,7 +51,8 @@ extension Bench {
         return turn
     }
 
-    /// Measures a thousand genuine requests a second, alone and beside twice as many forged ones as can be rejected.
+    /// Measures a thousand genuine requests a second, alone and beside twice as many forged requests as can be
+    /// rejected.
     func measureFlood() async throws {
         try await withGateway { server, _ in
             let flood = traffic(ReceiptPools(repeated: repeated), .only(.forged))

@@ -4,8 +4,8 @@
 internal import ReceiptForge
 
 extension Bench {
-    /// Measures signed transactions over HTTP in requests that no cache knows: with one, with twenty, and with twenty
-    /// known ones and a new one, as a customer's history grows.
+    /// Measures signed transactions over HTTP in requests that no cache knows. The requests have one transaction,
+    /// twenty, or twenty known transactions and a new one, as a customer's history grows.
     func measureTransactions() async throws {
         let pki = TransactionPKI(seed: CorpusCommand.defaultSeed)
         let root = try peers.folder.write(pki.root.pem, to: "transaction-root.pem")

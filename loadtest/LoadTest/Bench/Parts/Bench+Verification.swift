@@ -85,7 +85,7 @@ extension Bench {
             duration: .seconds(Double(plan.runs) * plan.seconds / 5))
         let cases = try VerifyBenchmark(plan: plan).run().cases
         try await cores.useAll()
-        // The first row is that of the warm chain.
+        // The first row has the warm chain.
         return cases[0]
     }
 }
@@ -99,7 +99,7 @@ extension Bench {
     /// Measures the time from the beginning of a process to its first verdict.
     func measureStart() async throws {
         var times = Rates()
-        // The first one reads the program from the disk.
+        // The first run reads the program from the disk.
         for run in 0...plan.runs {
             let milliseconds = try await coldStart()
             if run > 0 { times.append(milliseconds) }

@@ -4,7 +4,7 @@
 struct AnswerHead: Sendable {
     var status = 0
     var isLast = false
-    private(set) var cache: CacheStatus = []
+    private(set) var cache: AnsweredCacheStatus = []
     private var length: Int?
     private var isChunked = false
 
@@ -53,7 +53,7 @@ struct AnswerHead: Sendable {
         // The length of a name tells most fields apart.
         switch colon {
         case 10 where line.starts(with: "connection"): readConnection(value)
-        case 12 where line.starts(with: "cache-status"): cache.formUnion(CacheStatus(field: value))
+        case 12 where line.starts(with: "cache-status"): cache.formUnion(AnsweredCacheStatus(field: value))
         case 14 where line.starts(with: "content-length"): try readLength(value)
         case 16 where line.starts(with: "gateway-degraded"): cache.insert(.degraded)
         case 17 where line.starts(with: "transfer-encoding"):
@@ -88,17 +88,17 @@ struct AnswerHead: Sendable {
 }
 
 /// The relevant parts of the field Cache-Status (RFC 9211), and the gateway's own `Gateway-Degraded`.
-struct CacheStatus: OptionSet, Sendable {
+struct AnsweredCacheStatus: OptionSet, Sendable {
     let rawValue: UInt8
 
-    static let hit = CacheStatus(rawValue: 1)
-    /// The request waited for another one's answer.
-    static let collapsed = CacheStatus(rawValue: 2)
+    static let hit = AnsweredCacheStatus(rawValue: 1)
+    /// The request waited for another request's answer.
+    static let collapsed = AnsweredCacheStatus(rawValue: 2)
     /// The answer has Apple's form, which does not say that it is degraded.
-    static let degraded = CacheStatus(rawValue: 4)
+    static let degraded = AnsweredCacheStatus(rawValue: 4)
 }
 
-extension CacheStatus {
+extension AnsweredCacheStatus {
     /// Reads a field's value: the parameters behind the cache's name that consist of a name alone.
     init(field: Span<UInt8>) {
         self = []

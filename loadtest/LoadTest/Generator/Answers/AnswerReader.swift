@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-struct Answer: Hashable, Sendable {
+struct LoadAnswer: Hashable, Sendable {
     let status: Int
-    let outcome: Outcome
+    let outcome: LoadOutcome
     /// True if no other answer follows on this connection.
     let isLast: Bool
 }
@@ -40,8 +40,8 @@ struct AnswerReader: Sendable {
 
     /// Reads on until an answer is complete or the bytes are used up.
     ///
-    /// - Returns: an answer, or nil if more bytes are needed than those from `position` on, which is moved.
-    mutating func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(AnswerFault) -> Answer? {
+    /// - Returns: an answer, or nil if more bytes are needed than the bytes from `position` on, which is moved.
+    mutating func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(AnswerFault) -> LoadAnswer? {
         while position < bytes.count {
             let isComplete: Bool
             switch state {
@@ -54,15 +54,15 @@ struct AnswerReader: Sendable {
     }
 
     /// Ends a body without a length, as the end of the connection does.
-    mutating func end() throws(AnswerFault) -> Answer? {
+    mutating func end() throws(AnswerFault) -> LoadAnswer? {
         if case .untilEnd = state { return finished() }
         guard isBetweenAnswers else { throw .truncated }
         return nil
     }
 
-    private mutating func finished() -> Answer {
-        let answer = Answer(
-            status: head.status, outcome: Outcome(status: head.status, cache: head.cache, opening: opening.span),
+    private mutating func finished() -> LoadAnswer {
+        let answer = LoadAnswer(
+            status: head.status, outcome: LoadOutcome(status: head.status, cache: head.cache, opening: opening.span),
             isLast: head.isLast)
         (state, head, headBytes, bodyBytes, interimAnswers) = (.statusLine, AnswerHead(), 0, 0, 0)
         return answer
@@ -203,7 +203,7 @@ enum AnswerFault: Error, Hashable, Sendable {
     case malformedField
     /// §2.2: lines end with CR and LF.
     case bareLineFeed
-    /// §6.3: one number, or the same one again.
+    /// §6.3: one number, or the same number again.
     case malformedLength
     /// §6.1: a length beside a transfer coding hides where an answer ends.
     case lengthAndCoding

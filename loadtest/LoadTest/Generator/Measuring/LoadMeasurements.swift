@@ -24,12 +24,12 @@ struct RequestCounts: Hashable, Sendable {
     var sentBytes = 0
     var receivedBytes = 0
     /// Answers by outcome, in the order of all cases.
-    var outcomes = [Int](repeating: 0, count: Outcome.allCases.count)
+    var outcomes = [Int](repeating: 0, count: LoadOutcome.allCases.count)
 
-    /// Requests without a usable answer, but for those that the end of the run cut off.
+    /// Requests without a usable answer, except requests that the end of the run cut off.
     var errors: Int { failed + timedOut + unsent }
 
-    subscript(_ outcome: Outcome) -> Int { outcomes[outcome.index] }
+    subscript(_ outcome: LoadOutcome) -> Int { outcomes[outcome.index] }
 
     mutating func add(_ other: RequestCounts) {
         for counter in Self.counters { self[keyPath: counter] += other[keyPath: counter] }
@@ -50,7 +50,7 @@ struct Latencies: Sendable {
     private(set) var histogram = Histogram<UInt32>(
         lowestDiscernibleValue: 100, highestTrackableValue: longest, numberOfSignificantValueDigits: .three)
 
-    /// An hour, as which longer ones count.
+    /// An hour; longer latencies count as an hour.
     private static let longest: UInt64 = 3_600_000_000_000
 
     var count: Int { Int(histogram.totalCount) }
@@ -113,11 +113,11 @@ struct LoadMeasurements: Sendable {
     var service = Latencies()
     /// The times from the moment a request was due to the moment its worker took it up, with a connection free or not.
     var sendLag = Latencies()
-    var byOutcome = Outcome.allCases.map { _ in Latencies() }
+    var byOutcome = LoadOutcome.allCases.map { _ in Latencies() }
     var statuses: [Int: Int] = [:]
     var failures: [Failure: Int] = [:]
     var cpuSeconds = 0.0
-    /// The time for which those threads were ready to run while others had the cores.
+    /// The time for which the workers were ready to run while other threads had the cores.
     var readySeconds = 0.0
     var reconnects = 0
     /// The time from the beginning of the recorded part to the last answer.
@@ -144,7 +144,7 @@ struct LoadMeasurements: Sendable {
     /// Returns the processor time of the workers, as a share of a core for each.
     func cpuShare(workers: Int) -> Double { seconds > 0 ? cpuSeconds / seconds / Double(workers) : 0 }
 
-    /// Returns the share of the time in which the workers worked, or would have if others had left them a core.
+    /// Returns the share of the time in which the workers worked, or would have if other threads had left them a core.
     func busyShare(workers: Int) -> Double {
         seconds > 0 ? (cpuSeconds + readySeconds) / seconds / Double(workers) : 0
     }

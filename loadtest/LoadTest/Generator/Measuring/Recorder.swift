@@ -1,7 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts and times the requests of one worker: all of them second by second, and those that do not warm up in sum.
+/// Counts and times the requests of one worker: all requests second by second, and the requests after the warm-up in
+/// sum.
 struct Recorder: Sendable {
     private(set) var measurements = LoadMeasurements()
     private var slice = SecondSlice(second: 0)
@@ -47,7 +48,7 @@ struct Recorder: Sendable {
     }
 
     /// Records a complete answer; times in nanoseconds.
-    mutating func answered(_ role: Role, _ answer: Answer, response: Int64, service: Int64) {
+    mutating func answered(_ role: Role, _ answer: LoadAnswer, response: Int64, service: Int64) {
         count(role) { counts in
             switch answer.outcome {
             case .shed: counts.shed += 1
@@ -87,7 +88,7 @@ struct Recorder: Sendable {
         if role == .measured { change(&measurements.counts) }
     }
 
-    private mutating func record(_ role: Role, _ outcome: Outcome, _ response: Int64) {
+    private mutating func record(_ role: Role, _ outcome: LoadOutcome, _ response: Int64) {
         count(role) { $0.outcomes[outcome.index] += 1 }
         if role == .measured { measurements.byOutcome[outcome.index].record(response) }
     }

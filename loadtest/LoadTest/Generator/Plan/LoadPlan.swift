@@ -20,7 +20,7 @@ struct LoadPlan: Sendable {
     var connections = 64
     var pipelining = 1
     var workers = 1
-    /// True if those threads leave the core to every other that wants it.
+    /// True if the workers' threads leave the core to every other thread that wants it.
     var givesWay = false
     /// The longest time from the sending of a request to the end of its answer, and of the wait for a connection.
     var timeout = Duration.seconds(10)
@@ -64,7 +64,7 @@ struct GeneratorLimits: Hashable, Sendable {
     var maximumLateShare = 0.01
     /// The shortest sleep; within it work is taken up together.
     var shortestSleep = Duration.microseconds(20)
-    /// The share of the response's 99th percentile up to which that of the lateness is tolerated.
+    /// The share of the response's 99th percentile up to which the lateness's 99th percentile is tolerated.
     var maximumLagShare = 0.1
     /// The share of busy time beyond which workers have nothing left to give.
     var maximumBusyShare = 0.95
@@ -119,9 +119,9 @@ enum LoadTargetError: Error, Hashable, CustomStringConvertible {
 }
 
 extension LoadTarget {
-    /// Reads `http://host[:port][/path][?query]`, or the same with https.
+    /// Reads `http://host[:port][/path][?query]`, or such a URL with https.
     ///
-    /// - Parameter defaultPath: the path of a URL without one.
+    /// - Parameter defaultPath: the path of a URL without a path.
     init(_ text: String, defaultPath: String = "/") throws(LoadTargetError) {
         let scheme = text.lowercased().prefix { $0 != ":" }
         guard ["http", "https"].contains(scheme), text.dropFirst(scheme.count).hasPrefix("://") else {

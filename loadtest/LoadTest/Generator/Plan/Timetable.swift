@@ -130,7 +130,7 @@ struct Arrivals: Sendable {
         return time
     }
 
-    /// Returns the distance to the next, in requests of all workers. Processes of Poisson add up to one.
+    /// Returns the distance to the next, in requests of all workers. Poisson processes add up to a Poisson process.
     private mutating func step() -> Double {
         guard pattern == .poisson else { return Double(workers) }
         return generator.gap(mean: Double(workers))

@@ -15,7 +15,7 @@ struct Exchange: Sendable {
     struct Reply: Sendable {
         var bytes = ByteBuffer()
         /// Nil unless a whole answer in HTTP/1.1 was received.
-        var answer: Answer?
+        var answer: LoadAnswer?
         var body: [UInt8] = []
     }
 

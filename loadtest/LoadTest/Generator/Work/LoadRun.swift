@@ -102,7 +102,7 @@ struct LoadRun: Sendable {
 }
 
 /// An endless sequence of requests of one worker, whole as they go over the wire. The same seed and worker give the
-/// same.
+/// same requests.
 protocol LoadTraffic: Sendable {
     mutating func next() -> ByteBuffer
 }
@@ -168,7 +168,7 @@ struct LoadCrew {
     /// Long enough for all loops to be told.
     private static let runUp = Duration.milliseconds(5)
 
-    /// Reports each second that all workers have ended, in order, also those without any event.
+    /// Reports each second that all workers have ended, in order, also seconds without any event.
     mutating func second(_ slice: SecondSlice, of worker: Int, _ tell: (LoadRunEvent) -> Void) {
         slices[slice.second, default: SecondSlice(second: slice.second)].add(slice)
         nextSeconds[worker] = slice.second + 1

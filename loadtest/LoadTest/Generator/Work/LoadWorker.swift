@@ -5,7 +5,7 @@ internal import NIOCore
 internal import NIOPosix
 
 /// Sends one worker's share of the load on one event loop, with its own connections, histograms and random numbers. All
-/// of it runs on that loop.
+/// its code runs on that loop.
 final class LoadWorker {
     let plan: LoadPlan
     let number: Int
@@ -33,8 +33,8 @@ final class LoadWorker {
     private var connections: [LoadConnection] = []
     private var free = CircularBuffer<LoadConnection>()
     private var dirty: [LoadConnection] = []
-    /// The due times of requests that wait for a connection. Requests are made when they are sent: made when due, those
-    /// beyond saturation would fill memory and leave no time to read answers.
+    /// The due times of requests that wait for a connection. Requests are made when they are sent: made when due,
+    /// requests beyond saturation would fill memory and leave no time to read answers.
     private var waiting = CircularBuffer<Int64>()
     /// Attempts whose end is not known, until all have been tried once.
     private var untried = 0
@@ -104,7 +104,7 @@ extension LoadWorker {
         loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(moment)), work)
     }
 
-    /// Takes up no more requests, and waits for the answers to the others.
+    /// Takes up no more requests, and waits for the answers to the requests under way.
     func drain() {
         (nextDue, end) = (nil, .min)
         state == .connecting ? finish() : finishIfDone()
@@ -180,7 +180,7 @@ extension LoadWorker {
             take(due, now)
             taken += 1
             nextDue = timetable.next().map { start + $0 }
-            // Requests that are sent late because others were sent before them are late.
+            // Requests that are sent late because other requests were sent before them are late.
             now = Self.now
         }
         if let nextDue { sleep(until: max(nextDue, now + plan.limits.shortestSleep.nanoseconds)) }
@@ -268,7 +268,7 @@ extension LoadWorker {
         recorder.received(role(Self.now), bytes: bytes)
     }
 
-    func answered(_ answer: Answer, _ request: SentRequest, _ reader: borrowing AnswerReader) {
+    func answered(_ answer: LoadAnswer, _ request: SentRequest, _ reader: borrowing AnswerReader) {
         guard state == .working else { return }
         let now = Self.now
         turn(at: now)

@@ -8,7 +8,7 @@ internal import NIOPosix
 /// The processor time of the calling thread, in seconds.
 struct ThreadTime: Hashable, Sendable {
     var running = 0.0
-    /// Time in which it was ready to run while others had the cores.
+    /// Time in which it was ready to run while other threads had the cores.
     var waiting = 0.0
 
     /// Returns the time since the thread began.
@@ -46,7 +46,7 @@ extension MultiThreadedEventLoopGroup {
     }
 }
 
-/// The number of files that this process may have open; each connection is one.
+/// The number of files that this process may have open; each connection is a file.
 enum OpenFiles {
     /// Raises the limit as far as the system allows; throws unless so many connections and some more fit.
     static func makeRoom(for connections: Int) throws(LoadRunError) {

@@ -52,7 +52,7 @@ extension HTML {
         ]
 
         /// Escapes text of an element or of an attribute in double quotes (HTML §13.1.2.3, §13.1.4). Control
-        /// characters, and those that change the direction of text, become U+FFFD.
+        /// characters, and characters that change the direction of text, become U+FFFD.
         mutating func appendInterpolation(_ text: String) {
             for scalar in text.unicodeScalars {
                 let isDeceptive = scalar.properties.generalCategory == .control || scalar.properties.isBidiControl

@@ -13,7 +13,7 @@ struct Axis: Hashable, Sendable {
         case linear, time
         /// Equal ratios take equal room. The lower end is above zero.
         case logarithmic
-        /// Percentiles, each nine as wide as the one before: 90, 99, 99.9.
+        /// Percentiles, each nine as wide as the nine before: 90, 99, 99.9.
         case percentiles
     }
 

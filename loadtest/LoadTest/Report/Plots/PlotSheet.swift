@@ -62,7 +62,7 @@ struct PlotSheet: Sendable {
         return "\(shapes)\n"
     }
 
-    /// Path data of SVG 2 §9.3, `M0 10L5 3.2H9`: one move, then lines; points equal to the one before are left out.
+    /// Path data of SVG 2 §9.3, `M0 10L5 3.2H9`: one move, then lines; points equal to the point before are left out.
     private func path(_ points: [Plot.Point]) -> HTML {
         var data = "", last = (x: "", y: "")
         for point in points {
@@ -142,7 +142,7 @@ struct MarkLabels: Sendable {
         let text: String
         let x: Double
         let row: Int
-        /// True if the text ends at its line: to the right of it there was no room.
+        /// True if the text ends at its line, because it has no room to the right.
         let isBefore: Bool
     }
 

@@ -141,7 +141,7 @@ extension RunPage {
 }
 
 extension RunResult.Distribution {
-    /// Returns a figure with the same number of decimals as the others of its column.
+    /// Returns a figure with the same number of decimals as the other figures of its column.
     func text(_ figure: Double) -> String { figure.grouped(max(1, (p50 ?? 0).usefulDecimals)) }
 }
 

@@ -75,7 +75,7 @@ extension RunPage {
     }
 }
 
-/// The points and names with which metrics are drawn: counters as rates, all others as they are.
+/// The points and names with which metrics are drawn: counters as rates, all other metrics as they are.
 enum MetricRates {
     private static let maximumPoints = 300
 

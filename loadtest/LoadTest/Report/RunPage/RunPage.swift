@@ -19,7 +19,7 @@ struct RunPage: Sendable {
             """
             \(header)\(keyFigures)\(thresholds)\(latency)\(overTime)\(outcomes)\(generator)
             \(server)\(plan)\(environment)\(raw)
-            <script type="application/json" id="result">\(json: try JSONText.compact(result))</script>
+            <script type="application/json" id="result">\(json: try JSONOutput.compact(result))</script>
             <footer>\(footer)</footer>
             """)
     }
@@ -122,7 +122,7 @@ struct RunPage: Sendable {
         return Page.section("time", "Over time", plots.rate.html, plots.latency.html, plots.outcomes.html, marks)
     }
 
-    /// All marks, also those without room for their names in the plots.
+    /// All marks, also marks without room for their names in the plots.
     private var marks: HTML? {
         guard !result.marks.isEmpty else { return nil }
         let rows = result.marks.enumerated().map { index, mark -> [HTML] in
@@ -198,7 +198,7 @@ enum OutcomeNames {
         ("shed", "shed (429)", .shed), ("failed", "failed", .failure), ("error", "error", .failure),
     ]
 
-    /// Returns the known outcomes in their order, then the others by name.
+    /// Returns the known outcomes in their order, then unknown outcomes by name.
     static func ordered(_ outcomes: some Sequence<String>) -> [String] {
         let given = Set(outcomes), names = known.map(\.outcome)
         return names.filter(given.contains) + given.subtracting(names).sorted()
@@ -207,7 +207,7 @@ enum OutcomeNames {
     /// Returns the words for readers; an unknown outcome is its own name.
     static func words(for outcome: String) -> String { known.first { $0.outcome == outcome }?.words ?? outcome }
 
-    /// Returns a colour for each outcome; unknown ones take turns with the colours that are left.
+    /// Returns a colour for each outcome; unknown outcomes take turns with the colours that are left.
     static func hues(for outcomes: [String]) -> [Hue] {
         let hues = outcomes.map { outcome in known.first { $0.outcome == outcome }?.hue }
         let free = Hue.others.filter { !hues.contains($0) }

@@ -102,7 +102,7 @@ extension TransactionReceiptFault {
 }
 
 extension CertificateTemplate {
-    fileprivate mutating func replaceMarker(_ marker: ObjectIdentifier) {
+    fileprivate mutating func replaceMarker(_ marker: OID) {
         remove(.receiptSigningMarker)
         extensions.append(.marker(marker))
     }

@@ -39,7 +39,7 @@ extension TransactionReceiptFault {
             "White space in base64 has no meaning, here as elsewhere.",
             .members { list in
                 for name in ["signature", "purchase-info"] {
-                    list.edit(name) { $0 = Base64.lines($0, width: 76) }
+                    list.edit(name) { $0 = Base64Encoder.lines($0, width: 76) }
                 }
             }),
         TransactionReceiptFault(

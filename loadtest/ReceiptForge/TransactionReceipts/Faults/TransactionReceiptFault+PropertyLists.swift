@@ -71,7 +71,7 @@ extension TransactionReceiptFault {
 
 extension TransactionReceiptForge {
     /// The app receipt of the same signer.
-    var appReceipt: SignedData {
+    var appReceipt: SignedDataTemplate {
         pki.receipts.container(signing: ReceiptContents.faultSample.payload)
     }
 }

@@ -9,7 +9,7 @@ package struct TransactionReceiptFault: Sendable {
     /// The answer of a verifier that trusts the forged root for the environment Sandbox, and has the forge's
     /// intermediates.
     package let expected: ExpectedAnswer
-    /// True if the answer is that of a verifier which accepts version 2.
+    /// True if a verifier that accepts version 2 gives the answer.
     package let acceptsVersion2: Bool
     /// The difference and its significance, in one sentence or two.
     package let explanation: String
@@ -82,7 +82,8 @@ package struct TransactionReceiptForge: Sendable {
 
     package var wellFormed: [UInt8] { pki.sign(contents) }
 
-    /// The intermediates of the PKI, and one without a marker, which a verifier must know to find its fault.
+    /// The intermediates of the PKI, and an intermediate without a marker, which a verifier must know to find its
+    /// fault.
     package var intermediatesPEM: String { pki.intermediatesPEM + unmarkedIntermediate.pem }
 
     /// Returns the property list that a client would send with this fault, after base64.
@@ -133,8 +134,8 @@ extension TransactionReceiptForge {
             contents ?? self.contents, version: version, by: key, certificate: template.signed(by: authority).der)
     }
 
-    /// An authority below the root like that of app receipts, but for another purpose.
-    var unmarkedIntermediate: Certificate {
+    /// An authority below the root like the intermediate of app receipts, but for another purpose.
+    var unmarkedIntermediate: IssuedCertificate {
         var template = CertificateTemplate.intermediate(
             key: pki.keys.key(for: .intermediate), authority: pki.keys.key(for: .root))
         template.subject = TestNames.subordinate

@@ -1,0 +1,169 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Clients
+package import Gateway
+internal import HTTPServer
+internal import HTTPTypes
+package import Customers
+package import Receipts
+internal import Resilience
+
+/// The deferral of verifications: a job that is stored, and an answer with 202.
+package final class Deferral: Sendable {
+    enum Limits {
+        /// The chains by which an erasure finds a job, those with the newest transactions.
+        static let chains = 1000
+    }
+
+    private let store: any JobStore
+    private let rules: JobRules
+    private let verification: VerificationService
+    private let observe: @Sendable (JobEvent) -> Void
+    private let onCreate: @Sendable (JobLane) -> Void
+    private let clock: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - verification: finds the purchases in evidence.
+    ///   - onCreate: called after a job was stored.
+    package init(
+        _ store: any JobStore, rules: JobRules, verification: VerificationService,
+        observe: @escaping @Sendable (JobEvent) -> Void, onCreate: @escaping @Sendable (JobLane) -> Void,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.store, self.rules, self.verification) = (store, rules, verification)
+        (self.observe, self.onCreate, self.clock) = (observe, onCreate, clock)
+    }
+
+    /// Returns the answer of the job that the client made with the same key; nil for none, and if the store is unreachable.
+    /// - Throws: the problem of a key with another request.
+    func reply(to request: VerificationRequest, under terms: DeferralTerms, of client: Client) async throws(Problem)
+        -> Reply?
+    {
+        guard let key = terms.key else { return nil }
+        let wanted = JobRequest(request.subject, JobOptions(request.options), chains: [])
+        do throws(JobRefusal) {
+            let job = try await store.job(withKey: key.text, for: wanted, of: client.name)
+            // A job without a verdict is no answer: the client sends the purchase again.
+            // The request itself is checked against the client's apps: a job of an app that the client lost is no answer.
+            guard let job, [.waiting, .done].contains(job.status), client.apps.contains(job.result.bundleID) else {
+                return nil
+            }
+            return reply(job, under: terms)
+        } catch {
+            guard error != .keyReused else { throw .idempotencyKeyReused }
+            return nil
+        }
+    }
+
+    /// Stores a job, and returns its answer.
+    /// - Parameters:
+    ///   - answer: the answer so far.
+    ///   - plain: the same as a reply, which is sent if the job cannot be stored.
+    /// - Throws: the problem of a limit, if the client prefers no answer to one that is not final.
+    func reply(
+        deferring answer: Answer, _ plain: Reply, to request: VerificationRequest, under terms: DeferralTerms,
+        of client: Client
+    ) async throws(Problem) -> Reply {
+        let job = job(for: request, answer, plain, of: client)
+        do throws(JobRefusal) {
+            switch try await store.create(job, key: terms.key?.text) {
+            case .created:
+                observe(.created)
+                onCreate(job.lane)
+                return reply(job, under: terms)
+            case .joined(let joined):
+                observe(.joined)
+                return reply(joined, under: terms)
+            }
+        } catch {
+            observe(.refused(error))
+            switch error {
+            case .storeUnreachable, .evicts, .tooLarge: return plain
+            case .keyReused: throw .idempotencyKeyReused
+            case .tooManyKeys: throw .tooManyIdempotencyKeys
+            case .clientLimit, .totalLimit:
+                // A verdict without Apple's part is more than none, unless the request prefers the job.
+                guard terms.isPreferred || answer.verdict != .genuine else { return plain }
+                throw error == .clientLimit ? .tooManyJobsOfClient : .tooManyJobs
+            }
+        }
+    }
+
+    private func reply(_ job: VerificationJob, under terms: DeferralTerms) -> Reply {
+        guard job.status == .waiting else { return Reply(answerOf: job) }
+        var reply = Reply(job, isDurable: store.isDurable, at: clock())
+        reply.fields[.location] = job.location
+        if terms.isPreferred { reply.fields[.preferenceApplied] = "respond-async" }
+        return reply
+    }
+
+    private func job(
+        for request: VerificationRequest, _ answer: Answer, _ plain: Reply, of client: Client
+    ) -> VerificationJob {
+        let now = clock(), signed = signedAnswer(about: request, at: now)
+        var result = JobResult(answer, json: plain.body.bytes)
+        result.environment = result.environment ?? signed?.environment
+        result.bundleID = result.bundleID ?? signed?.subject?.bundleID ?? request.options.expectations.bundleID
+        if result.originalTransactionIDs.isEmpty { result.originalTransactionIDs = signed?.chainIDs ?? [] }
+        return VerificationJob(
+            id: VerificationJob.newID(), client: client.name, createdAt: now,
+            deadline: now.advanced(by: rules.maximumAge), lane: JobLane(result.environment),
+            request: JobRequest(
+                request.subject, JobOptions(request.options), chains: signed?.chains ?? request.lookupChains),
+            nextAttempt: now, result: result)
+    }
+
+    /// Returns what the evidence says by itself; nil for a request without evidence.
+    private func signedAnswer(about request: VerificationRequest, at now: Timestamp) -> Answer? {
+        guard case .evidence = request.subject else { return nil }
+        let local = request.with { ($0.mode, $0.excludesOldTransactions) = (.local, false) }
+        guard case .done(let answer)? = try? verification.answer(local, at: now).computed() else { return nil }
+        return answer
+    }
+}
+
+extension VerificationJob {
+    /// Returns an ID that cannot be guessed.
+    fileprivate static func newID() -> String {
+        var random = SystemRandomNumberGenerator()
+        return "ver_" + Base64.encodeURL((0..<16).map { _ in random.next() })
+    }
+}
+
+extension JobResult {
+    /// - Parameter json: the answer, as written.
+    init(_ answer: Answer, json: [UInt8]) {
+        self.init(
+            json: json, verdict: answer.verdict.name, reason: answer.verdict.reason,
+            isDegraded: answer.provenance.isDegraded, environment: answer.environment,
+            bundleID: answer.subject?.bundleID, originalTransactionIDs: answer.chainIDs)
+    }
+}
+
+extension Answer {
+    /// The purchases in the answer, under all names they had; none without a signed app and environment.
+    fileprivate var chains: [PurchaseChain] {
+        guard let bundleID = subject?.bundleID, let environment else { return [] }
+        return chainIDs.map { id in
+            PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+        }
+    }
+
+    /// The original transaction IDs, that of the newest transaction first, then the previous ones, up to the limit.
+    fileprivate var chainIDs: [String] {
+        let present = transactions.chainsByAge
+        let previous = Set(transactions.compactMap { $0.signedFields?.value.previousOriginalTransactionID })
+        return Array((present + previous.subtracting(present).sorted()).prefix(Deferral.Limits.chains))
+    }
+}
+
+extension VerificationRequest {
+    /// The purchases that a transaction ID may be about.
+    fileprivate var lookupChains: [PurchaseChain] {
+        guard case .transactionID(let id) = subject, let bundleID = options.expectations.bundleID else { return [] }
+        return [.production, .sandbox].map { environment in
+            PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+        }
+    }
+}

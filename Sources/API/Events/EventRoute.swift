@@ -1,0 +1,181 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Clients
+package import Customers
+package import Gateway
+package import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import NIOCore
+internal import Resilience
+
+/// `GET /v1/events`: the events of a client's apps, as a page, after a wait if there are none, or as a stream.
+///
+/// ```
+/// request ──▶ query, apps, cursor ──▶ slot ──▶ admit ──▶ read ──▶ page
+///               │ fault                                  │  ▲ └──▶ stream, part by part
+///               └──▶ charge, problem               empty └──┘ wait
+/// ```
+package struct EventRoute: Sendable {
+    private let reader: EventReader
+    private let watcher: EventWatcher
+    private let access: CurrentAccess
+    private let admission: ClientAdmission
+    private let charging: RequestCharging
+    private let settings: EventRouteSettings
+    private let waiting = WaitingReaders()
+
+    package init(
+        _ reader: EventReader, watcher: EventWatcher, access: CurrentAccess, admission: ClientAdmission,
+        charging: RequestCharging, settings: EventRouteSettings
+    ) {
+        self.reader = reader
+        self.watcher = watcher
+        self.access = access
+        self.admission = admission
+        self.charging = charging
+        self.settings = settings
+    }
+
+    package var route: Route {
+        Route(
+            .get, RouteLabel.events.rawValue, bodyLimit: .bytes(0),
+            waitLimit: .seconds(EventsQuery.Limits.wait.upperBound), endsWithClient: true
+        ) { context, _ in try answer(context) }
+    }
+
+    private func answer(_ context: RequestContext) throws -> Step<Reply, any Error> {
+        guard settings.isStored else { throw Problem.eventsNotStored }
+        let call: EventsCall
+        do {
+            call = try EventsCall(context.header, of: context.client, keepsSignedData: settings.keepsSignedData)
+        } catch {
+            return try admission.charge(charging.requestClient(of: context.client, in: context)) { throw error }
+        }
+        let options = VerificationOptions.withoutApple(call.apps.count == 1 ? call.apps[0] : nil)
+        var client = charging.requestClient(of: context.client, asking: options, in: context)
+        let slot = call.isWaiting ? try waiting.acquire(context.client.name) : nil
+        // A request that waits for minutes would keep verifications out.
+        if slot != nil { client.inFlight = nil }
+        let access = access.now
+        return try admission.admit(client) {
+            .wait {
+                defer { withExtendedLifetime(slot) {} }
+                let start = try await cursor(of: call)
+                guard call.isStream else { return .done(try await page(call, after: start, access, context)) }
+                return .done(try await stream(call, after: start, access, slot))
+            }
+        }
+    }
+
+    private func cursor(of call: EventsCall) async throws(StoreUnreachable) -> EventCursor {
+        switch call.start {
+        case .cursor(let cursor): return cursor
+        case .latest:
+            guard let latest = await reader.latest(of: call.apps) else { throw StoreUnreachable() }
+            return latest
+        }
+    }
+
+    // MARK: - Pages
+
+    /// Returns the next page, once there is something in it or the time has passed.
+    private func page(
+        _ call: EventsCall, after cursor: EventCursor, _ access: Access, _ context: RequestContext
+    ) async throws(StoreUnreachable) -> Reply {
+        let isHead = context.header.isHead
+        let end = ContinuousClock.now + (isHead ? .zero : call.wait)
+        var request = call.request(after: cursor)
+        while true {
+            guard let page = await reader.page(onOtherThreads: request) else { throw StoreUnreachable() }
+            let left = end - .now
+            guard page.isEmpty, left > .zero else { return page.reply(call) }
+            request.cursor = page.next
+            if page.hasMore { continue }
+            let start = ContinuousClock.now
+            let outcome = await watcher.wait(for: request.positions, upTo: left)
+            context.record { $0.waited += .now - start }
+            guard outcome == .changed, access === self.access.now else { return page.reply(call) }
+        }
+    }
+
+    // MARK: - Streams
+
+    /// Returns a stream that begins with the next page, so that an unreachable store is a problem, not an end.
+    private func stream(
+        _ call: EventsCall, after cursor: EventCursor, _ access: Access, _ slot: WaitingReader?
+    ) async throws(StoreUnreachable) -> Reply {
+        let request = call.request(after: cursor)
+        guard let page = await reader.page(onOtherThreads: request) else { throw StoreUnreachable() }
+        let feed = EventFeed(
+            request, reader: reader, watcher: watcher, times: settings.streamTimes, slot: slot,
+            isPermitted: { [current = self.access] in current.now === access })
+        let first = feed.begin(with: page)
+        return Reply(
+            fields: [.contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no"],
+            stream: ReplyStream(
+                first: first, parts: AsyncStream { await feed.next() },
+                partDeadline: TimeAmount(settings.streamTimes.stall)))
+    }
+}
+
+/// The settings of `GET /v1/events`.
+package struct EventRouteSettings: Sendable {
+    /// False if events would end with the process, and that is not permitted.
+    var isStored: Bool
+    var keepsSignedData: Bool
+    var streamTimes = EventStreamTimes()
+
+    package init(isStored: Bool, keepsSignedData: Bool) {
+        (self.isStored, self.keepsSignedData) = (isStored, keepsSignedData)
+    }
+}
+
+extension EventsCall {
+    fileprivate func request(after cursor: EventCursor) -> EventReadRequest {
+        EventReadRequest(
+            apps, after: cursor, types: types, maximumCount: isStream ? EventFeed.Limits.pageCount : maximumCount,
+            includesSignedData: includesSignedData)
+    }
+}
+
+extension EventReader {
+    /// Returns the next page, decrypted and merged off the event loop: that takes milliseconds for a large one.
+    func page(onOtherThreads request: EventReadRequest) async -> MergedEventPage? {
+        await withTaskExecutorPreference(globalConcurrentExecutor) { await page(request) }
+    }
+}
+
+extension MergedEventPage {
+    fileprivate func reply(_ call: EventsCall) -> Reply {
+        let bytes = entries.reduce(256) { $0 + $1.event.json.count + $1.event.signedData.count }
+        var json = JSONWriter(reservingCapacity: bytes)
+        json.object { json in
+            json.key("events")
+            json.array { json in
+                for entry in entries { json.value(entry.event.json(includingSignedData: call.includesSignedData)) }
+            }
+            json.member("next", next.text)
+            json.member("has_more", hasMore)
+            json.key("missed")
+            json.array { json in
+                for (app, missed) in missed.sorted(by: { $0.key < $1.key }) { json.missed(missed, of: app) }
+            }
+        }
+        var reply = Reply(json: json.takeBytes())
+        reply.fields[.cacheControl] = "no-store"
+        return reply
+    }
+}
+
+extension JSONWriter {
+    /// Writes the events of an app that a reader missed.
+    mutating func missed(_ missed: MissedEvents, of bundleID: String) {
+        object { json in
+            json.member("bundle_id", bundleID)
+            json.key("count")
+            if let count = missed.count { json.integer(count) } else { json.null() }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Clients
+package import Gateway
+package import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import Resilience
+
+extension Route {
+    /// `DELETE /v1/cache/transactions/{id}`: purges every cached result that names a transaction, an original
+    /// transaction (also by its previous ID) or an app transaction.
+    ///
+    /// Answers once the shared store has the purge and this node has applied it. After that no look-up at any node
+    /// finds such a result; the near caches of other nodes receive an announcement.
+    /// - Parameter invalidation: nil if Apple is not used, so that there are no cached results.
+    package static func purge(
+        _ invalidation: CacheInvalidation?, admission: ClientAdmission, charging: RequestCharging
+    ) -> Route {
+        Route(.delete, RouteLabel.purge.rawValue) { context, _ in
+            try admission.admit(context, charging) {
+                guard context.client.may.contains(.purge) else { throw Problem.rightMissing(.purge) }
+                let id = context.match.parameter
+                guard id.isTransactionID else { throw Problem.invalidTransactionID }
+                return ChargedWork(about: nil) {
+                    try await invalidation?.purge(transactionID: id)
+                    var json = JSONWriter()
+                    json.object { json in json.member("purged", id) }
+                    return Reply(json: json.bytes)
+                }
+            }
+        }
+    }
+}

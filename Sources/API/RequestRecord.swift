@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Customers
+package import Gateway
+package import HTTPServer
+internal import Receipts
+
+extension LogMembers {
+    convenience init(_ answer: Answer) {
+        self.init([
+            "cache": answer.provenance.cache.rawValue,
+            "degraded": answer.provenance.degradedReasons.first?.rawValue,
+            "environment": answer.environment?.rawValue,
+            "reason": answer.verdict.reason,
+            "source": answer.provenance.source.rawValue,
+            "verdict": answer.verdict.name,
+        ])
+    }
+
+    convenience init(_ notification: AcceptedNotification) {
+        self.init([
+            "environment": notification.environment.rawValue,
+            "notification": notification.outcome.rawValue,
+            "notification_version": notification.version.name,
+        ])
+    }
+
+    /// Creates the members of a request to Apple, with the same values as in the metrics.
+    fileprivate convenience init(_ endpoint: UpstreamEndpoint, outcome: String? = nil, took: Duration? = nil) {
+        self.init(
+            [
+                "api": endpoint.api.rawValue, "upstream": endpoint.environment.rawValue, "upstream_outcome": outcome,
+            ], durations: ["upstream_ms": took])
+    }
+}
+
+extension RequestContext {
+    /// Sends a request to Apple for the current request, if there is one, and records it. A coalesced request has none.
+    package static func recording(
+        _ endpoint: UpstreamEndpoint, _ request: () async -> RequestSummary
+    ) async -> RequestSummary {
+        guard let context = current else { return await request() }
+        context.record { $0.upstream = LogMembers(endpoint) }
+        let start = ContinuousClock.now
+        let summary = await request()
+        context.record { $0.upstream = LogMembers(endpoint, outcome: summary.outcome.name, took: .now - start) }
+        return summary
+    }
+}

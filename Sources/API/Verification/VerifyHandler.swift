@@ -1,0 +1,277 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Clients
+package import Gateway
+package import HTTPServer
+internal import HTTPTypes
+internal import Customers
+package import Receipts
+package import Telemetry
+internal import Resilience
+
+/// The handler of requests to verify receipts, for every endpoint.
+///
+/// ```
+/// request ──▶ in near cache? ──▶ limited? ──▶ read ──▶ admit ──▶ VerificationService ──▶ reply ──▶ near cache
+///               │ yes: admit        │ known     │ malformed                              │ account, or to be deferred
+///               └──▶ reply          └──▶ problem └──▶ charge, problem                    └──▶ OwnershipCheck, Deferral
+/// ```
+///
+/// A body lives until it is read. A request that waits for Apple holds the evidence; the reserved memory follows.
+package final class VerifyHandler: Sendable {
+    private let admission: ClientAdmission
+    private let verification: VerificationService
+    private let access: CurrentAccess
+    private let charging: RequestCharging
+    private let metrics: VerificationMetrics
+    private let nearCache: NearCache
+    private let lifecycle: UpstreamLifecycle
+    private let ownership: OwnershipCheck?
+    private let deferral: Deferral?
+    private let clock: @Sendable () -> Timestamp
+
+    package init(
+        admission: ClientAdmission, verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
+        metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle,
+        ownership: OwnershipCheck? = nil, deferral: Deferral? = nil, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.admission = admission
+        self.verification = verification
+        self.access = access
+        self.charging = charging
+        self.metrics = metrics
+        self.nearCache = nearCache
+        self.lifecycle = lifecycle
+        self.ownership = ownership
+        self.deferral = deferral
+        self.clock = clock
+    }
+
+    package func route(at endpoint: any VerifyEndpoint) -> Route {
+        Route(.post, endpoint.path) { context, body in
+            try self.answer(context, of: context.client, self.access.now, body, at: endpoint)
+        }
+    }
+
+    typealias Progress = Step<Reply, any Error>
+
+    private struct Call: Sendable {
+        let context: RequestContext
+        let client: Client
+        let endpoint: any VerifyEndpoint
+        let now: Timestamp
+        /// Nil for an answer that is never deferred.
+        let terms: DeferralTerms?
+
+        /// Returns the request with the client's limit for the wait, if the client named one.
+        func limiting(_ request: VerificationRequest) -> VerificationRequest {
+            guard let limit = terms?.waitLimit else { return request }
+            return request.with { $0.waitLimit = limit }
+        }
+    }
+
+    /// Answers a request of a client.
+    /// - Parameter access: the access rules that the client was found in.
+    /// - Throws: an error that becomes a problem.
+    func answer(
+        _ context: RequestContext, of client: Client, _ access: Access, _ body: ReservedBody,
+        at endpoint: any VerifyEndpoint
+    ) throws -> Progress {
+        try endpoint.check(contentType: context.header.contentType)
+        let terms = deferral != nil && endpoint.defersAnswers ? try DeferralTerms(context.header, of: client) : nil
+        let call = Call(context: context, client: client, endpoint: endpoint, now: clock(), terms: terms)
+        let key =
+            endpoint.keepsAnswers
+            ? NearCache.Key(
+                endpoint: endpoint.path, body: body.bytes, secretsVersion: access.secretsVersion, client: client.name)
+            : nil
+        // A job that the key names goes before a cached answer.
+        guard terms?.key == nil, let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now)
+        else {
+            return .compute { try self.verify(body, key, call) }
+        }
+        let client = charging.requestClient(of: client, asking: known.options, in: context)
+        try known.options.checkExpectedApp(for: client)
+        return try admission.admit(client) {
+            // The request may have waited for tokens.
+            guard known.isValid(at: call.now) else {
+                return .compute { try self.verifyExpired(client, body, key, call) }
+            }
+            return try self.answerCached(known, to: client, call)
+        }
+    }
+
+    /// Verifies a body. A client over its limit is refused before anything is read, and every read is charged.
+    private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
+        let client = charging.requestClient(of: call.client, in: call.context)
+        try admission.refuseIfLimited(client)
+        let input: VerifyInput
+        do {
+            input = try read(body, call, for: client)
+        } catch {
+            return try admission.charge(client) { throw error }
+        }
+        switch input {
+        case .reply(let reply): return try admission.charge(client) { .done(self.announcing(reply, from: nil, call)) }
+        case .request(let read):
+            let client = charging.requestClient(of: call.client, asking: read.options, in: call.context)
+            let request = read.of(client, holding: body.reservation(for: read.subject))
+            return try admission.admit(client) { try self.decide(request, key, call) }
+        }
+    }
+
+    /// Reads a body. One that names an app of other clients, or a transaction that Apple cannot be asked about, is
+    /// treated as unreadable.
+    private func read(_ body: ReservedBody, _ call: Call, for client: RequestClient) throws -> VerifyInput {
+        let input = try call.endpoint.read(body.bytes)
+        guard case .request(let request) = input else { return input }
+        try request.options.checkExpectedApp(for: client)
+        guard case .transactionID = request.subject else { return input }
+        let app = try verification.app(ofLookup: request.options, by: client)
+        return .request(request.with { $0.expectations.bundleID = app })
+    }
+
+    /// Decides on a request that was admitted as cached, and whose cached answer has expired since.
+    private func verifyExpired(
+        _ client: RequestClient, _ body: ReservedBody, _ key: NearCache.Key?, _ call: Call
+    ) throws -> Progress {
+        switch try read(body, call, for: client) {
+        case .reply(let reply): return .done(announcing(reply, from: nil, call))
+        case .request(let read):
+            return try decide(read.of(client, holding: body.reservation(for: read.subject)), key, call)
+        }
+    }
+
+    /// Decides on an admitted request: the job that its `Idempotency-Key` names, else an answer that another request with
+    /// the same body got meanwhile, else a new answer, checked for its account and deferred if it may be.
+    /// - Parameter key: the key of the near cache; nil if the answer is not to be kept.
+    private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
+        try job(for: request, call).then { reply in
+            if let reply { return .done(reply) }
+            if let known = key.flatMap({ self.nearCache.reply(to: $0) }), known.isValid(at: call.now) {
+                return try self.answerCached(known, to: request.client, call)
+            }
+            return try self.verification.answer(call.limiting(request), at: call.now).then { answer in
+                let written = self.written(answer, to: request, key, call)
+                return try self.ownership.check(answer, for: request.options.account, of: call.client).then { owned in
+                    let reply = self.reply(owned, insteadOf: answer, written, to: request, call)
+                    return self.deferring(owned.answer, reply, to: request, call)
+                }
+            }
+        }
+    }
+
+    // MARK: - Ownership and deferral
+
+    /// Returns the reply of the job that the request's `Idempotency-Key` names; nil if there is none.
+    private func job(for request: VerificationRequest, _ call: Call) -> Step<Reply?, any Error> {
+        guard let deferral, let terms = call.terms, terms.key != nil else { return .done(nil) }
+        return .wait {
+            let reply = try await deferral.reply(to: request, under: terms, of: call.client)
+            return .compute { .done(reply) }
+        }
+    }
+
+    /// - Parameter written: the reply with the answer before the check of the account.
+    private func reply(
+        _ owned: OwnedAnswer, insteadOf answer: Answer, _ written: Reply, to request: VerificationRequest, _ call: Call
+    ) -> Reply {
+        var reply = written
+        if owned.answer.verdict != answer.verdict {
+            reply = call.endpoint.replies(to: request.options, with: owned.answer, at: call.now).first
+        }
+        reply.addOwnership(owned.ownership)
+        return send(reply, owned.answer, about: request.subject.kind, call)
+    }
+
+    /// Returns the reply, or the reply of a new job if the answer may be deferred.
+    private func deferring(_ answer: Answer, _ reply: Reply, to request: VerificationRequest, _ call: Call) -> Progress
+    {
+        guard let deferral, let terms = call.terms, terms.defers(answer, to: request.options) else {
+            return .done(reply)
+        }
+        return .wait {
+            .done(
+                try await deferral.reply(
+                    deferring: answer, reply, to: request, under: terms, of: call.client))
+        }
+    }
+
+    /// Returns a cached answer after a check of the account.
+    private func answerCached(_ known: CachedReply, with claims: CachedClaims, _ call: Call) async -> Reply {
+        let decision = await ownership?.ownership(of: claims.claims, account: claims.account, client: call.client)
+        guard decision?.isRejected == true else {
+            var reply = known.reply
+            reply.addOwnership(decision?.ownership)
+            return send(reply, known, call)
+        }
+        let rejected = claims.rejected
+        var reply = call.endpoint.replies(to: known.options, with: rejected, at: call.now).first
+        reply.addOwnership(decision?.ownership)
+        return send(reply, rejected, about: claims.kind, call)
+    }
+
+    // MARK: - Replies
+
+    /// Writes a newly computed answer, and caches the form in which it is sent again.
+    private func written(
+        _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
+    ) -> Reply {
+        let (first, repeated) = call.endpoint.replies(to: request.options, with: answer, at: call.now)
+        if let key, let validity = AnswerValidity(answer, at: call.now) {
+            let cached = answer.repeated
+            let known = CachedReply(
+                cached, to: request.options, validity: validity,
+                counters: metrics.counters(for: cached, to: request.subject.kind), reply: repeated,
+                claims: CachedClaims(cached, to: request))
+            nearCache.insert(known, for: key)
+        }
+        return first
+    }
+
+    /// Returns a cached answer. Permissions are checked each time: they may have changed since.
+    private func answerCached(_ known: CachedReply, to client: RequestClient, _ call: Call) throws -> Progress {
+        try known.validity.checkApp(for: client)
+        guard let claims = known.claims else { return .done(send(known.reply, known, call)) }
+        return .wait { .done(await self.answerCached(known, with: claims, call)) }
+    }
+
+    private func send(
+        _ reply: consuming Reply, _ answer: Answer, about kind: RequestSubject.Kind, _ call: Call
+    ) -> Reply {
+        metrics.counters(for: answer, to: kind).increment()
+        call.context.record { $0.result = LogMembers(answer) }
+        return finish(reply, CacheProvenance(answer), call)
+    }
+
+    private func send(_ reply: consuming Reply, _ known: CachedReply, _ call: Call) -> Reply {
+        known.counters.increment()
+        call.context.record { $0.result = known.logMembers }
+        return finish(reply, known.provenance, call)
+    }
+
+    private func finish(_ reply: consuming Reply, _ provenance: CacheProvenance, _ call: Call) -> Reply {
+        announcing(reply.withCacheFields(of: provenance, at: call.now), from: provenance.source, call)
+    }
+
+    private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ call: Call) -> Reply {
+        guard call.endpoint.announcesEnd(withAnswerFrom: source) else { return reply }
+        var fields: HTTPFields = [:]
+        fields.announce(lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
+        reply.added.append(contentsOf: fields)
+        return reply
+    }
+}
+
+extension BodyReservation: MemoryReservation {}
+
+extension ReservedBody {
+    /// Reserves memory for what is held from now on: the evidence.
+    fileprivate func reservation(for subject: RequestSubject) -> (any MemoryReservation)? {
+        guard let reservation else { return nil }
+        // Base64 is never shorter than the bytes it encodes, so this is no more than was reserved.
+        _ = reservation.resize(to: min(subject.byteCount, reservation.bytes))
+        return reservation
+    }
+}

@@ -1,0 +1,132 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import Customers
+package import Receipts
+
+/// A client of the gateway, such as an app's backend, identified by its API keys.
+///
+/// A class, because each request refers to its client and never changes it.
+package final class Client: Sendable {
+    /// The name in logs; never in responses.
+    package let name: String
+    /// The apps it may send receipts of.
+    package let apps: PermittedApps
+    /// The API keys. Two may be active, so that a new key can replace an old key without a gap.
+    package let keys: [StoredKey]
+    package let limits: ClientLimits
+    package let may: Set<Permission>
+    /// The rights to call the App Store Server API through the gateway.
+    private let apple: AppleRights
+    /// The consequence of a purchase that is bound to another account.
+    package let ownership: OwnershipPolicy
+    /// The answers that are deferred although the request does not prefer it.
+    package let deferral: DeferralPolicy
+
+    init(
+        name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
+        may: Set<Permission> = [], apple: AppleRights = .none, ownership: OwnershipPolicy = .report,
+        deferral: DeferralPolicy = .onRequest
+    ) {
+        self.name = name
+        self.apps = apps
+        self.keys = keys
+        self.limits = limits
+        self.may = may
+        self.apple = apple
+        self.ownership = ownership
+        self.deferral = deferral
+    }
+
+    /// A permission beyond verification. The raw values appear in the clients file.
+    package enum Permission: String, CaseIterable, Sendable {
+        /// Purging the cached results of a transaction.
+        case purge
+        /// Binding a purchase to another account, or to none.
+        case ownership
+        /// Deleting the data of a customer.
+        case erase
+    }
+
+    /// The client of every request where no clients are configured.
+    package static let loopback = Client(
+        name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases),
+        apple: .everyApp(Set(AppleRight.allCases)))
+
+    /// The client of a request whose body, which has the credentials, is unread.
+    package static let unidentified = Client(name: "unidentified", apps: .only([]), keys: [])
+
+    /// True for a client without API keys: the loopback client, or one of the form API.
+    package var isKeyless: Bool { keys.isEmpty }
+}
+
+extension Client: Hashable {
+    package static func == (one: Client, other: Client) -> Bool {
+        one === other
+            || (one.name, one.apps, one.keys, one.limits, one.may)
+                == (other.name, other.apps, other.keys, other.limits, other.may)
+                && (one.apple, one.ownership, one.deferral) == (other.apple, other.ownership, other.deferral)
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+extension Client {
+    /// A right to call the App Store Server API through the gateway. No right includes another right. The raw values
+    /// appear in the clients file.
+    package enum AppleRight: String, CaseIterable, Hashable, Sendable {
+        case read
+        /// Changing the state of one customer.
+        case write
+        /// Changing the state of many customers, or reaching the app's notification URL.
+        case mass
+    }
+
+    package enum AppleRights: Hashable, Sendable {
+        /// The same rights for each app that the client may use.
+        case everyApp(Set<AppleRight>)
+        /// By bundle ID; none for other apps.
+        case byApp([String: Set<AppleRight>])
+
+        static let none = everyApp([])
+    }
+
+    package func appleRights(forApp bundleID: String) -> Set<AppleRight> {
+        guard apps.contains(bundleID) else { return [] }
+        return switch apple {
+        case .everyApp(let rights): rights
+        case .byApp(let rights): rights[bundleID] ?? []
+        }
+    }
+}
+
+/// The answers that are deferred for a client. The raw values appear in the clients file.
+package enum DeferralPolicy: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
+    /// Only answers to requests that prefer a deferral.
+    case onRequest = "on_request"
+    /// Also answers without a verdict, because Apple did not answer.
+    case undecided
+    /// Also answers whose verdict lacks Apple's part for a time.
+    case degraded
+}
+
+/// The stored half of an API key: enough to recognise the key, not to use it.
+package struct StoredKey: Hashable, Sendable {
+    package let id: String
+    /// HMAC-SHA256(pepper, secret): 32 bytes.
+    package let hash: [UInt8]
+    /// The time from which the key is rejected; nil for never.
+    package let expires: Timestamp?
+
+    package func isActive(at now: Timestamp) -> Bool {
+        expires.isAhead(of: now)
+    }
+}
+
+extension Timestamp? {
+    /// Returns true before this expiry, and always for nil, which stands for none.
+    package func isAhead(of now: Timestamp) -> Bool { map { now < $0 } ?? true }
+}
+
+extension OwnershipPolicy: ConfigurationValue {}

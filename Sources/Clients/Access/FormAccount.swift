@@ -1,0 +1,58 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Cryptography
+package import Receipts
+
+/// A client's access to the form API (`POST /api`, `POST /apiencrypted`): keys, and the apps that they may name.
+///
+/// Apps carry these keys, so anyone who has the app has its key. Such a key verifies receipts of its own apps and does
+/// nothing else.
+package struct FormAccount: Hashable, Sendable {
+    /// The client as which requests are charged and logged. It has no API key.
+    package let client: Client
+    package let keys: [FormKey]
+    package let apps: [FormApp]
+}
+
+/// The stored half of a form key: enough to recognise the key, not to use it.
+package struct FormKey: Hashable, Sendable {
+    /// `FormKeyHasher.hash(ofKey:)`: 32 bytes.
+    package let hash: [UInt8]
+    /// The time from which the key is rejected; nil for never.
+    package let expires: Timestamp?
+
+    package func isActive(at now: Timestamp) -> Bool { expires.isAhead(of: now) }
+}
+
+/// An app of a form account.
+package struct FormApp: Hashable, Sendable {
+    /// The name by which requests choose the app; a secret that every copy of the app has.
+    let token: Secret
+    /// The bundle ID that a receipt must have.
+    package let bundleID: String
+    /// The encryption of answers of `POST /apiencrypted`; nil for an app that may not use it.
+    package let encryption: AESCBCEncryption?
+    /// The shared secret for requests to Apple; nil for the secret of the app, or of the account.
+    package let sharedSecret: Secret?
+}
+
+/// Hashes form keys and tokens with keys derived from the pepper. Form keys are chosen elsewhere and have no public
+/// part, so the hash itself identifies the key.
+package struct FormKeyHasher: Sendable {
+    private let keys: HMACKey
+    private let tokens: HMACKey
+
+    package init(pepper: Secret) {
+        let pepper = Array(pepper.exposed.utf8)
+        keys = HMACKey(HMACKey.derive(from: pepper, for: "receipt-gateway form key"))
+        tokens = HMACKey(HMACKey.derive(from: pepper, for: "receipt-gateway form token"))
+    }
+
+    /// Returns the hash that the clients file stores for a key.
+    package func hash(ofKey key: Span<UInt8>) -> [UInt8] { keys.code(for: key) }
+
+    func hash(ofToken token: Span<UInt8>) -> [UInt8] { tokens.code(for: token) }
+
+    func isKey(_ key: Span<UInt8>, withHash hash: [UInt8]) -> Bool { keys.isValid(hash, for: key) }
+}

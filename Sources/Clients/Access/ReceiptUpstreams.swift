@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+package import Gateway
+internal import Customers
+
+/// The interfaces that are permitted for the receipts of each app.
+package struct ReceiptUpstreams: Hashable, Sendable {
+    /// For apps without their own.
+    package var primary = ReceiptUpstream.both
+    /// By bundle ID.
+    package var ofApps: [String: ReceiptUpstream] = [:]
+
+    package init(primary: ReceiptUpstream = .both, ofApps: [String: ReceiptUpstream] = [:]) {
+        self.primary = primary
+        self.ofApps = ofApps
+    }
+
+    /// Returns the interfaces for an app; nil stands for an unknown app.
+    package func upstream(forApp bundleID: String?) -> ReceiptUpstream { bundleID.flatMap { ofApps[$0] } ?? primary }
+}
+
+extension ReceiptUpstream: ConfigurationValue {}
+
+// MARK: - Apps and their keys
+
+extension AccessRules {
+    /// The apps that the clients file names: in clients and webhooks, and with settings of their own.
+    package var knownApps: Set<String> {
+        let permitted = ((clients ?? []) + formAccounts.map(\.client)).flatMap { client -> [String] in
+            if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
+        }
+        return Set(permitted).union(secrets.ofApps.keys).union(serverAPIKeys.ofApps.keys)
+            .union(serverAPIKeys.appAppleIDs.keys).union(receiptUpstreams.ofApps.keys)
+            .union(webhooks.flatMap(\.apps))
+    }
+
+    /// The known apps whose receipts depend on `verifyReceipt`, in alphabetical order: they have no key for the App Store
+    /// Server API.
+    package var appsWithoutServerAPIKey: [String] {
+        knownAppsWithoutKey.filter { receiptUpstreams.upstream(forApp: $0) != .serverAPI }
+    }
+
+    private var knownAppsWithoutKey: [String] {
+        knownApps.filter { serverAPIKeys.key(forApp: $0) == nil }.sorted()
+    }
+
+    /// The fault that some apps may use only the Server API and have no key for it, and the advice; nil without such
+    /// apps.
+    package var receiptUpstreamFault: (seen: String, advice: String)? {
+        let apps = appsWithoutUpstream
+        guard !apps.isEmpty else { return nil }
+        return (
+            "server_api without a key of the App Store Server API for \(apps.listed): receipts are answered from their own "
+                + "content alone",
+            "Set `server_api` for these apps in the clients file, or let `receipt_upstream` be both."
+        )
+    }
+
+    /// The apps whose receipts no interface of Apple's may answer. Apps that no entry names have one name together.
+    private var appsWithoutUpstream: [String] {
+        let named = knownAppsWithoutKey.filter { receiptUpstreams.upstream(forApp: $0) == .serverAPI }
+        let lackOthers = receiptUpstreams.primary == .serverAPI && serverAPIKeys.account == nil
+        return named + (lackOthers && servesOtherApps ? [clients == nil ? "any app" : "other apps"] : [])
+    }
+
+    /// True if some client may use apps that no entry names.
+    private var servesOtherApps: Bool {
+        (clients ?? [.loopback]).contains { if case .only = $0.apps { false } else { true } }
+    }
+}

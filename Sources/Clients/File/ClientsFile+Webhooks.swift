@@ -1,0 +1,218 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Customers
+internal import Gateway
+internal import JSON
+internal import Cryptography
+internal import Yams
+
+extension ClientsFile {
+    /// The bounds of webhooks.
+    package enum WebhookBounds {
+        /// Endpoints of all clients: each has series of metrics, and queues for each of its apps.
+        package static let endpoints = 64
+        /// The length of an endpoint's name. No character needs escaping in a label.
+        static let nameLength = 1...40
+        static let urlBytes = 2048
+        /// Keys of each kind: the current key, and its replacement.
+        static let keysOfOneKind = 2
+    }
+
+    private static let webhookFields = [
+        "name", "url", "secrets", "key_files", "stream", "apps", "types", "signed_data",
+    ]
+
+    /// Reads the endpoints of a client, which receive events of its apps.
+    mutating func readWebhooks(
+        _ list: Node?, ofClientNamed client: String?, forApps apps: PermittedApps?, readFile: FileReader
+    ) {
+        guard let list else { return }
+        for node in elements(of: list, named: "webhooks") {
+            guard let endpoint = readWebhook(node, forApps: apps, readFile: readFile), let client else { continue }
+            add(endpoint, ofClientNamed: client, at: node)
+        }
+    }
+
+    private mutating func add(_ endpoint: WebhookEndpoint, ofClientNamed client: String, at node: Node) {
+        var endpoint = endpoint
+        endpoint.name = "\(client)/\(endpoint.name)"
+        if webhooks.contains(where: { $0.name == endpoint.name }) {
+            report("the webhook \(endpoint.name.printable()) appears twice", at: node)
+        }
+        if webhooks.count == WebhookBounds.endpoints {
+            report("all clients together have \(WebhookBounds.endpoints) webhooks at most", at: node)
+        }
+        if webhooks.count <= WebhookBounds.endpoints { webhooks.append(endpoint) }
+    }
+
+    private mutating func readWebhook(
+        _ node: Node, forApps permitted: PermittedApps?, readFile: FileReader
+    ) -> WebhookEndpoint? {
+        // Unknown names are hidden: a key looks like a name.
+        let fields = fields(of: node, named: Self.webhookFields, showsUnknown: false)
+        let name = readWebhookName(fields["name"], of: node)
+        let url = readWebhookURL(fields["url"], of: node)
+        let stream: EventStream = value("stream", of: fields) ?? .events
+        let keys = readWebhookKeys(fields, readFile: readFile)
+        let apps = readWebhookApps(fields["apps"], of: node, permitted: permitted)
+        let types = fields["types"].map { readEventTypes($0) }
+        let includesSignedData: Bool? = value("signed_data", of: fields)
+        switch stream {
+        case .events where fields["secrets"] == nil && fields["key_files"] == nil:
+            report("a webhook for events needs secrets or key_files", at: node)
+        case .events: break
+        case .relay:
+            for name in ["types", "signed_data"] where fields[name] != nil {
+                report("\(name) is for events: the stream relay has every body of Apple's as it is", at: fields[name])
+            }
+        }
+        guard let name, let url, let apps else { return nil }
+        return WebhookEndpoint(
+            name: name, apps: apps, url: url, stream: stream, keys: keys, types: types,
+            includesSignedData: includesSignedData ?? false)
+    }
+
+    private mutating func readWebhookName(_ node: Node?, of parent: Node) -> String? {
+        guard let name = text(node, named: "name", of: parent) else { return nil }
+        if name.utf8.allSatisfy(ASCII.isSafe), WebhookBounds.nameLength.contains(name.utf8.count) { return name }
+        report("name must be up to \(WebhookBounds.nameLength.upperBound) letters, digits and any of .-_", at: node)
+        return nil
+    }
+}
+
+// MARK: - URLs
+
+extension ClientsFile {
+    /// Reads a URL, which is never shown: it may contain a secret.
+    private mutating func readWebhookURL(_ node: Node?, of parent: Node) -> String? {
+        guard let text = text(node, named: "url", of: parent) else { return nil }
+        guard let fault = urlFault(of: text) else { return text }
+        report("url \(fault)", at: node)
+        return nil
+    }
+
+    private func urlFault(of text: String) -> String? {
+        let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        let scheme = parts[0].lowercased()
+        guard parts.count == 2, ["https", "http"].contains(scheme) else { return "must begin with https://" }
+        if scheme == "http", !allowsPlainWebhooks {
+            return "must begin with https://, unless gateway.webhooks.allow_http is true"
+        }
+        let authority = parts[1].prefix { !"/?#".contains($0) }
+        if authority.contains("@") { return "must not have a user name or password: events are signed" }
+        if authority.isEmpty || authority.hasPrefix(":") { return "must have a host" }
+        if text.contains("#") { return "must not have a fragment (#): it is never sent" }
+        let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isVisible, text.utf8.count <= WebhookBounds.urlBytes else {
+            return "must hold up to \(WebhookBounds.urlBytes) visible ASCII characters"
+        }
+        return nil
+    }
+}
+
+// MARK: - Keys
+
+extension ClientsFile {
+    private mutating func readWebhookKeys(_ fields: [String: Node], readFile: FileReader) -> [WebhookKey] {
+        if let node = fields["secrets"], fields["key_files"] != nil {
+            report("secrets and key_files are both set; set only one", at: node)
+        }
+        guard let list = fields["secrets"] ?? fields["key_files"] else { return [] }
+        let isInline = fields["secrets"] != nil
+        let nodes = elements(of: list, named: isInline ? "secrets" : "key_files")
+        if nodes.isEmpty { report("a list of keys must not be empty", at: list) }
+        let keys = nodes.compactMap { node in
+            isInline ? readInlineKey(node) : readKeyFile(node, readFile: readFile)
+        }
+        checkNumbers(of: keys, at: list)
+        return keys
+    }
+
+    private mutating func readInlineKey(_ node: Node) -> WebhookKey? {
+        guard let text = text(node, named: "a key of secrets", of: node) else { return nil }
+        return key(text, named: "a key of secrets", at: node)
+    }
+
+    private mutating func readKeyFile(_ node: Node, readFile: FileReader) -> WebhookKey? {
+        let showsPath = { (path: String) in path.hasPrefix("/") }
+        guard let text = readSecretFile(node, named: "key_files", showsPath: showsPath, readFile: readFile) else {
+            return nil
+        }
+        return key(text.exposed, named: "the key in a file of key_files", at: node)
+    }
+
+    private mutating func key(_ text: String, named name: String, at node: Node) -> WebhookKey? {
+        do throws(WebhookKeyFault) {
+            return try WebhookKey(text)
+        } catch {
+            report("\(name) \(error)", at: node)
+            return nil
+        }
+    }
+
+    private mutating func checkNumbers(of keys: [WebhookKey], at list: Node) {
+        if Set(keys).count < keys.count { report("the same key is there twice", at: list) }
+        let maximum = WebhookBounds.keysOfOneKind
+        let symmetric = keys.count(where: \.isSymmetric)
+        if max(symmetric, keys.count - symmetric) > maximum {
+            report("a webhook has \(maximum) keys of each kind (whsec_, whsk_) at most", at: list)
+        }
+    }
+}
+
+extension WebhookKey {
+    fileprivate var isSymmetric: Bool {
+        switch self {
+        case .symmetric: true
+        case .asymmetric: false
+        }
+    }
+}
+
+// MARK: - Apps and types
+
+extension ClientsFile {
+    /// Returns the apps of a webhook: the apps in its list, or all apps of the client; nil after a problem.
+    private mutating func readWebhookApps(
+        _ node: Node?, of webhook: Node, permitted: PermittedApps?
+    ) -> Set<String>? {
+        guard let permitted else { return nil }
+        guard let node else {
+            if case .only(let bundleIDs) = permitted { return bundleIDs }
+            report("a webhook of a client for any app needs apps: a list of bundle IDs", at: webhook)
+            return nil
+        }
+        let nodes = elements(of: node, named: "apps")
+        if nodes.isEmpty { report("apps of a webhook must be a list of bundle IDs", at: node) }
+        let bundleIDs = nodes.compactMap { text($0, named: "an app of a webhook", of: node) }
+        for bundleID in bundleIDs where bundleID == "*" || !permitted.contains(bundleID) {
+            report(
+                bundleID == "*"
+                    ? "\"*\" is no app: list the bundle IDs of a webhook"
+                    : "the client may not use the app \(bundleID.printable()): add it to apps of the client first",
+                at: node)
+        }
+        return Set(bundleIDs)
+    }
+
+    private mutating func readEventTypes(_ list: Node) -> Set<EventType> {
+        let nodes = elements(of: list, named: "types")
+        if nodes.isEmpty { report("types must not be empty: leave it out for all types", at: list) }
+        var types: Set<EventType> = []
+        for node in nodes { types.formUnion(readEventTypes(matching: node)) }
+        return types
+    }
+
+    /// Reads a type, or all with a prefix: `subscription.*`.
+    private mutating func readEventTypes(matching node: Node) -> Set<EventType> {
+        guard let text = text(node, named: "types", of: node) else { return [] }
+        let types = EventType.matching(text)
+        guard types.isEmpty else { return types }
+        let hint = NearestName.of(text, among: EventType.allCases.map(\.rawValue)).map { "; did you mean \($0)?" }
+        report("\(text.printable()) is no type of events\(hint ?? ": see docs/events.yaml")", at: node)
+        return []
+    }
+}
+
+extension EventStream: ConfigurationValue {}

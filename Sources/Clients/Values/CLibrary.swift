@@ -1,0 +1,110 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// The functions of the C library that the server uses, with their names on each platform.
+package enum CLibrary {
+    package static let addressInUse = EADDRINUSE
+    package static let addressNotAvailable = EADDRNOTAVAIL
+    package static let permissionDenied = EACCES
+
+    package static var isStandardInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+    package static var isStandardOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// Returns an exponentially distributed random number with mean 1.
+    @Sendable package static func exponential() -> Double { -log(1 - Double.random(in: 0..<1)) }
+
+    package static var pageBytes: Double { Double(sysconf(Int32(_SC_PAGESIZE))) }
+
+    /// Makes the allocator map every large block separately, so that freeing it returns the memory to the system. glibc
+    /// raises its threshold with each such block that is freed (mallopt(3)); after a few large bodies it would keep
+    /// their memory.
+    package static func mapLargeBlocks() {
+        // SAFETY: the symbol is looked up among linked libraries; only glibc has this function, which takes two
+        // integers and returns an integer. Swift's glibc module does not include its header.
+        guard let symbol = unsafe dlsym(nil, "mallopt") else { return }
+        let mallopt = unsafe unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)
+        let mmapThreshold: Int32 = -3
+        _ = mallopt(mmapThreshold, largeBlockBytes)
+    }
+
+    /// Twice the largest ordinary request (`BodyBudget.ordinaryBodyBytes`).
+    private static let largeBlockBytes: Int32 = 256 << 10
+
+    package static func environment(_ name: String) -> String? {
+        // SAFETY: the text ends with a zero byte, and is copied before anything could change the environment.
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    /// Starts the running program anew in the same process and with the same arguments, with a variable in its
+    /// environment. Returns only if that is not possible.
+    package static func startAnew(setting name: String, to value: String) {
+        // SAFETY: the texts end with a zero byte, and are copied; the arguments are the process's own, and end with a null
+        // pointer.
+        guard unsafe setenv(name, value, 1) == 0 else { return }
+        _ = unsafe execv("/proc/self/exe", CommandLine.unsafeArgv)
+    }
+
+    /// The clock ticks per second of the system's process times.
+    package static var ticksPerSecond: Double { Double(sysconf(Int32(_SC_CLK_TCK))) }
+
+    /// The CPU time of this process in seconds. POSIX defines `CLOCKS_PER_SEC` as one million.
+    package static var processorSeconds: Double { Double(clock()) / 1e6 }
+
+    /// Returns the signature of a file, following symbolic links; nil if there is none.
+    package static func signature(ofFile path: String) -> FileSignature? {
+        var found = stat()
+        // SAFETY: both pointers are valid for the call, and `stat` fills the whole structure or returns an error.
+        guard unsafe stat(path, &found) == 0 else { return nil }
+        #if canImport(Darwin)
+            let changed = found.st_ctimespec
+        #else
+            let changed = found.st_ctim
+        #endif
+        return FileSignature(
+            device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(found.st_ino), size: Int64(found.st_size),
+            changed: Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec))
+    }
+
+    /// Parses an address into its bytes, in network order (inet_pton(3)); nil for anything else. Leading zeros of an
+    /// IPv4 number, which other parsers read as octal, are rejected.
+    static func addressBytes(_ text: String, isIPv6: Bool) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
+        // SAFETY: the text ends with a zero byte, and the buffer has the size of the family's addresses.
+        let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+            unsafe inet_pton(isIPv6 ? AF_INET6 : AF_INET, text, buffer.baseAddress)
+        }
+        return result == 1 ? bytes : nil
+    }
+
+    /// Writes bytes to standard error and blocks until they are taken. Bytes that cannot be written are lost.
+    @Sendable package static func writeToStandardError(_ bytes: [UInt8]) {
+        var written = 0
+        while written < bytes.count {
+            // SAFETY: the pointer is valid for the call, and `rest.count` bytes follow it.
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                return unsafe write(STDERR_FILENO, rest.baseAddress, rest.count)
+            }
+            guard count > 0 || errno == EINTR else { return }
+            written += max(0, count)
+        }
+    }
+}
+
+/// The identity of a file's state, known without reading it. Another file in its place, as after Kubernetes switches
+/// symbolic links, has another inode.
+package struct FileSignature: Hashable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    package let size: Int64
+    /// The last change of content or permissions, in nanoseconds since 1970.
+    let changed: Int64
+}

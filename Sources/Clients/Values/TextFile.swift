@@ -1,0 +1,47 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
+    let path: String
+    /// The fault, in words that follow the path.
+    package let description: String
+
+    package init(path: String, description: String) {
+        (self.path, self.description) = (path, description)
+    }
+}
+
+extension String {
+    /// The text without trailing line ends, which editors add to a secret's file.
+    package var withoutLineEnds: String { String(reversed().drop(while: \.isNewline).reversed()) }
+}
+
+/// Reads small text files: configuration, clients, secrets, certificates.
+package enum TextFile {
+    /// The maximum size of a file; most are a few kilobytes.
+    static let maximumBytes = 4 << 20
+
+    package static func read(_ path: String) throws(FileFault) -> String {
+        // Checked before reading and after: the file may grow.
+        guard CLibrary.signature(ofFile: path).map({ $0.size <= maximumBytes }) ?? true else { throw tooLarge(path) }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            let exists = FileManager.default.fileExists(atPath: path)
+            throw FileFault(path: path, description: exists ? "cannot be read" : "does not exist")
+        }
+        guard data.count <= maximumBytes else { throw tooLarge(path) }
+        guard let text = String(bytes: data, encoding: .utf8) else {
+            throw FileFault(path: path, description: "is not UTF-8")
+        }
+        return text
+    }
+
+    private static func tooLarge(_ path: String) -> FileFault {
+        FileFault(path: path, description: "is larger than \(maximumBytes) bytes")
+    }
+}

@@ -1,0 +1,160 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Resilience
+internal import Synchronization
+
+/// Wakes requests that wait for a change in a store. One loop for all of them looks for changes, in one round trip, as
+/// long as any request waits.
+package final class StoreWatcher<Interest: Sendable>: Sendable {
+    package enum Outcome: Hashable, Sendable {
+        /// The store may have what the request waits for.
+        case changed
+        /// The time has passed, the request was cancelled, or too many requests wait.
+        case elapsed
+        /// The node stops.
+        case stopped
+    }
+
+    package typealias Changes = @Sendable (Interest) -> Bool
+
+    private struct Watch: Sendable {
+        let interest: Interest
+        let waiter: Waiter<Outcome>
+    }
+
+    private struct State {
+        var watches: [Int: Watch] = [:]
+        var lastID = 0
+        var isPolling = false
+        var isStopped = false
+
+        /// - Returns: false if no request waits, so that the loop must end.
+        mutating func keepsPolling() -> Bool {
+            isPolling = !watches.isEmpty
+            return isPolling
+        }
+    }
+
+    private let maximumWaiting: Int
+    private let pollsAtOnce: Bool
+    private let pause: @Sendable () async -> Void
+    private let changes: @Sendable ([Interest]) async -> Changes?
+    private let timeouts = Timeouts()
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - maximumWaiting: the requests that wait at most; further ones are answered at once.
+    ///   - pollsAtOnce: true if a change may have happened before the first request waited.
+    ///   - pause: returns after the time between two round trips.
+    ///   - changes: reads the store and returns which interests it concerns; nil while the store is unreachable. Requests
+    ///     wait on then.
+    init(
+        maximumWaiting: Int = .max, pollsAtOnce: Bool, pause: @escaping @Sendable () async -> Void,
+        changes: @escaping @Sendable ([Interest]) async -> Changes?
+    ) {
+        (self.maximumWaiting, self.pollsAtOnce) = (maximumWaiting, pollsAtOnce)
+        (self.pause, self.changes) = (pause, changes)
+    }
+
+    package var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// The number of requests that wait.
+    var count: Int { state.withLock { $0.watches.count } }
+
+    package func wait(for interest: Interest, upTo limit: Duration) async -> Outcome {
+        let waiter = Waiter<Outcome>()
+        guard let id = add(Watch(interest: interest, waiter: waiter)) else { return isStopped ? .stopped : .elapsed }
+        defer { state.withLock { _ = $0.watches.removeValue(forKey: id) } }
+        return await waiter.value(waitLimit: limit, timeouts) ?? .elapsed
+    }
+
+    /// Wakes requests because of a change that this node made.
+    func wake(with outcome: Outcome = .changed, where isMeant: Changes) {
+        let watches = state.withLock { Array($0.watches.values) }
+        for watch in watches where isMeant(watch.interest) { watch.waiter.end(with: outcome) }
+    }
+
+    /// Wakes all requests, for the last time.
+    package func stop() {
+        state.withLock { $0.isStopped = true }
+        wake(with: .stopped) { _ in true }
+    }
+
+    private func add(_ watch: Watch) -> Int? {
+        let (id, isFirst) = state.withLock { state -> (Int?, Bool) in
+            guard !state.isStopped, state.watches.count < maximumWaiting else { return (nil, false) }
+            defer { state.isPolling = true }
+            state.lastID += 1
+            state.watches[state.lastID] = watch
+            return (state.lastID, !state.isPolling)
+        }
+        // Detached: the loop does not belong to the first request.
+        if isFirst { Task.detached { await self.pollWhileWatched() } }
+        return id
+    }
+
+    private func pollWhileWatched() async {
+        if pollsAtOnce { await poll() }
+        while state.withLock({ $0.keepsPolling() }) {
+            await pause()
+            await poll()
+        }
+    }
+
+    private func poll() async {
+        let interests = state.withLock { $0.watches.values.map(\.interest) }
+        guard !interests.isEmpty, let isMeant = await changes(interests) else { return }
+        wake(where: isMeant)
+    }
+}
+
+// MARK: - Events
+
+/// Wakes the readers that wait for events after their positions.
+package typealias EventWatcher = StoreWatcher<[AppPartition: EventPosition]>
+
+extension StoreWatcher<[AppPartition: EventPosition]> {
+    /// - Parameter pause: returns after the time between two round trips, the delay of an event that another node wrote.
+    package convenience init(
+        _ log: any EventLog,
+        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(250)) }
+    ) {
+        self.init(pollsAtOnce: false, pause: pause) { interests in
+            let partitions = Array(Set(interests.flatMap(\.keys)))
+            guard let newest = await log.newest(partitions, .events) else { return nil }
+            let positions = Dictionary(zip(partitions, newest)) { $1 }
+            return { interest in
+                interest.contains { partition, position in positions[partition].map { position < $0 } ?? false }
+            }
+        }
+    }
+
+    /// Wakes the readers of a partition to which this node wrote an event.
+    package func announce(_ partition: AppPartition) {
+        wake { $0[partition] != nil }
+    }
+}
+
+// MARK: - Jobs
+
+/// Wakes the requests that wait for the end of a job, by its ID.
+package typealias JobWatcher = StoreWatcher<String>
+
+extension StoreWatcher<String> {
+    /// - Parameter pause: returns after the time between two round trips, the delay of a job that ended on another node.
+    package convenience init(
+        _ store: any JobStore,
+        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(500)) }
+    ) {
+        self.init(maximumWaiting: 4096, pollsAtOnce: true, pause: pause) { interests in
+            let ids = Array(Set(interests))
+            guard let statuses = try? await store.statuses(of: ids) else { return nil }
+            let ended = Set(zip(ids, statuses).filter { $1 != .waiting }.map(\.0))
+            return { ended.contains($0) }
+        }
+    }
+
+    /// Wakes the requests for a job that ended on this node.
+    package func announce(_ id: String) { wake { $0 == id } }
+}

@@ -1,0 +1,94 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// Apple's answer, completed by evidence that was signed later.
+struct CompletedAnswer: Sendable {
+    private(set) var transactions: [Transaction]
+    private(set) var renewals: [Renewal]
+
+    init(_ answer: UpstreamAnswer) { (transactions, renewals) = (answer.transactions, answer.renewals) }
+
+    /// Returns true if one of these transactions is missing, or has another state.
+    func differs(from sent: [Transaction]) -> Bool {
+        sent.contains { sent in transactions.index(of: sent).map { !transactions[$0].isSameState(as: sent) } ?? true }
+    }
+
+    /// Takes over those of the evidence's transactions that have another state and were signed later, and those that are
+    /// missing, of this customer and signed too late for Apple's index; and their plans.
+    /// - Parameters:
+    ///   - signedAt: the time of the signature over transactions that have none of their own.
+    ///   - indexed: the answer has all purchases that were signed before this time.
+    ///   - isOneCustomer: true if the answer is about the customer of all transactions that were sent.
+    mutating func complete(
+        with sent: [Transaction], _ plans: [Renewal], signedAt: Timestamp?, indexed: Timestamp,
+        isOneCustomer: Bool = false
+    ) {
+        var added: Set<String> = []
+        let answered = transactions
+        lazy var chains = NamedChains(of: answered, and: sent)
+        lazy var ties = PurchaseTies(answered)
+        // A receipt may have thousands.
+        var indices =
+            sent.count < 8
+            ? nil : Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first }
+        for sent in sent {
+            guard let date = sent.signedDate ?? signedAt else { continue }
+            let found = indices.map { $0[sent.transactionID] } ?? transactions.index(of: sent)
+            guard let index = found else {
+                guard indexed < date, isOneCustomer || chains.contains(sent.chainID) || ties.connects(to: sent) else {
+                    continue
+                }
+                indices?[sent.transactionID] = transactions.count
+                transactions.append(sent)
+                added.insert(sent.chainID)
+                continue
+            }
+            guard let known = transactions[index].signedDate, known < date else { continue }
+            if !transactions[index].isSameState(as: sent) { transactions[index] = sent }
+        }
+        for plan in plans { complete(with: plan, isOfAdded: added.contains(plan.originalTransactionID)) }
+    }
+
+    private mutating func complete(with plan: Renewal, isOfAdded: Bool) {
+        guard let index = renewals.firstIndex(where: { $0.originalTransactionID == plan.originalTransactionID }) else {
+            if isOfAdded { renewals.append(plan) }
+            return
+        }
+        if let known = renewals[index].signedDate, let date = plan.signedDate, known < date { renewals[index] = plan }
+    }
+}
+
+extension [Transaction] {
+    fileprivate func index(of transaction: Transaction) -> Int? {
+        firstIndex { $0.transactionID == transaction.transactionID }
+    }
+}
+
+/// The chains of an answer, under all names that the answer and the evidence show.
+struct NamedChains {
+    private let names: ChainNames
+    private let known: Set<String>
+
+    /// - Parameters:
+    ///   - answer: the transactions of the answer.
+    ///   - others: the transactions of the evidence.
+    ///   - renewals: the plans of both.
+    init(of answer: [Transaction], and others: [Transaction], _ renewals: [Renewal] = []) {
+        let names = ChainNames(answer + others, renewals)
+        self.names = names
+        known = Set(answer.map { names.current($0.chainID) })
+    }
+
+    func contains(_ chain: String) -> Bool { known.contains(names.current(chain)) }
+}
+
+extension Transaction {
+    /// Returns true if both give the same entitlement. App receipts have no milliseconds.
+    fileprivate func isSameState(as other: Transaction) -> Bool {
+        (cancellationDate == nil) == (other.cancellationDate == nil) && isUpgraded == other.isUpgraded
+            && expiresDate.map { $0.millisecondsSince1970 / 1000 }
+                == other.expiresDate.map { $0.millisecondsSince1970 / 1000 }
+    }
+}

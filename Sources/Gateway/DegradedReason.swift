@@ -1,0 +1,122 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The reasons why the preferred source did not answer. The raw values are those of the API.
+package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
+    /// The shared store is unreachable: this node answers from its own copy, and purges by other nodes may be missing.
+    case sharedStoreUnreachable = "shared_store_unreachable"
+    /// The circuit breaker is open: Apple failed too often, so calls are suspended for some seconds.
+    case circuitOpen = "circuit_open"
+    /// Apple requested a pause (429).
+    case upstreamPaused = "upstream_paused"
+    /// The operator's limit for requests to Apple is reached.
+    case upstreamBudget = "upstream_budget"
+    /// The concurrency limit for requests to Apple is reached.
+    case upstreamSaturated = "upstream_saturated"
+    /// Apple takes longer than this request may wait; the request to Apple continues in the background.
+    case upstreamSlow = "upstream_slow"
+    // As in `UpstreamFailure`.
+    case upstreamUnreachable = "upstream_unreachable"
+    case upstreamTLS = "upstream_tls"
+    case upstreamTimeout = "upstream_timeout"
+    case upstreamReset = "upstream_reset"
+    case upstreamServerError = "upstream_server_error"
+    case upstreamUnusableAnswer = "upstream_unusable_answer"
+    /// An item of Apple's answer cannot be read; the others count.
+    case upstreamItemUnreadable = "upstream_item_unreadable"
+    /// Apple's answer is larger than the gateway reads.
+    case upstreamAnswerTooLarge = "upstream_answer_too_large"
+    case upstreamUnavailable = "upstream_unavailable"
+    case upstreamRequestRefused = "upstream_request_refused"
+    /// Apple reports a well-formed receipt with a valid signature as malformed (21002): a temporary fault.
+    case upstreamCallsMalformed = "upstream_calls_malformed"
+    /// Apple cannot authenticate a receipt (21003) that has a valid signature.
+    case upstreamDisagrees = "upstream_disagrees"
+    /// Apple has a fault in its data about the receipt (21100 to 21199), and says that a retry is of no use.
+    case upstreamRecordBroken = "upstream_record_broken"
+    /// Apple's answer differs from the receipt that Apple signed for it.
+    case upstreamContradiction = "upstream_contradiction"
+    /// Apple rejects the app's shared secret: fix the operator's configuration.
+    case sharedSecretRejected = "shared_secret_rejected"
+    /// Apple rejects the app's key for the App Store Server API: fix the operator's configuration.
+    case serverAPIKeyRejected = "server_api_key_rejected"
+    /// The evidence has purchases of more customers than are looked up for one answer.
+    case customerLimit = "customer_limit"
+    /// Apple knows no transaction of the evidence, which Apple signed: a temporary fault, or a very new purchase.
+    case transactionUnknown = "transaction_unknown"
+    case stopping
+}
+
+extension DegradedReason {
+    package init(_ failure: UpstreamFailure) {
+        self =
+            switch failure {
+            case .unreachable: .upstreamUnreachable
+            case .tls: .upstreamTLS
+            case .timeout: .upstreamTimeout
+            case .reset: .upstreamReset
+            case .serverError: .upstreamServerError
+            case .unusableAnswer: .upstreamUnusableAnswer
+            case .answerTooLarge: .upstreamAnswerTooLarge
+            case .unavailable: .upstreamUnavailable
+            case .requestRefused: .upstreamRequestRefused
+            case .stopping: .stopping
+            }
+    }
+}
+
+// MARK: - Facts
+
+/// The facts about a reason that decide about repetition.
+package struct DegradedReasonFacts: Hashable, Sendable {
+    package enum Cause: Hashable, Sendable {
+        /// This node or its fleet, beside requests to Apple.
+        case gateway
+        /// The guards of requests to Apple: no request was sent, because none can be sent now.
+        case guards
+        /// Apple's answer, or a request to Apple that failed.
+        case apple
+    }
+
+    package enum Persistence: Hashable, Sendable {
+        case passing
+        /// Until the operator changes a secret or a key, or Apple its mind.
+        case untilRepaired
+        /// The evidence has too many customers, or Apple too much or too little about it, and always will.
+        case permanent
+    }
+
+    package let cause: Cause
+    package let persistence: Persistence
+    /// True if other nodes would fail as well; false if the reason is local to this node.
+    let concernsAllNodes: Bool
+    /// True if the reason lies in the evidence, so that the next request about it would fail alike.
+    package let isOfEvidence: Bool
+
+    fileprivate init(
+        _ cause: Cause, _ persistence: Persistence = .passing, allNodes: Bool, ofEvidence: Bool = false
+    ) {
+        (self.cause, self.persistence) = (cause, persistence)
+        (concernsAllNodes, isOfEvidence) = (allNodes, ofEvidence)
+    }
+}
+
+extension DegradedReason {
+    package var facts: DegradedReasonFacts {
+        switch self {
+        case .sharedStoreUnreachable, .upstreamSlow: DegradedReasonFacts(.gateway, allNodes: false)
+        case .customerLimit: DegradedReasonFacts(.gateway, .permanent, allNodes: false)
+        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .stopping: DegradedReasonFacts(.guards, allNodes: false)
+        case .upstreamPaused: DegradedReasonFacts(.guards, allNodes: true)
+        case .upstreamUnreachable, .upstreamTLS: DegradedReasonFacts(.apple, allNodes: false)
+        case .sharedSecretRejected, .serverAPIKeyRejected: DegradedReasonFacts(.apple, .untilRepaired, allNodes: false)
+        case .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer, .upstreamUnavailable,
+            .upstreamRequestRefused, .upstreamCallsMalformed, .upstreamContradiction, .transactionUnknown:
+            DegradedReasonFacts(.apple, allNodes: true)
+        case .upstreamItemUnreadable: DegradedReasonFacts(.apple, .untilRepaired, allNodes: true)
+        case .upstreamDisagrees: DegradedReasonFacts(.apple, .untilRepaired, allNodes: true, ofEvidence: true)
+        case .upstreamAnswerTooLarge, .upstreamRecordBroken:
+            DegradedReasonFacts(.apple, .permanent, allNodes: true, ofEvidence: true)
+        }
+    }
+}

@@ -1,0 +1,376 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// The rules by which evidence and results of Apple are assessed.
+struct EvaluationRules: Sendable {
+    let freshness: FreshnessPolicy
+    /// The time by which Apple's clock may be ahead of ours, and the time for which a renewal may be late.
+    let clockSkew: Duration, lateRenewal: Duration
+
+    /// Returns the rules for the states of subscriptions.
+    /// - Parameter knownAt: the time of transactions and plans without a time of their own.
+    func states(knownAt: Timestamp?, of subject: VerificationSubject) -> SubscriptionRules {
+        SubscriptionRules(
+            lateRenewal: lateRenewal, knownAt: knownAt, licenceEnd: subject.evidence?.receipt?.expirationDate)
+    }
+}
+
+/// The subject of a request at one moment, and the answers that can be given about it.
+struct EvaluatedRequest: Sendable {
+    let subject: VerificationSubject
+    let request: VerificationRequest
+    let now: Timestamp
+    /// The interface that Apple answers by.
+    var api = UpstreamAPI.verifyReceipt
+    private let rules: EvaluationRules
+    private var policy: FreshnessPolicy { rules.freshness }
+    private let transactions: [Transaction]
+    private let renewals: [Renewal]
+    private let subscriptions: [Subscription]
+    /// The time up to which notifications have reported the state of all chains; nil if they have not.
+    private let notifiedUntil: Timestamp?
+    /// True if notifications have added something to the evidence.
+    private let isNotified: Bool
+    /// True if a notification reported something that cannot be read now.
+    private(set) var lacksStates = false
+
+    /// - Parameters:
+    ///   - states: the states that notifications have left of the evidence's chains.
+    init(
+        _ subject: VerificationSubject, _ states: [CustomerState] = [], for request: VerificationRequest,
+        at now: Timestamp, rules: EvaluationRules
+    ) {
+        self.subject = subject
+        self.request = request
+        self.now = now
+        self.rules = rules
+        let newest = EvidenceWithNotifications(subject.evidence, states)
+        (transactions, renewals) = (newest.transactions, newest.renewals)
+        (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
+        let states = rules.states(knownAt: subject.evidence?.signingTime, of: subject)
+        subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, rules: states)
+    }
+
+    /// Returns the same subject together with what notifications have reported about it.
+    func adding(_ states: [CustomerState]) -> EvaluatedRequest {
+        var evaluated = EvaluatedRequest(subject, states, for: request, at: now, rules: rules)
+        evaluated.api = api
+        return evaluated
+    }
+
+    /// The same subject, about which a notification reported something that cannot be read now.
+    var lackingStates: EvaluatedRequest {
+        var evaluated = self
+        evaluated.lacksStates = true
+        return evaluated
+    }
+
+    /// The bytes in memory beside the bytes that were sent, which it shares.
+    var byteCount: Int {
+        max(0, (subject.evidence?.byteCount ?? 0) - request.subject.byteCount) + transactions.byteCount
+    }
+}
+
+// MARK: - Need for Apple
+
+extension EvaluatedRequest {
+    /// True if Apple may know something newer than the evidence. Evidence is an answer from the time of its signature:
+    /// it holds as long as a cached answer of that age.
+    var mayHaveChanged: Bool {
+        guard case .signed(let evidence) = subject else { return true }
+        guard !transactions.isEmpty else { return false }
+        // Only Apple knows the end of a period without a date.
+        guard !lacksStates, subscriptions.allSatisfy({ $0.transaction.expiresDate != nil }) else { return true }
+        guard let signingTime = notifiedUntil ?? evidence.signingTime else { return true }
+        if let maximumAge = request.options.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
+        let span = policy.span(of: subscriptions, in: subject.environment, at: now)
+        let boundary = nextBoundary(after: signingTime, in: transactions, renewals)
+        let end = signingTime.advanced(by: span)
+        return now >= min(end, boundary ?? end)
+    }
+
+    /// Returns true for a result from before the evidence was signed that says something else: Apple
+    /// knows more by now. A signature that is ahead of this node's clock counts as one of now.
+    private func isNewer(than known: CachedResult) -> Bool {
+        guard let signed = newestSigningTime, known.calledAt < min(signed, now) else { return false }
+        guard let answer = known.answer else { return !transactions.isEmpty }
+        // The chains of another customer have another result.
+        let chains = chains(Set(transactions.map(\.chainID)), in: answer, naming: Set(known.transactionIDs))
+        return CompletedAnswer(answer).differs(from: transactions.filter { chains.contains($0.chainID) })
+    }
+
+    /// The time after which the evidence was signed, by the clocks of Apple and of this node.
+    var signedAfter: Timestamp {
+        (subject.evidence?.signingTime ?? Timestamp(millisecondsSince1970: 0)).advanced(by: .zero - rules.clockSkew)
+    }
+
+    private var newestSigningTime: Timestamp? {
+        let notified = isNotified ? transactions.compactMap(\.signedDate).max() : nil
+        return [subject.evidence?.newestSigningTime, notified].compactMap(\.self).max()
+    }
+
+    /// The chains of the evidence whose state notifications may have reported, the newest first; empty without a signed
+    /// app and environment.
+    var notifiableChains: [PurchaseChain] {
+        guard let evidence = subject.evidence, let bundleID = evidence.bundleID, let environment = evidence.environment,
+            environment.isApples
+        else { return [] }
+        return transactions.chainsByAge.map { id in
+            PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
+        }
+    }
+
+    /// Returns true for a result of the Server API that does not suffice: the evidence is newer, or it is unknown which
+    /// consumables are unfinished.
+    func needsMore(than known: CachedResult) -> Bool {
+        guard api == .serverAPI else { return false }
+        return isNewer(than: known) || (hasAppleForm && known.answer?.lacksUnfinishedConsumables == true)
+    }
+
+    /// True if the answer has the form of `verifyReceipt`.
+    var hasAppleForm: Bool { request.options.mode == .appleFirst }
+
+    /// True if the answer has a `latest_receipt`: always in Apple's form, else on request, if there are subscriptions.
+    var showsLatestReceipt: Bool {
+        (hasAppleForm || request.options.wantsLatestReceipt) && !subscriptions.isEmpty
+    }
+
+    /// True if the evidence alone shows that every subscription is paid for.
+    var isFullyPaid: Bool { subject.evidence != nil && subscriptions.allSatisfy(\.isPaid) }
+
+    var upstreamRequest: UpstreamRequest {
+        UpstreamRequest(
+            subject: subject, sentSecret: request.options.sentSecret,
+            options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
+    }
+
+    /// The IDs for calls of the App Store Server API: those of the chains in the evidence, the newest one first. One of
+    /// them suffices for each customer. None if the evidence has none.
+    var lookupIDs: [String] {
+        switch subject {
+        case .signed(let evidence) where transactions.isEmpty:
+            [evidence.appTransaction?.appTransactionID].compactMap(\.self)
+        case .signed: transactions.chainsByAge
+        case .lookup(_, let transactionID): [transactionID]
+        }
+    }
+
+    /// The facts that tie a history to the evidence about this chain; nil without evidence.
+    func ties(to chain: String) -> PurchaseTies? {
+        subject.evidence == nil ? nil : PurchaseTies(transactions.filter { $0.chainID == chain })
+    }
+
+    /// Returns false for an answer that another request's evidence tied to this ID: without evidence it must have the ID.
+    /// An answer under another key was reached by the names that Apple gave.
+    func mayUse(_ known: CachedResult, under key: CacheKey) -> Bool {
+        guard case .lookup(_, let id) = subject, key.transactionID == id, let answer = known.answer else { return true }
+        return answer.transactions.isEmpty || known.transactionIDs.contains(id)
+    }
+
+    /// Returns the chains, among these, that have transactions in an answer, under any name.
+    /// - Parameter ids: the IDs in the answer.
+    func chains(_ chains: Set<String>, in answer: UpstreamAnswer, naming ids: Set<String>) -> Set<String> {
+        let others = chains.subtracting(ids)
+        guard !others.isEmpty else { return chains }
+        let known = NamedChains(of: answer.transactions, and: transactions, answer.renewals + renewals)
+        return chains.subtracting(others.filter { !known.contains($0) })
+    }
+
+    /// Returns true for a chain of the evidence that an answer does not have, under any name.
+    func isMissing(_ chain: String, in known: CachedResult) -> Bool {
+        guard let answer = known.answer, transactions.contains(where: { $0.chainID == chain }) else { return false }
+        return chains([chain], in: answer, naming: Set(known.transactionIDs)).isEmpty
+    }
+
+    /// The IDs in the evidence that a purge of a key's results may name: for the Server API those of the customer.
+    func transactionIDs(of key: CacheKey) -> [String] {
+        guard let id = key.transactionID else { return transactionIDs }
+        return Array(Set(transactions.map(\.ids).filter { $0.contains(id) }.joined()).union([id]))
+    }
+
+    /// The IDs that a purge of the evidence's results may name.
+    var transactionIDs: [String] { Array(Set(transactions.isEmpty ? lookupIDs : transactions.flatMap(\.ids))) }
+
+    /// The reason why a result of Apple gives no answer about the subject; nil if it does.
+    func failure(in result: UpstreamResult) -> DegradedReason? {
+        switch result {
+        case .unanswered(let reason): reason
+        // Apple signed the evidence.
+        case .unknownTransaction where subject.evidence != nil: .transactionUnknown
+        case .answered, .accountNotFound, .unknownTransaction, .alias: nil
+        }
+    }
+
+    /// Returns the time until which a result of Apple may be repeated.
+    /// - Parameter now: the time of Apple's answer, which is later than the request.
+    /// - Parameter id: the ID that was looked up; nil for `verifyReceipt`.
+    func freshUntil(_ result: UpstreamResult, about id: String? = nil, at now: Timestamp) -> Timestamp {
+        switch result {
+        case .answered(let answer):
+            let subscriptions = self.subscriptions(answer.transactions, answer.renewals, calledAt: now, at: now)
+            let environment = subject.environment ?? answer.environment
+            let isComplete =
+                !answer.isPartial && !answer.lacksItems
+                && completed(answer, calledAt: now).transactions.count == answer.transactions.count
+            let span = policy.span(of: subscriptions, in: environment, at: now)
+            let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
+            // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
+            let boundary = nextBoundary(after: self.now, in: answer.transactions, answer.renewals)
+            return earliest(end, boundary, subscriptions, after: now)
+        case .accountNotFound: return now.advanced(by: policy.accountNotFound)
+        case .unknownTransaction(.notFound):
+            // Apple signed it, and its index is late by minutes at most.
+            // Without a signed environment an ID without evidence has the same result.
+            let isLasting = id.map { subject.environment != nil && !isRecent($0) } ?? false
+            return now.advanced(by: isLasting ? policy.indexDelay : policy.transactionNotFound)
+        case .unknownTransaction(.idInvalid): return now.advanced(by: policy.transactionIDInvalid)
+        case .alias: return now.advanced(by: policy.alias)
+        case .unanswered(let reason):
+            return reason.facts.isOfEvidence ? now.advanced(by: policy.unanswered(reason)) : now
+        }
+    }
+
+    /// Returns the time until which a result is of use.
+    func retentionEnd(of known: CachedResult) -> Timestamp { known.fetchedAt.advanced(by: policy.retention(of: known)) }
+
+    /// Returns the earliest of these times, the ends of access, and the end of the app's volume licence, if it has one.
+    private func earliest(
+        _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [Subscription], after now: Timestamp
+    ) -> Timestamp {
+        let ends = subscriptions.map(\.accessUntil) + [expirationDate]
+        return ends.compactMap(\.self).filter { $0 > now }.reduce(min(end, boundary ?? end)) { min($0, $1) }
+    }
+
+    /// Returns the subscriptions in an answer of Apple.
+    private func subscriptions(
+        _ transactions: [Transaction], _ renewals: [Renewal], calledAt: Timestamp, at now: Timestamp
+    ) -> [Subscription] {
+        // Answers of the Server API sign each item; what has no time there is from the evidence.
+        let states = rules.states(knownAt: api == .serverAPI ? subject.evidence?.signingTime : calledAt, of: subject)
+        return Subscription.all(in: transactions, renewals: renewals, at: now, rules: states)
+    }
+
+    private var isAppExpired: Bool? { expirationDate.map { $0 <= now } }
+    private var expirationDate: Timestamp? { subject.evidence?.receipt?.expirationDate }
+}
+
+// MARK: - Answers
+
+extension EvaluatedRequest {
+    /// Returns the answer made of the evidence alone.
+    /// - Parameter reasons: the reasons why Apple did not answer; empty if it was not needed.
+    func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
+        let boundary = nextBoundary(after: now, in: transactions, renewals)
+        let end = earliest(now.advanced(by: policy.near), boundary, subscriptions, after: now)
+        let notifiedAt = isNotified ? newestSigningTime : nil
+        return Answer(
+            verdict: .genuine, subject: subject,
+            transactions: transactions.revokingCopies(knownAt: subject.evidence?.signingTime),
+            subscriptions: subscriptions, renewals: renewals,
+            provenance: Provenance(
+                source: isNotified ? .notification : .local, cache: .miss, verifiedAt: min(notifiedAt ?? now, now),
+                degradedReasons: reasons),
+            freshUntil: reasons.isEmpty ? end : now, isAppExpired: isAppExpired)
+    }
+
+    /// Returns the answer made of a result of Apple; nil if Apple did not answer.
+    func answer(
+        _ known: CachedResult, from cache: Provenance.Cache, _ cacheStatus: CacheStatus?,
+        degradedBecause reasons: [DegradedReason] = []
+    ) -> Answer? {
+        let provenance = Provenance(
+            source: api.source, cache: cache, verifiedAt: known.fetchedAt, degradedReasons: reasons,
+            upstreamStatus: known.status)
+        switch known.result {
+        case .answered(let answer):
+            let newest = completed(answer, calledAt: known.calledAt)
+            let (transactions, renewals) = (newest.transactions, newest.renewals)
+            // The states below are those at the request: one that ended before Apple answered must not be repeated.
+            let boundary = nextBoundary(after: now, in: transactions, renewals)
+            let subscriptions = self.subscriptions(transactions, renewals, calledAt: known.calledAt, at: now)
+            let end = cache == .stale ? now : earliest(known.freshUntil, boundary, subscriptions, after: now)
+            let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
+            return Answer(
+                verdict: .genuine, subject: subject,
+                transactions: listed(transactions, of: answer).revokingCopies(knownAt: known.calledAt),
+                subscriptions: subscriptions,
+                renewals: renewals, provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
+                upstreamBody: known.upstreamBody,
+                mayLackConsumables: hasAppleForm && api == .serverAPI && !knowsUnfinished
+                    && transactions.contains(where: \.isConsumable),
+                upstreamEnvironment: answer.environment, isAppExpired: isAppExpired,
+                cacheStatus: cacheStatus)
+        // Not for the near cache, which could not check whose app they are about.
+        case .accountNotFound: return rejected(.accountNotFound, provenance, cacheStatus)
+        case .unknownTransaction(let reason): return rejected(.unknownTransaction(reason), provenance, cacheStatus)
+        case .alias, .unanswered: return nil
+        }
+    }
+
+    /// Returns what Apple's answer and the evidence say together. Of several states of a transaction or a plan, the one
+    /// that was signed last counts: evidence may be newer than a cached answer. A purchase may also be newer than the
+    /// index behind a new answer.
+    private func completed(_ answer: UpstreamAnswer, calledAt: Timestamp) -> CompletedAnswer {
+        var newest = CompletedAnswer(answer)
+        guard api == .serverAPI || answer.lacksItems else { return newest }
+        newest.complete(
+            with: transactions, renewals, signedAt: subject.evidence?.signingTime,
+            indexed: answer.lacksItems ? .earliest : calledAt.advanced(by: .zero - policy.indexDelay),
+            isOneCustomer: api == .verifyReceipt)
+        return newest
+    }
+
+    private func rejected(_ rejection: Rejection, _ provenance: Provenance, _ cacheStatus: CacheStatus?) -> Answer {
+        Answer(verdict: .rejected(rejection), provenance: provenance, freshUntil: now, cacheStatus: cacheStatus)
+    }
+
+    /// Returns the answer without Apple: made of the evidence if the mode allows it, else undecided.
+    /// - Parameter reason: the reason why Apple did not answer, for an undecided answer.
+    func withoutUpstream(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
+        guard request.options.mode == .apple || subject.evidence == nil else { return local(degradedBecause: reasons) }
+        return Answer(
+            verdict: .undecided(reason),
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),
+            freshUntil: now)
+    }
+
+    /// Returns a result of the Server API together with what only the evidence says: the transactions of chains that Apple
+    /// did not answer about. Such a result is fresh for a short time.
+    /// - Parameter refused: the chains of accounts that do not exist.
+    func completing(_ known: CachedResult, without refused: Set<String>) -> CachedResult {
+        guard var answer = known.answer else { return known }
+        let named = refused.union(known.transactionIDs), open = Set(lookupIDs).subtracting(named)
+        let chains = open.subtracting(self.chains(open, in: answer, naming: named))
+        let missing = transactions.filter { chains.contains($0.chainID) }
+        guard !missing.isEmpty else { return known }
+        if case .known(let ids) = answer.unfinishedConsumables {
+            answer.unfinishedConsumables = .known(ids.union(missing.filter(\.isConsumable).map(\.transactionID)))
+        }
+        answer.transactions += missing
+        answer.renewals += renewals.filter { chains.contains($0.originalTransactionID) }
+        return known.replacing(with: answer, until: now.advanced(by: policy.incomplete))
+    }
+
+    /// Returns true for a chain that may be newer than Apple's index.
+    func isRecent(_ chain: String) -> Bool {
+        let start = transactions.filter { $0.chainID == chain }.compactMap(\.purchaseDate).min()
+        return start.map { now < $0.advanced(by: policy.indexDelay) } ?? false
+    }
+
+    /// Returns the transactions that `verifyReceipt` would list if the answer has its form: all but finished consumables.
+    /// If those are unknown, the evidence has the unfinished ones at its time.
+    private func listed(_ transactions: [Transaction], of answer: UpstreamAnswer) -> [Transaction] {
+        guard hasAppleForm, api == .serverAPI else { return transactions }
+        let unfinished: Set<String> =
+            if case .known(let ids) = answer.unfinishedConsumables { ids } else {
+                Set(self.transactions.map(\.transactionID))
+            }
+        let answered = Set(answer.transactions.map(\.transactionID))
+        return transactions.filter { transaction in
+            let id = transaction.transactionID
+            return !transaction.isConsumable || unfinished.contains(id) || !answered.contains(id)
+        }
+    }
+}

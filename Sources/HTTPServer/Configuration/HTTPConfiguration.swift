@@ -1,0 +1,62 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Clients
+
+package struct ListenerConfiguration: Hashable, Sendable {
+    package var host: String
+    /// A TCP port; 0 lets the system choose.
+    package var port: Int
+
+    package init(host: String, port: Int) {
+        (self.host, self.port) = (host, port)
+    }
+}
+
+/// The data plane.
+package struct HTTPConfiguration: Hashable, Sendable {
+    package var listener = ListenerConfiguration(host: "127.0.0.1", port: 8080)
+    package var hostNames = HostNames()
+    package var limits = HTTPLimits()
+    package var deadlines = HTTPDeadlines()
+    package var remoteAddresses = RemoteAddressRule()
+    package var sendsLegacyRateLimitFields = false
+
+    package init() {}
+}
+
+/// The size limits of requests, alone and together.
+package struct HTTPLimits: Hashable, Sendable {
+    package var target = ByteCount.kibibytes(8)
+    package var headerField = ByteCount.kibibytes(8)
+    package var headerList = ByteCount.kibibytes(16)
+    package var headerFieldCount = 64
+    /// One request body. A receipt of 5 MB is on record; base64 makes it 7.
+    package var body = ByteCount.mebibytes(12)
+    package var bodiesInFlight = ByteCount.mebibytes(256)
+    package var connections = 4096
+    package var connectionsPerAddress = 0
+    package var requestsPerAddress = 0
+
+    package var connectionsOfOneAddress: Int {
+        connectionsPerAddress > 0 ? connectionsPerAddress : max(1, connections / 4)
+    }
+
+    /// The effective number of requests in flight per address behind a trusted proxy.
+    package var requestsOfOneAddress: Int { requestsPerAddress > 0 ? requestsPerAddress : max(1, connections / 4) }
+}
+
+/// The time limits of a connection. All are absolute: a slow trickle of bytes does not extend them.
+package struct HTTPDeadlines: Hashable, Sendable {
+    package var headers: Duration = .seconds(5)
+    package var request: Duration = .seconds(15)
+    package var answer: Duration = .seconds(60)
+    package var idle: Duration = .seconds(30)
+}
+
+package struct ShutdownConfiguration: Hashable, Sendable {
+    package var drainDelay: Duration = .seconds(5)
+    package var grace: Duration = .seconds(20)
+
+    package init() {}
+}

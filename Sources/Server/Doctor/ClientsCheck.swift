@@ -1,0 +1,120 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import Clients
+internal import AppStore
+internal import Gateway
+internal import Receipts
+
+extension AreaCheck {
+    /// The time before a key's end from which a warning is given: a month is enough to replace it.
+    private static let keyNotice: Duration = .seconds(30 * 86_400)
+
+    /// Checks the clients file for valid entries that expire soon or are surprising.
+    func checkClients() {
+        let now = clock(), file = try? ClientsFile(configuration, at: now)
+        if let file {
+            let secrets = file.sharedSecrets.count
+            let forms = file.formAccounts.isEmpty ? "" : "; form accounts: \(file.formAccounts.count)"
+            let keys =
+                file.serverAPIKeys.all.isEmpty ? "" : "; App Store Server API keys: \(file.serverAPIKeys.all.count)"
+            report.ok(
+                "file", "clients: \(file.clients.count)\(forms); apps with their own shared secret: \(secrets)\(keys)")
+            checkKeys(file.keys, at: now)
+            checkLimits(of: file.clients + file.formAccounts.map(\.client))
+        } else {
+            report.ok("file", "none: only clients on this machine are served, without a key")
+        }
+        guard configuration.apple.isEnabled else { return }
+        checkSecrets(for: file)
+        if let (seen, advice) = AccessRules(configuration, file).receiptUpstreamFault {
+            report.warn("receipt_upstream", seen, do: advice)
+        }
+    }
+
+    private func checkKeys(_ keys: [ClientKeys], at now: Timestamp) {
+        let locked = keys.filter { client in !client.ends.contains { $0.end.isAhead(of: now) } }
+        let ending = keys.flatMap { client in
+            client.ends.compactMap { key -> String? in
+                guard let end = key.end, now < end, end <= now.advanced(by: Self.keyNotice) else { return nil }
+                return "\(client.name.printable()): \(key.name.printable()) on \(end.day)"
+            }
+        }
+        if !locked.isEmpty {
+            report.fail(
+                "keys", "clients without a valid key: \(locked.map(\.name).listed)",
+                do: "Make a key for each with `receipt-gateway hash-key`, and restart the gateway.")
+        }
+        if !ending.isEmpty {
+            report.warn(
+                "expiry", "keys expire within 30 days: \(ending.listed)",
+                do: "Make a second key for each with `receipt-gateway hash-key`; both work until the first expires.")
+        }
+        if locked.isEmpty, ending.isEmpty {
+            let valid = keys.flatMap(\.ends).count { $0.end.isAhead(of: now) }
+            report.ok("keys", "none of \(valid) expires within 30 days")
+        }
+    }
+
+    private func checkLimits(of clients: [Client]) {
+        let free = clients.filter { $0.limits.policies.isEmpty && $0.limits.concurrency == nil }
+        if free.isEmpty { return report.ok("limits", "each client has limits") }
+        report.warn(
+            "limits", "clients without limits: \(free.map(\.name).listed)",
+            do: "Give them `limits`, or set `defaults`, so that one client cannot use up the capacity of all.")
+    }
+
+    private func checkSecrets(for file: ClientsFile?) {
+        let secrets = SharedSecrets(configuration, file), keys = file?.serverAPIKeys ?? ServerAPIKeys()
+        if secrets.primary != nil {
+            return report.ok("secrets", "the account's shared secret is set, for all apps without their own")
+        }
+        if keys.account != nil {
+            return report.ok(
+                "secrets",
+                "no shared secret of the account; its key of the App Store Server API serves all apps without a key of "
+                    + "their own")
+        }
+        let lackingClients = (file?.clients ?? [.loopback]).flatMap { client -> [String] in
+            guard case .only(let bundleIDs) = client.apps else { return [file == nil ? "any app" : "other apps"] }
+            return bundleIDs.filter { secrets.secret(forApp: $0) == nil && keys.key(forApp: $0) == nil }
+        }
+        let apps = file?.formAccounts.flatMap(\.apps) ?? []
+        let lackingForms = apps.filter { app in
+            app.sharedSecret == nil && secrets.secret(forApp: app.bundleID) == nil
+                && keys.key(forApp: app.bundleID) == nil
+        }
+        let lacking = lackingClients + lackingForms.map(\.bundleID)
+        if lacking.isEmpty { return report.ok("secrets", "each app has a shared secret or a key") }
+        report.warn(
+            "secrets",
+            "no shared secret for \(Set(lacking).sorted().listed): requests to Apple need the client's own `password`",
+            do:
+                "Set GATEWAY_APPLE_SHARED_SECRET_FILE, or `shared_secret_file` or `server_api` of each app in the clients "
+                + "file.")
+    }
+}
+
+extension ServerAPIKeys {
+    /// The account's key and those of apps.
+    var all: [ServerAPIKey] { (account.map { [$0] } ?? []) + ofApps.values }
+}
+
+/// The keys of a client, or of its form account, with the times from which they are rejected.
+private struct ClientKeys {
+    let name: String
+    let ends: [(name: String, end: Timestamp?)]
+}
+
+extension ClientsFile {
+    fileprivate var keys: [ClientKeys] {
+        clients.map { ClientKeys(name: $0.name, ends: $0.keys.map { ($0.id, $0.expires) }) }
+            + formAccounts.map { ClientKeys(name: $0.client.name, ends: $0.keys.map { ("a form key", $0.expires) }) }
+    }
+}
+
+extension Timestamp {
+    /// The day in UTC: `2026-12-31`.
+    var day: String { String(description.prefix { $0 != "T" }) }
+}

@@ -1,0 +1,163 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Clients
+package import Receipts
+package import Settings
+internal import Synchronization
+
+/// Checks the environment of a gateway: its configuration, the services it uses and the system's limits.
+///
+/// All areas are checked in parallel within a time limit, with the components that `serve` would use. The only changes
+/// are a few keys in Redis that expire within a second.
+package struct Doctor: Sendable {
+    let configuration: GatewayConfiguration
+    /// The environment variables; only those for proxies are read.
+    let environment: [String: String]
+    var clock: @Sendable () -> Timestamp = { .now() }
+
+    package init(
+        configuration: GatewayConfiguration, environment: [String: String],
+        clock: @escaping @Sendable () -> Timestamp = { .now() }
+    ) {
+        self.configuration = configuration
+        self.environment = environment
+        self.clock = clock
+    }
+
+    enum Limits {
+        /// The time limit of one area, and so of all, because they run in parallel.
+        static let time: Duration = .seconds(12)
+    }
+
+    package func check() async -> [CheckResult] {
+        await withTaskGroup(of: (CheckResult.Area, [CheckResult]).self) { group in
+            for area in CheckResult.Area.allCases {
+                group.addTask { (area, await check(area)) }
+            }
+            let byArea = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            return CheckResult.Area.allCases.flatMap { byArea[$0] ?? [] }
+        }
+    }
+
+    private func check(_ area: CheckResult.Area) async -> [CheckResult] {
+        let report = CheckReport(area)
+        let ended: Void? = await value(within: Limits.time) { await check(area, report) }
+        if ended == nil {
+            report.fail(
+                "time", "the checks did not finish within \(Limits.time.configurationText)",
+                do: "Fix the problems above, and run the doctor again.")
+        }
+        return report.close()
+    }
+
+    private func check(_ area: CheckResult.Area, _ report: CheckReport) async {
+        let check = AreaCheck(configuration: configuration, environment: environment, report: report, clock: clock)
+        switch area {
+        case .configuration: check.checkSettings()
+        case .clients: check.checkClients()
+        case .redis: await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
+        case .apple: await check.checkApple()
+        case .notifications: check.checkNotifications()
+        case .webhooks: await check.checkWebhooks()
+        case .verifications: check.checkVerifications()
+        case .certificates: check.checkCertificates()
+        case .limits: check.checkLimits()
+        case .ports: await check.checkPorts()
+        }
+    }
+}
+
+/// The checks of one area; each area has an extension.
+struct AreaCheck {
+    let configuration: GatewayConfiguration
+    var environment: [String: String] = [:]
+    let report: CheckReport
+    var clock: @Sendable () -> Timestamp = { .now() }
+
+    fileprivate func checkSettings() {
+        let set = ConfigurationKeys.all.count { $0.text(configuration) != $0.defaultText }
+        report.ok(
+            "settings",
+            "\(ConfigurationKeys.all.count) settings, \(set) of them changed; check-config lists them")
+    }
+}
+
+/// The observations of one area. Closed at the time limit; later ones are dropped.
+final class CheckReport: Sendable {
+    private struct State {
+        var observations: [CheckResult] = []
+        var isClosed = false
+    }
+
+    private let area: CheckResult.Area
+    private let state = Mutex(State())
+
+    init(_ area: CheckResult.Area) { self.area = area }
+
+    func ok(_ subject: String, _ seen: String) { record(subject, .ok, seen, nil) }
+    func warn(_ subject: String, _ seen: String, do advice: String) { record(subject, .warning, seen, advice) }
+    func fail(_ subject: String, _ seen: String, do advice: String) { record(subject, .failed, seen, advice) }
+
+    func record(_ subject: String, _ level: CheckResult.Level, _ seen: String, _ advice: String?) {
+        let observation = CheckResult(area: area, subject: subject, level: level, seen: seen, advice: advice)
+        state.withLock { if !$0.isClosed { $0.observations.append(observation) } }
+    }
+
+    func close() -> [CheckResult] {
+        state.withLock { state in
+            state.isClosed = true
+            return state.observations
+        }
+    }
+}
+
+/// Returns the result of an operation; nil if it exceeds a time limit. It is then cancelled, and not awaited.
+func value<Value: Sendable>(
+    within limit: Duration, of body: @escaping @Sendable () async -> Value
+) async -> Value? {
+    let (ends, end) = AsyncStream.makeStream(of: Value?.self)
+    let work = Task { end.yield(await body()) }
+    let timer = Task {
+        try? await Task.sleep(for: limit)
+        end.yield(nil)
+    }
+    defer {
+        work.cancel()
+        timer.cancel()
+    }
+    return await ends.first { _ in true } ?? nil
+}
+
+package struct CheckResult: Hashable, Sendable {
+    package enum Level: String, Sendable {
+        case ok
+        /// It works, but needs attention.
+        case warning
+        /// It does not work, or will stop working.
+        case failed
+    }
+
+    /// The areas, in the order of the report.
+    enum Area: String, CaseIterable, Sendable {
+        case configuration, clients, redis, apple, notifications, webhooks, verifications, certificates, limits, ports
+    }
+
+    let area: Area
+    /// The subject, in a word; unique within its area except for `configuration`.
+    let subject: String
+    let level: Level
+    /// The observation and its meaning. Never a secret.
+    let seen: String
+    let advice: String?
+}
+
+extension ConfigurationProblems {
+    /// The problems as observations. One sentence already contains the fault and what to do.
+    package var observations: [CheckResult] {
+        problems.prefix(Self.maximumShown).map {
+            CheckResult(
+                area: .configuration, subject: "settings", level: .failed, seen: $0.description, advice: nil)
+        }
+    }
+}

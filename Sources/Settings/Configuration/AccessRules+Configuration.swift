@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RedisStore
+package import Receipts
+package import Clients
+internal import AppStore
+internal import Customers
+internal import Gateway
+
+extension AccessRules {
+    /// Creates the rules from the configuration and the clients file, if there is one.
+    package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+        self.init(
+            clients: file?.clients, formAccounts: file?.formAccounts ?? [], pepper: configuration.apiKeyPepper,
+            secrets: SharedSecrets(configuration, file), serverAPIKeys: file?.serverAPIKeys ?? ServerAPIKeys(),
+            receiptUpstreams: ReceiptUpstreams(configuration, file), webhooks: file?.webhooks ?? [])
+    }
+}
+
+extension SharedSecrets {
+    /// Creates the secrets from the account's secret and the secrets in the clients file.
+    package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+        self.init(primary: configuration.apple.sharedSecret, ofApps: file?.sharedSecrets ?? [:])
+    }
+}
+
+extension ReceiptUpstreams {
+    /// Creates the choice from the configuration, and from the apps in the clients file.
+    init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+        self.init(primary: configuration.apple.receiptUpstream, ofApps: file?.receiptUpstreams ?? [:])
+    }
+}
+
+extension GatewayConfiguration {
+    /// The fault that events and deliveries end with the process, and the advice; nil if there is none.
+    package func webhookFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
+        guard !rules.webhooks.isEmpty, redis.url == nil, !notifications.allowsVolatile else { return nil }
+        return (
+            "Webhooks without Redis: events, and the state of their delivery, end with this process",
+            "Set gateway.redis.url; or set gateway.notifications.allow_volatile to try the gateway out."
+        )
+    }
+}
+
+extension ClientsFile {
+    /// Reads the configured file and the files it names; nil if there is none.
+    /// - Throws: all problems found.
+    package init?(
+        _ configuration: GatewayConfiguration, at now: Timestamp,
+        readFile: FileReader = TextFile.read
+    ) throws(ConfigurationProblems) {
+        guard let path = configuration.clientsFile else { return nil }
+        let text: String
+        do throws(FileFault) {
+            text = try readFile(path)
+        } catch {
+            throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
+        }
+        let rules = FormAccountRules(keyForm: configuration.form.keyForm, pepper: configuration.apiKeyPepper)
+        try self.init(
+            text, path: path, now: now, formRules: rules,
+            allowsPlainWebhooks: configuration.webhooks.allowsPlainHTTP, readFile: readFile)
+    }
+}

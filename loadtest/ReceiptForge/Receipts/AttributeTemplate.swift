@@ -1,0 +1,68 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
+package struct AttributeTemplate: Sendable, Hashable {
+    package var type: AttributeNumber
+    /// 1 everywhere but in attribute 4 of Apple's receipts, where it is 2.
+    package var version: Int64 = 1
+    /// The bytes inside the `OCTET STRING`: another element, or raw bytes in attributes 4 to 7.
+    package var value: [UInt8]
+    /// Superfluous elements inside the SEQUENCE.
+    var trailing: [DERNode] = []
+
+    /// Creates an attribute with this value, unchecked.
+    package init(_ type: AttributeNumber, version: Int64 = 1, value: [UInt8]) {
+        self.type = type
+        self.version = version
+        self.value = value
+    }
+
+    var element: DERNode {
+        .sequence(of: [.integer(type.rawValue), .integer(version), .octetString(value)] + trailing)
+    }
+}
+
+extension AttributeTemplate {
+    init(_ type: AttributeNumber, _ element: DERNode) {
+        self.init(type, value: element.encoded)
+    }
+
+    static func text(_ type: AttributeNumber, _ text: String) -> Self { Self(type, .utf8String(text)) }
+    static func integer(_ type: AttributeNumber, _ value: Int64) -> Self { Self(type, .integer(value)) }
+    static func flag(_ type: AttributeNumber, _ value: Bool) -> Self { Self(type, .integer(value ? 1 : 0)) }
+
+    /// A date; an absent date is an empty string, `16 00`, as Apple writes it.
+    static func date(_ type: AttributeNumber, _ date: UTCDate?) -> Self {
+        Self(type, .ia5String(date?.rfc3339 ?? ""))
+    }
+}
+
+/// `Payload ::= SET OF ReceiptAttribute`: the content Apple signs, and also the value of each purchase.
+struct AttributeSet: Sendable {
+    enum Order: Sendable {
+        /// By their encodings, shortest first, as DER requires and genuine receipts do.
+        case sorted
+        /// As listed, as Xcode does.
+        case asWritten
+    }
+
+    var attributes: [AttributeTemplate]
+    var order = Order.sorted
+
+    var element: DERNode {
+        let elements = attributes.map(\.element)
+        return switch order {
+        case .sorted: .set(of: elements)
+        case .asWritten: .set(asWritten: elements)
+        }
+    }
+
+    mutating func remove(_ type: AttributeNumber) {
+        attributes.removeAll { $0.type == type }
+    }
+
+    mutating func replace(with replacement: AttributeTemplate) {
+        attributes = attributes.map { $0.type == replacement.type ? replacement : $0 }
+    }
+}

@@ -1,0 +1,27 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+
+/// Base64 with the standard alphabet and padding (RFC 4648 §4), as `receipt-data` carries it.
+enum Base64Encoder {
+    static func text(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+    }
+
+    /// Splits a text into lines of `width` characters.
+    static func lines(_ text: String, width: Int, separator: String = "\n") -> String {
+        let characters = Array(text.utf8)
+        return stride(from: 0, to: characters.count, by: width)
+            .map { String(decoding: characters[$0..<min($0 + width, characters.count)], as: UTF8.self) }
+            .joined(separator: separator)
+    }
+}
+
+/// The textual form of certificates and keys (RFC 7468).
+enum PEMEncoder {
+    static func text(_ bytes: [UInt8], label: String) -> String {
+        let lines = Base64Encoder.lines(Base64Encoder.text(bytes), width: 64)
+        return "-----BEGIN \(label)-----\n\(lines)\n-----END \(label)-----\n"
+    }
+}
