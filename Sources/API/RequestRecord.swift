@@ -36,7 +36,8 @@ extension LogMembers {
 }
 
 extension RequestContext {
-    /// Sends a request to Apple for the current request, if there is one, and records it. A coalesced request has none.
+    /// Sends a request to Apple, and records it in the current client request, if any. Only the request that starts the
+    /// call records it; coalesced requests do not.
     package static func recording(
         _ endpoint: UpstreamEndpoint, _ request: () async -> RequestSummary
     ) async -> RequestSummary {

@@ -123,7 +123,7 @@ extension JSONWriter {
 }
 
 extension UpstreamAPI {
-    /// The name in the status. That of `verifyReceipt` is from the time when it was the only interface.
+    /// The name in the status. The name of `verifyReceipt` is from the time when it was the only interface.
     fileprivate var memberName: String {
         switch self {
         case .verifyReceipt: "upstreams"

@@ -4,7 +4,7 @@
 internal import Resilience
 internal import Synchronization
 
-/// Wakes requests that wait for a change in a store. One loop for all of them looks for changes, in one round trip, as
+/// Wakes requests that wait for a change in a store. One loop looks for changes for all requests, in one round trip, as
 /// long as any request waits.
 package final class StoreWatcher<Interest: Sendable>: Sendable {
     package enum Outcome: Hashable, Sendable {
@@ -44,7 +44,7 @@ package final class StoreWatcher<Interest: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - maximumWaiting: the requests that wait at most; further ones are answered at once.
+    ///   - maximumWaiting: the requests that wait at most; further requests are answered at once.
     ///   - pollsAtOnce: true if a change may have happened before the first request waited.
     ///   - pause: returns after the time between two round trips.
     ///   - changes: reads the store and returns which interests it concerns; nil while the store is unreachable. Requests

@@ -63,7 +63,7 @@ package enum Rejection: Hashable, CaseIterable, Sendable {
     }
 }
 
-/// The reason why no verdict was reached. The raw values are those of the API.
+/// The reason why no verdict was reached. The raw values appear in the API.
 package enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
     /// Only Apple can answer, and this gateway has no upstream for the request.
     case upstreamNotConfigured = "upstream_not_configured"
@@ -84,7 +84,7 @@ package final class Answer: Sendable {
     package let subject: VerificationSubject?
     /// The transactions to show: those that are signed, and those in Apple's answer.
     package let transactions: [Transaction]
-    /// The state of each subscription, the one that ends last first.
+    /// The state of each subscription, in order of their ends, the latest first.
     package let subscriptions: [Subscription]
     /// The plans behind the states: Apple's, or those that are signed.
     package let renewals: [Renewal]
@@ -133,7 +133,7 @@ extension Answer {
         return transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) }
     }
 
-    /// The signed environment, or else the one that Apple answered from.
+    /// The signed environment, or else the environment that Apple answered from.
     package var environment: Environment? { subject?.environment ?? upstreamEnvironment }
 }
 
@@ -173,7 +173,7 @@ extension Answer {
     /// Returns the answer with the items that break a rule.
     func naming(_ items: [RejectedItem]) -> Answer { replacing(rejectedItems: items) }
 
-    /// Returns the answer about the other items of a request, of which these are rejected.
+    /// Returns the answer about the other items of a request, with these items rejected.
     /// - Parameter items: at least one.
     func rejected(because items: [RejectedItem]) -> Answer {
         replacing(verdict: verdict == .genuine ? .rejected(.rule(items[0].rule)) : verdict, rejectedItems: items)
@@ -217,7 +217,7 @@ package struct CacheStatus: Hashable, Sendable {
         case forwarded(Reason)
     }
 
-    /// The reason for the request to Apple (RFC 9211 §2.2). The raw values are those of the header field.
+    /// The reason for the request to Apple (RFC 9211 §2.2). The raw values appear in the header field.
     package enum Reason: String, CaseIterable, Sendable {
         case miss
         /// The cached result is past its freshness.
@@ -231,7 +231,7 @@ package struct CacheStatus: Hashable, Sendable {
     package let freshUntil: Timestamp?
     /// True if the result was stored for other requests.
     package let isStored: Bool
-    /// True if the request waited for a request to Apple that another one had started.
+    /// True if the request waited for a call to Apple that another request had started.
     package let isCollapsed: Bool
 }
 

@@ -59,7 +59,7 @@ package final class ClientAdmission: Sendable {
         return InFlightSlot(of: limit, in: slots)
     }
 
-    /// Takes the next step, and releases the slot after the last one.
+    /// Takes the next step, and releases the slot after the last step.
     private func holding<Value>(
         _ slot: InFlightSlot, _ take: () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {

@@ -15,8 +15,9 @@ struct CompletedAnswer: Sendable {
         sent.contains { sent in transactions.index(of: sent).map { !transactions[$0].isSameState(as: sent) } ?? true }
     }
 
-    /// Takes over those of the evidence's transactions that have another state and were signed later, and those that are
-    /// missing, of this customer and signed too late for Apple's index; and their plans.
+    /// Takes over transactions of the evidence that have another state and were signed later. Adds missing transactions
+    /// of this customer that were signed too late for Apple's index. Adds the plans of added chains, and replaces older
+    /// plans.
     /// - Parameters:
     ///   - signedAt: the time of the signature over transactions that have none of their own.
     ///   - indexed: the answer has all purchases that were signed before this time.

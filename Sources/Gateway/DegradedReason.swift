@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reasons why the preferred source did not answer. The raw values are those of the API.
+/// The reasons why the preferred source did not answer. The raw values appear in the API.
 package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     /// The shared store is unreachable: this node answers from its own copy, and purges by other nodes may be missing.
     case sharedStoreUnreachable = "shared_store_unreachable"
@@ -22,7 +22,7 @@ package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     case upstreamReset = "upstream_reset"
     case upstreamServerError = "upstream_server_error"
     case upstreamUnusableAnswer = "upstream_unusable_answer"
-    /// An item of Apple's answer cannot be read; the others count.
+    /// An item of Apple's answer cannot be read; the other items count.
     case upstreamItemUnreadable = "upstream_item_unreadable"
     /// Apple's answer is larger than the gateway reads.
     case upstreamAnswerTooLarge = "upstream_answer_too_large"

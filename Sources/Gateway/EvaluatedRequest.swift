@@ -91,8 +91,8 @@ extension EvaluatedRequest {
         return now >= min(end, boundary ?? end)
     }
 
-    /// Returns true for a result from before the evidence was signed that says something else: Apple
-    /// knows more by now. A signature that is ahead of this node's clock counts as one of now.
+    /// Returns true for a result from before the evidence was signed that says something else: Apple knows more by now.
+    /// A signature that is ahead of this node's clock counts as made now.
     private func isNewer(than known: CachedResult) -> Bool {
         guard let signed = newestSigningTime, known.calledAt < min(signed, now) else { return false }
         guard let answer = known.answer else { return !transactions.isEmpty }
@@ -146,8 +146,8 @@ extension EvaluatedRequest {
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
     }
 
-    /// The IDs for calls of the App Store Server API: those of the chains in the evidence, the newest one first. One of
-    /// them suffices for each customer. None if the evidence has none.
+    /// The IDs for calls of the App Store Server API: the chain IDs in the evidence, the newest first. One ID suffices
+    /// for each customer. Empty if the evidence has no IDs.
     var lookupIDs: [String] {
         switch subject {
         case .signed(let evidence) where transactions.isEmpty:
@@ -184,7 +184,7 @@ extension EvaluatedRequest {
         return chains([chain], in: answer, naming: Set(known.transactionIDs)).isEmpty
     }
 
-    /// The IDs in the evidence that a purge of a key's results may name: for the Server API those of the customer.
+    /// The IDs in the evidence that a purge of a key's results may name: for the Server API the customer's IDs.
     func transactionIDs(of key: CacheKey) -> [String] {
         guard let id = key.transactionID else { return transactionIDs }
         return Array(Set(transactions.map(\.ids).filter { $0.contains(id) }.joined()).union([id]))
@@ -235,7 +235,7 @@ extension EvaluatedRequest {
     /// Returns the time until which a result is of use.
     func retentionEnd(of known: CachedResult) -> Timestamp { known.fetchedAt.advanced(by: policy.retention(of: known)) }
 
-    /// Returns the earliest of these times, the ends of access, and the end of the app's volume licence, if it has one.
+    /// Returns the earliest of these times, the ends of access, and the end of the app's volume licence, if any.
     private func earliest(
         _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [Subscription], after now: Timestamp
     ) -> Timestamp {
@@ -287,7 +287,8 @@ extension EvaluatedRequest {
         case .answered(let answer):
             let newest = completed(answer, calledAt: known.calledAt)
             let (transactions, renewals) = (newest.transactions, newest.renewals)
-            // The states below are those at the request: one that ended before Apple answered must not be repeated.
+            // The states below are from the time of the request. A state that ended before Apple answered must not be
+            // repeated.
             let boundary = nextBoundary(after: now, in: transactions, renewals)
             let subscriptions = self.subscriptions(transactions, renewals, calledAt: known.calledAt, at: now)
             let end = cache == .stale ? now : earliest(known.freshUntil, boundary, subscriptions, after: now)
@@ -309,9 +310,9 @@ extension EvaluatedRequest {
         }
     }
 
-    /// Returns what Apple's answer and the evidence say together. Of several states of a transaction or a plan, the one
-    /// that was signed last counts: evidence may be newer than a cached answer. A purchase may also be newer than the
-    /// index behind a new answer.
+    /// Returns what Apple's answer and the evidence say together. Of several states of a transaction or a plan, the
+    /// state that was signed last counts: evidence may be newer than a cached answer. A purchase may also be newer than
+    /// the index behind a new answer.
     private func completed(_ answer: UpstreamAnswer, calledAt: Timestamp) -> CompletedAnswer {
         var newest = CompletedAnswer(answer)
         guard api == .serverAPI || answer.lacksItems else { return newest }
@@ -359,8 +360,9 @@ extension EvaluatedRequest {
         return start.map { now < $0.advanced(by: policy.indexDelay) } ?? false
     }
 
-    /// Returns the transactions that `verifyReceipt` would list if the answer has its form: all but finished consumables.
-    /// If those are unknown, the evidence has the unfinished ones at its time.
+    /// Returns the transactions that `verifyReceipt` would list if the answer has its form: all but finished
+    /// consumables. If Apple does not report finished consumables, the evidence shows the unfinished consumables at its
+    /// time.
     private func listed(_ transactions: [Transaction], of answer: UpstreamAnswer) -> [Transaction] {
         guard hasAppleForm, api == .serverAPI else { return transactions }
         let unfinished: Set<String> =

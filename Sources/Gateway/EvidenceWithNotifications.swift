@@ -6,7 +6,7 @@ internal import Receipts
 /// The transactions and plans of evidence, each in the newest signed state that the evidence or a notification has.
 struct EvidenceWithNotifications: Sendable {
     enum Limits {
-        /// The chains of one evidence whose state is looked up.
+        /// The chains of the evidence whose state is looked up.
         static let chains = 16
     }
 
@@ -19,7 +19,7 @@ struct EvidenceWithNotifications: Sendable {
     /// The time up to which the state of each chain is known.
     private var known: [String: Timestamp] = [:]
 
-    /// - Parameter states: the states that notifications have left, of which those count that were signed later.
+    /// - Parameter states: the states from notifications; only states that were signed later count.
     init(_ evidence: VerifiedEvidence?, _ states: [CustomerState]) {
         transactions = evidence?.transactions ?? []
         renewals = evidence?.renewals ?? []
@@ -35,8 +35,8 @@ struct EvidenceWithNotifications: Sendable {
         }.min()
     }
 
-    /// True if the last known period was refunded: the notification of a refund has that period alone, and a later one may
-    /// go on.
+    /// True if the last known period was refunded: the notification of a refund has that period alone, and a later
+    /// period may go on.
     private func endsWithRefund(_ chain: String) -> Bool {
         let periods = transactions.filter { $0.isSubscription && $0.chainID == chain }
         return !periods.isEmpty && periods.latest.cancellationDate != nil

@@ -24,7 +24,7 @@ extension Timestamp {
 package struct FreshnessPolicy: Hashable, Sendable {
     /// While all subscriptions are paid for.
     package var active: Duration = .seconds(600)
-    /// The same in the sandbox, where a month takes five minutes.
+    /// While all subscriptions are paid for in the sandbox, where a month takes five minutes.
     package var activeInSandbox: Duration = .seconds(30)
     /// While Apple tries to collect a payment, which may succeed at any moment, or a renewal is late.
     package var unpaid: Duration = .seconds(60)
@@ -48,13 +48,14 @@ package struct FreshnessPolicy: Hashable, Sendable {
     package var disagreement: Duration = .seconds(300)
     /// For evidence about which Apple has no usable answer, now or later.
     package var unanswerable: Duration = .seconds(60)
-    /// The time in which Apple's index may lack a new purchase; and for an older one that Apple signed and does not know.
+    /// The time in which Apple's index may lack a new purchase. Also for the answer that Apple does not know an older
+    /// purchase that it signed.
     package var indexDelay: Duration = .seconds(300)
     /// For an answer without such a purchase.
     package var incomplete: Duration = .seconds(30)
     /// The maximum in the near cache for answers other than rejections, because other nodes cannot correct it.
     package var near: Duration = .seconds(30)
-    /// The time after its end for which an answer is given while a new one is fetched (RFC 5861 §3).
+    /// The time after its end for which an answer is given while a new answer is fetched (RFC 5861 §3).
     package var staleWhileRevalidate: Duration = .seconds(60)
     /// The time after its end for which an answer is given if Apple does not answer (RFC 5861 §4).
     package var staleIfError: Duration = .seconds(86_400)

@@ -7,17 +7,17 @@ internal import Receipts
 /// Adds what notifications have reported about the chains of evidence.
 package struct NotifiedStates: Sendable {
     private let states: any CustomerStates
-    private let cache: any UpstreamCache
+    private let purges: any ResultPurges
     private let observe: UpstreamObserver
 
     /// Creates the look-up in the fleet's state; nil if no notifications are received.
     package init?(_ fleet: FleetPorts, observe: @escaping UpstreamObserver) {
         guard let states = fleet.states else { return nil }
-        (self.states, cache, self.observe) = (states, fleet.cache, observe)
+        (self.states, purges, self.observe) = (states, fleet.cache.purges, observe)
     }
 
-    /// Answers with the evaluated and what notifications have reported. Reads it only if one of them may have reported
-    /// something since the evidence was signed.
+    /// Answers from the evaluated request and the states that notifications have reported. Reads the states only if a
+    /// notification may have arrived since the evidence was signed.
     /// - Parameter isAppleAsked: returns true if Apple's answer will show what notifications may have reported.
     func answer(
         to evaluated: EvaluatedRequest, isAppleAsked: () -> Bool,
@@ -25,8 +25,8 @@ package struct NotifiedStates: Sendable {
     ) throws -> Step<Answer, any Error> {
         let ids = evaluated.lookupIDs
         // Taken first: a notification that is applied meanwhile puts the answer out of date.
-        let version = cache.version(watching: ids)
-        let purge = cache.knownPurge(of: ids, in: evaluated.subject.bundleID, since: evaluated.signedAfter)
+        let version = purges.version(watching: ids)
+        let purge = purges.knownPurge(of: ids, in: evaluated.subject.bundleID, since: evaluated.signedAfter)
         let chains = newStates(of: evaluated, purge, isAppleAsked)
         guard !chains.isEmpty else { return try next(evaluated).map { $0.joining(version) } }
         return .wait {
@@ -37,8 +37,8 @@ package struct NotifiedStates: Sendable {
         }
     }
 
-    /// Returns the evaluated together with what notifications have reported about some of its chains; nil if that is
-    /// unknown.
+    /// Returns the evaluated request with the states that notifications have reported for some of its chains. Nil if
+    /// the states are unknown.
     func adding(_ chains: [PurchaseChain], to evaluated: EvaluatedRequest) async -> EvaluatedRequest? {
         guard !chains.isEmpty else { return evaluated }
         return await states.states(of: Array(chains.prefix(EvidenceWithNotifications.Limits.chains)))
@@ -63,7 +63,7 @@ package struct NotifiedStates: Sendable {
         case .named:
             evaluated.notifiableChains.filter { chain in
                 let id = chain.originalTransactionID
-                return cache.knownPurge(of: [id], in: chain.bundleID, since: evaluated.signedAfter) != .none
+                return purges.knownPurge(of: [id], in: chain.bundleID, since: evaluated.signedAfter) != .none
             }
         }
     }

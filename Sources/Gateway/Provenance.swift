@@ -5,7 +5,7 @@ package import Receipts
 
 /// The source of a verdict.
 package struct Provenance: Hashable, Sendable {
-    /// The authority behind the verdict. The raw values are those of the API.
+    /// The authority behind the verdict. The raw values appear in the API.
     package enum Source: String, CaseIterable, Sendable {
         /// The receipt's own signature.
         case local
@@ -17,7 +17,7 @@ package struct Provenance: Hashable, Sendable {
         case notification
     }
 
-    /// The cache that answered. The raw values are those of the API.
+    /// The cache that answered. The raw values appear in the API.
     package enum Cache: String, CaseIterable, Sendable {
         /// None: the answer was made for this request.
         case miss
@@ -25,7 +25,7 @@ package struct Provenance: Hashable, Sendable {
         case near
         /// The cached results of requests to Apple.
         case shared
-        /// The same, with a result past its freshness.
+        /// The cached results of requests to Apple, with a result past its freshness.
         case stale
     }
 

@@ -122,14 +122,14 @@ extension UpstreamVerification {
 // MARK: - Answering
 
 extension UpstreamVerification {
-    /// Answers with the result of the first interface that gives one, else with the best fallback.
+    /// Answers with the first result of the interfaces, else with the best fallback.
     private func answer(_ evaluated: EvaluatedRequest, from apis: [UpstreamAPI]) async throws(GatewayError) -> Answer {
         let start = ContinuousClock.now, end = start + waitLimit(for: evaluated)
         var gaps: [MissingAnswer] = []
         for api in apis {
             var evaluated = evaluated
             evaluated.api = api
-            // A slow interface leaves time for the next one.
+            // A slow interface leaves time for the next interface.
             let limit = api == apis.last ? end : start + start.duration(to: end) / 2
             switch try await found(evaluated, by: limit) {
             case .success(let found): return answer(evaluated, found)
@@ -189,8 +189,8 @@ extension UpstreamVerification {
 // MARK: - Results
 
 extension UpstreamVerification {
-    /// Returns the cached result of any node, or a new one.
-    /// - Parameter end: the end of the wait for a new one; nil permits none.
+    /// Returns the cached result of any node, or a new result.
+    /// - Parameter end: the end of the wait for a new result; nil permits no wait.
     private func found(
         _ asked: CacheKey, for evaluated: EvaluatedRequest, by end: ContinuousClock.Instant?
     ) async throws(GatewayError) -> Result<UsableResult, MissingAnswer> {
@@ -205,7 +205,7 @@ extension UpstreamVerification {
         return try await fetched(evaluated, key, after: lookup, by: end)
     }
 
-    /// Returns the cached result; nil if a new one is needed.
+    /// Returns the cached result; nil if a new result is needed.
     private func cached(
         _ lookup: CacheLookup, _ evaluated: EvaluatedRequest, _ key: CacheKey
     ) -> Result<UsableResult, MissingAnswer>? {
@@ -269,7 +269,7 @@ extension UpstreamVerification {
         // Slightly longer than the deadline, so that the reason for a failure arrives.
         let longest = connection.timeouts.deadline + .seconds(1), options = evaluated.request.options
         return options.waitLimit.map { min($0, longest) }
-            ?? (options.mode == .apple ? longest : connection.timeouts.softTimeout)
+            ?? (options.mode == .apple ? longest : min(connection.timeouts.softTimeout, connection.timeouts.deadline))
     }
 }
 
@@ -290,7 +290,7 @@ extension UpstreamVerification {
         // Watched before the comparison: a purge between the two puts the version out of date.
         let watching = found.version.watching(Array(Set(ids).union(found.parts.flatMap(\.transactionIDs))))
         let isCurrent = found.parts.allSatisfy {
-            cache.purgeDecision(for: $0, naming: ids, in: evaluated.subject.bundleID) == .current
+            cache.purges.decision(for: $0, naming: ids, in: evaluated.subject.bundleID) == .current
         }
         return answer.replacing(version: isCurrent ? watching : watching.outOfDate)
     }
@@ -314,7 +314,7 @@ extension UpstreamVerification {
         let usable = gaps.compactMap(\.known).filter {
             $0.isUsable || policy.answersWithoutUpstream($0.result, about: evaluated.subject, at: evaluated.now)
         }
-        // An older answer about all customers is more than a new one about some.
+        // An older answer about all customers contains more than a new answer about some.
         let complete = usable.filter(\.isComplete)
         let newest = (complete.isEmpty ? usable : complete).max { $0.result.fetchedAt < $1.result.fetchedAt }
         guard let newest else { return nil }

@@ -39,7 +39,7 @@ struct UsableResult: Sendable {
 struct MissingAnswer: Error, Sendable {
     /// Empty if the mode permits no request to Apple.
     var reasons: [DegradedReason]
-    /// A result that is out of date or incomplete; nil without one.
+    /// A result that is out of date or incomplete; nil if there is none.
     var known: RemainingResult?
     /// Apple's status code, if any.
     var status: Int?
@@ -64,7 +64,7 @@ struct RemainingResult: Sendable {
     var isComplete = true
 }
 
-/// The results about the customers in the evidence, of whom there is usually one.
+/// The results about the customers in the evidence, usually one customer.
 struct CustomerResults: Sendable {
     enum Limits {
         /// The limit for customers of one app in one answer: a device may have had several Apple accounts.
@@ -131,7 +131,7 @@ struct CustomerResults: Sendable {
     /// client requires Apple's answer.
     mutating func value() -> Result<UsableResult, MissingAnswer> {
         guard var joined else {
-            // A customer without an answer may be another one than the account that does not exist.
+            // A customer without an answer may differ from the account that does not exist.
             if gaps.isEmpty, let refusal { return .success(refusal) }
             return .failure(gaps.first?.gap ?? MissingAnswer(.transactionUnknown))
         }

@@ -25,7 +25,7 @@ package enum RequestSubject: Hashable, Sendable {
 }
 
 extension RequestSubject {
-    /// The kinds of subjects. The raw values are those of metrics.
+    /// The kinds of subjects. The raw values appear in metrics.
     package enum Kind: String, CaseIterable, Hashable, Sendable {
         case appReceipt = "app_receipt"
         case transactionReceipt = "transaction_receipt"
@@ -116,7 +116,7 @@ extension Evidence: Redacted {
     }
 }
 
-/// The source that the client requires. The raw values are those of the API.
+/// The source that the client requires. The raw values appear in the API.
 package enum Mode: String, CaseIterable, Hashable, Sendable {
     /// The best available source.
     case auto
@@ -134,7 +134,7 @@ package enum PermittedApps: Hashable, Sendable {
     case all
     case only(Set<String>)
 
-    /// Returns true if the client may use this app; nil stands for an unknown one.
+    /// Returns true if the client may use this app; nil stands for an unknown app.
     package func contains(_ bundleID: String?) -> Bool {
         switch self {
         case .all: true
@@ -158,7 +158,7 @@ package final class VerificationRequest: Sendable {
     /// The memory reserved for the evidence, and held as long as it; nil without a limit.
     package let reservation: (any MemoryReservation)?
 
-    /// Creates a request; without a client, of one that may use every app. The options that the subject decides are
+    /// Creates a request; without a client, the request may use every app. The options that the subject decides are
     /// taken from it.
     package init(
         _ subject: RequestSubject, options: VerificationOptions, client: RequestClient = RequestClient(),
@@ -223,9 +223,9 @@ package struct VerificationOptions: Sendable {
     package var isLookup = false
     /// The client's customer, for whom the purchase is checked or bound; nil if the client names none.
     package var account: Account?
-    /// The time to wait for Apple; nil for that of the mode.
+    /// The time to wait for Apple; nil for the mode's limit.
     package var waitLimit: Duration?
-    /// The app's shared secret for the request to Apple, if the client sent one. Never logged.
+    /// The app's shared secret for the request to Apple, if the client sent a secret. Never logged.
     package var sentSecret: Secret?
 
     package init() {}

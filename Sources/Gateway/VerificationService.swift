@@ -56,7 +56,7 @@ package final class VerificationService: Sendable {
         case .verified(let evidence): try answer(request, with: evidence, at: now)
         case .rejected(let rule): .done(rejected(rule, at: now))
         case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).naming(items))
-        // The others are answered from what is signed: there is no request to Apple for a rejected one.
+        // The other items are answered from what is signed: the gateway sends Apple no request about a rejected item.
         case .itemsRejected(let items, let others?):
             try answer(request.local, with: others, at: now).map { $0.rejected(because: items) }
         }
@@ -85,7 +85,7 @@ package final class VerificationService: Sendable {
         return try answer(to: EvaluatedRequest(subject, for: request, at: now, rules: rules))
     }
 
-    /// Returns the app of a request without evidence: the one it names, else the client's only one.
+    /// Returns the app of a request without evidence: the named app, else the client's only app.
     /// - Throws: `GatewayError` if there is none, the client may not use it, or there is no key for it.
     package func app(ofLookup options: VerificationOptions, by client: RequestClient) throws(GatewayError) -> String {
         guard let bundleID = options.expectations.bundleID ?? client.permittedApps.only else { throw .appMissing }
@@ -157,8 +157,8 @@ extension VerifiedEvidence {
         }
     }
 
-    /// Throws unless the items were signed for this device. Items without a verification value go with any, but one
-    /// must have it.
+    /// Throws unless the items were signed for this device. Items without a verification value go with any device, but
+    /// at least one item must have the value.
     fileprivate func check(deviceIdentifier: [UInt8]) throws(ReceiptError) {
         if let receipt { return try receipt.check(deviceIdentifier: deviceIdentifier) }
         if let transactionReceipt { return try transactionReceipt.check(deviceIdentifier: deviceIdentifier) }
@@ -185,7 +185,7 @@ extension LocalVerification {
 }
 
 extension VerificationOptions {
-    /// Throws `.appNotPermitted` unless the client may use the app that it names, if it names one.
+    /// Throws `.appNotPermitted` if the client names an app that it may not use.
     package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
         guard let bundleID = expectations.bundleID else { return }
         guard client.permittedApps.contains(bundleID) else { throw .appNotPermitted }

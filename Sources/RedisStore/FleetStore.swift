@@ -10,10 +10,10 @@ package import Redis
 internal import Resilience
 package import ServiceLifecycle
 
-/// The state this node shares with the others through Redis, or keeps alone without Redis.
+/// The state this node shares with the others through Redis; without Redis, the state of this node alone.
 package struct FleetStore: Sendable {
     package let ports: FleetPorts
-    /// The notifications of Apple that are not applied yet, and the customer states that the others left.
+    /// The notifications of Apple that are not applied yet, and the customer states that other nodes left.
     package let notifications: any NotificationStore
     package let events: any EventLog & EventWriter
     package let deliveries: any DeliveryStore
@@ -67,7 +67,7 @@ extension FleetStore {
             bulk, requests: store, keys: keys, rules, relays: relays, clock: clock,
             observe: { metrics.count($0) })
         let purge = CachedResultPurge { (purges) throws(StoreUnreachable) in
-            try await results.purges.purge(purges, over: bulk)
+            try await results.redisPurges.purge(purges, over: bulk)
         }
         self.init(
             ports: FleetPorts(
@@ -83,7 +83,7 @@ extension FleetStore {
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
-                purges: results.purges,
+                purges: results.redisPurges,
                 waitLimit: client.node.connectDeadline + client.node.commandDeadline))
     }
 }

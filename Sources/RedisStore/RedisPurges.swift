@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
-internal import Gateway
+package import Resilience
+package import Gateway
 internal import JSON
-internal import Receipts
+package import Receipts
 internal import Redis
 internal import Synchronization
 
@@ -17,7 +17,7 @@ internal import Synchronization
 /// Neither key expires, so `volatile-lru` does not evict them. A missing head starts a new history; a log that is
 /// missing, or shorter than this node remembers, invalidates older results. A head that went back was restored from a
 /// backup without some purges: then a new history starts too, and all earlier results are invalid.
-package final class RedisPurges: Sendable {
+package final class RedisPurges: ResultPurges {
     private let store: any RedisCommands
     private let seal: StoreSeal
     private let counters: InvalidationCounters
@@ -53,18 +53,20 @@ package final class RedisPurges: Sendable {
         self.observe = observe
     }
 
-    var position: PurgePosition { known.withLock { $0.history.position } }
+    package var position: PurgePosition { known.withLock { $0.history.position } }
 
-    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+    package func decision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
         known.withLock { $0.history.purgeDecision(for: result, naming: ids, in: bundleID) }
     }
 
-    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
+    package func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
         known.withLock { known in
             if known.history.names(ids, in: bundleID) { return .named }
             return known.isComplete(since: time) ? .none : .unknown
         }
     }
+
+    package func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
 
     static let readHead = RedisCommand("GET", key: head)
 
@@ -77,7 +79,7 @@ package final class RedisPurges: Sendable {
     // MARK: - Purging
 
     /// Adds purges for all nodes, and waits until this node knows them.
-    func purge(_ purges: [Purge]) async throws(StoreUnreachable) {
+    package func purge(_ purges: [Purge]) async throws(StoreUnreachable) {
         try await append(purges, over: store)
         guard await catchUp() else { throw StoreUnreachable() }
     }

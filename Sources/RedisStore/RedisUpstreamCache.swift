@@ -23,7 +23,7 @@ final class RedisUpstreamCache: UpstreamCache {
     private let clock: @Sendable () -> Timestamp
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let counters: InvalidationCounters
-    let purges: RedisPurges
+    let redisPurges: RedisPurges
     /// By the name under the first key.
     private let localCopies: Mutex<S3FIFOCache<String, LocalCopy>>
 
@@ -61,7 +61,7 @@ final class RedisUpstreamCache: UpstreamCache {
         names = SharedCacheNames(keys: keys)
         seal = StoreSeal(keys: keys)
         counters = InvalidationCounters()
-        purges = RedisPurges(store, seal: seal, counters: counters, clock: clock, observe: observe)
+        redisPurges = RedisPurges(store, seal: seal, counters: counters, clock: clock, observe: observe)
         policy = freshness
         self.clock = clock
         self.observe = observe
@@ -70,7 +70,7 @@ final class RedisUpstreamCache: UpstreamCache {
 
     func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: names.names(of: key)) }
 
-    func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
+    var purges: any ResultPurges { redisPurges }
 
     // MARK: - Looking up
 
@@ -86,7 +86,7 @@ final class RedisUpstreamCache: UpstreamCache {
     }
 
     private func isUsable(_ known: CachedResult, naming ids: [String], in bundleID: String?) -> Bool {
-        switch purges.purgeDecision(for: known, naming: ids, in: bundleID) {
+        switch redisPurges.decision(for: known, naming: ids, in: bundleID) {
         case .current: return true
         case .purged: observe(.purged)
         case .unknown: observe(.purgesUnknown)
@@ -104,8 +104,8 @@ final class RedisUpstreamCache: UpstreamCache {
         guard case .success(let head)? = replies.last, let entries = entries(replies, for: names) else {
             return detached(names)
         }
-        if !purges.isKnown(head) {
-            guard await purges.catchUp() else { return detached(names) }
+        if !redisPurges.isKnown(head) {
+            guard await redisPurges.catchUp() else { return detached(names) }
         }
         guard let latest = entries.max(by: { $0.copy.known.fetchedAt < $1.copy.known.fetchedAt }) else {
             return (copy(for: names).flatMap { $0.isLocalOnly ? $0.known : nil }, false)
@@ -205,26 +205,12 @@ final class RedisUpstreamCache: UpstreamCache {
             RedisWord(stored.retention.wholeMilliseconds))
     }
 
-    // MARK: - Purging
-
-    func purge(_ purges: [Purge]) async throws(StoreUnreachable) { try await self.purges.purge(purges) }
-
-    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
-        purges.knownPurge(of: ids, in: bundleID, since: time)
-    }
-
-    var purgePosition: PurgePosition { purges.position }
-
-    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
-        purges.purgeDecision(for: result, naming: ids, in: bundleID)
-    }
-
     // MARK: - Invalidation
 
     /// Handles Redis's announcement of changed keys; other keys are ignored.
     func invalidate(keys: [[UInt8]]) {
         invalidate(names: keys.compactMap(SharedCacheNames.name(inKey:)))
-        if keys.contains(RedisPurges.head.bytes) { purges.announce() }
+        if keys.contains(RedisPurges.head.bytes) { redisPurges.announce() }
     }
 
     func invalidate(names: [String]) {
@@ -237,6 +223,6 @@ final class RedisUpstreamCache: UpstreamCache {
     /// Handles announcements that may have been missed. Copies stay: they are checked against the purges on use.
     func flushed() {
         counters.invalidateAll()
-        purges.announce()
+        redisPurges.announce()
     }
 }

@@ -59,11 +59,11 @@ extension AppleConnection {
             upstream, customers: lookups?.recording(customers) ?? customers,
             receiptUpstream: { access.now.rules.receiptUpstreams.upstream(forApp: $0) }, guards: upstreams.guards,
             lifecycle: upstreams.lifecycle,
-            timeouts: UpstreamTimeouts(configuration), verifier: verifier)
+            timeouts: configuration.timeouts, verifier: verifier)
         verification = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observe: observe,
             clock: clock)
-        invalidation = CacheInvalidation(of: ports.cache, observe: observe)
+        invalidation = CacheInvalidation(ports.cache.purges, observe: observe)
     }
 
     /// Creates a span for each request to Apple, and records it with the client's request.
@@ -106,7 +106,7 @@ extension UpstreamGuardPolicy {
         self.init()
         breakerMode = configuration.breaker
         // A probe is not lost before the deadline of a request has passed.
-        breaker = CircuitBreaker.Policy(probeLease: configuration.deadline + .seconds(5))
+        breaker = CircuitBreaker.Policy(probeLease: configuration.timeouts.deadline + .seconds(5))
         concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
         guard configuration.maximumRequestsPerSecond > 0 else { return }
         budget = RatePolicy(name: "apple", quota: configuration.maximumRequestsPerSecond, window: .seconds(1))
@@ -116,14 +116,6 @@ extension UpstreamGuardPolicy {
 extension ServerAPIBudget {
     init(_ configuration: ServerAPIConfiguration) {
         self.init(share: configuration.budgetShare, lookupShare: configuration.lookupShare)
-    }
-}
-
-extension UpstreamTimeouts {
-    init(_ configuration: AppleConfiguration) {
-        self.init()
-        deadline = configuration.deadline
-        softTimeout = min(configuration.softTimeout, configuration.deadline)
     }
 }
 

@@ -12,7 +12,7 @@ extension EventRouteSettings {
     init(_ configuration: GatewayConfiguration) {
         self.init(
             isStored: configuration.redis.url != nil || configuration.notifications.allowsVolatile,
-            keepsSignedData: configuration.events.keepsSignedData)
+            keepsSignedData: configuration.events.rules.keepsSignedData)
     }
 }
 

@@ -47,7 +47,8 @@ extension FleetStore {
                 ports: ports, notifications: notifications, events: events, deliveries: deliveries, jobs: jobs,
                 ownership: ownership,
                 erasure: Erasure(
-                    [events, deliveries, jobs], purge: CachedResultPurge(cache), indexes: [notifications, ownership],
+                    [events, deliveries, jobs], purge: CachedResultPurge(cache.purges),
+                    indexes: [notifications, ownership],
                     states: notifications, chainsOf: ownership),
                 service: nil)
             return

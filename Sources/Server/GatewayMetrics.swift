@@ -17,7 +17,7 @@ struct GatewayMetrics: Sendable {
     let limits: LimitMetrics
     let upstream: UpstreamMetrics
     let store: StoreMetrics
-    /// Selects the requests that are logged, and counts the others.
+    /// Selects the requests that are logged, and counts the other requests.
     let sampler: RequestSampler
     let reload: ReloadMetrics
     /// Knows the expiry dates of certificates.

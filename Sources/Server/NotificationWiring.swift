@@ -28,10 +28,11 @@ extension NotificationHandling {
         let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
         let stored = AppsOfNotifications(), losses = NotificationLosses()
         let applier = NotificationApplier(
-            queue: fleet.notifications, states: fleet.notifications, purging: fleet.ports.cache, verifier: verifier,
+            queue: fleet.notifications, states: fleet.notifications, purging: fleet.ports.cache.purges,
+            verifier: verifier,
             apps: { access.now.servedApps ?? stored.bundleIDs },
             refresh: { [limiter = fleet.ports.limiter] refresh in
-                // A purge has ended the old answer. Without a new one, the next verification fetches it.
+                // A purge has ended the old answer. Without a new answer, the next verification fetches it.
                 guard await limiter.admit([refresh.charge]).isAdmitted else { return }
                 let request = VerificationRequest(evidence: refresh.evidence, mode: .apple)
                 _ = try? await verification.answer(request, at: clock()).value()

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import Telemetry
 internal import Clients
 internal import AppStore
@@ -37,7 +38,8 @@ extension RecoveryService {
             return nil
         }
         recovery = NotificationRecovery(
-            from: ServerAPINotificationHistory(client, timeout: configuration.apple.deadline), into: handling.intake,
+            from: ServerAPINotificationHistory(client, timeout: configuration.apple.timeouts.deadline),
+            into: handling.intake,
             progress: fleet.notifications, apps: { access.now.servedApps ?? [] },
             interval: configuration.notifications.recoveryInterval,
             startDelay: .seconds(Double.random(in: NotificationRecovery.Limits.startDelay)),
@@ -49,11 +51,11 @@ extension RecoveryService {
 /// The losses of notifications that surveys of the store have found, until they are recovered.
 struct NotificationLosses: Sendable {
     enum Limits {
-        /// The losses that wait: one for each app.
+        /// The maximum number of losses that wait, one loss for each app.
         static let waiting = 10_000
     }
 
-    /// The loss of all notifications of an app after the newest one that the store still knows.
+    /// The loss of all notifications of an app after the newest notification that the store still knows.
     struct Loss: Sendable {
         let bundleID: String
         /// The time since that notification.

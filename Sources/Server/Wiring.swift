@@ -107,7 +107,7 @@ private struct Wiring {
             verifier: verifier, observe: metrics.upstream.observe, in: dependencies)
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
-            verifier: verifier, items: signedItems, lateRenewal: configuration.events.expiryDelay,
+            verifier: verifier, items: signedItems, lateRenewal: configuration.events.rules.expiryDelay,
             states: NotifiedStates(fleet.ports, observe: metrics.upstream.observe), apple: apple?.verification,
             onVerification: dependencies.tracing.onVerification)
         let notifications = NotificationHandling(
@@ -125,10 +125,7 @@ private struct Wiring {
                 handler.route(at: VerdictEndpoint()),
                 handler.route(at: AppleFormEndpoint()),
                 .verifyReceiptByGet(announcing: upstreams.lifecycle),
-                .status(
-                    lifecycle, store: { StoreStatus(storeHealth) }, upstreams,
-                    isAppleEnabled: configuration.apple.isEnabled, hasServerAPIKey: hasServerAPIKey,
-                    clock: dependencies.clock),
+                statusRoute,
                 .purge(apple?.invalidation, admission: admission, charging: charging),
                 events(of: fleet, watcher, admission),
             ] + customerRoutes(of: fleet, jobs.watcher, admission) + forms(handler, admission).routes
@@ -145,6 +142,12 @@ private struct Wiring {
         return GatewayServer(
             services: group(of: foundations.compactMap { $0 } + adminPlane(health) + [dataPlane(routes)] + waits),
             lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
+    }
+
+    private var statusRoute: Route {
+        .status(
+            lifecycle, store: { [storeHealth] in StoreStatus(storeHealth) }, upstreams,
+            isAppleEnabled: configuration.apple.isEnabled, hasServerAPIKey: hasServerAPIKey, clock: dependencies.clock)
     }
 
     private func webhooks(from fleet: FleetStore) throws(ConfigurationProblems) -> WebhookService? {
@@ -239,7 +242,7 @@ private struct Wiring {
     private func appleProxy(_ apple: AppleConnection?, _ admission: ClientAdmission) -> AppleProxy {
         AppleProxy(
             apple?.serverAPI, invalidation: apple?.invalidation, admission: admission, charging: charging,
-            timeout: configuration.apple.deadline, logger: dependencies.logger)
+            timeout: configuration.apple.timeouts.deadline, logger: dependencies.logger)
     }
 
     private func dataPlane(_ routes: RouteTable) -> any Service {

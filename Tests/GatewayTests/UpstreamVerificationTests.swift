@@ -37,7 +37,7 @@ private struct Fixture {
             UpstreamConnection(
                 upstream, guards: guards, lifecycle: lifecycle, timeouts: timeouts, verifier: Samples.verifier),
             fleet: ports, policy: CachePolicy { randomness }, observe: events.observe, clock: { [clock] in clock.time })
-        invalidation = CacheInvalidation(of: ports.cache, observe: events.observe)
+        invalidation = CacheInvalidation(ports.cache.purges, observe: events.observe)
         forgetful = VerificationService(verifier: Samples.verifier, apple: verification)
         service = RememberingService(forgetful)
         self.remembers = remembers

@@ -55,18 +55,6 @@ struct HouseRulesTests {
         }
     }
 
-    /// A reader who searches for a name finds one type.
-    @Test func `two types of the product and the load tester never share a name`() throws {
-        let declaration =
-            /(?m)^(?!private|fileprivate)(?:@?\w+(?:\([^)]*\))? )*(?:struct|class|enum|actor|protocol) (\w+)/
-        var places: [Substring: [String]] = [:]
-        for file in try Repository.swiftFiles(in: Self.sources) {
-            for match in file.text.matches(of: declaration) { places[match.output.1, default: []].append(file.path) }
-        }
-        #expect(places.count > 1000)
-        for (name, files) in places where files.count > 1 { Issue.record("\(name): \(files)") }
-    }
-
     private static func isForTests(_ target: String) -> Bool {
         target.hasSuffix("Tests") || target.hasPrefix("ReceiptFuzz") || target == "RealServers"
     }

@@ -42,7 +42,7 @@
             let jws = GenuineJWS.pki.jws(ServerAPIForge.body(input))
             let verifier = NotificationVerifier(GenuineJWS.verifier, apps: apps)
             guard let (_, signed) = try? verifier.verify(signedPayload: jws, at: GenuineJWS.now) else { return }
-            let rules = EventRules(keepsSignedData: false, expiryDelay: .seconds(3600))
+            let rules = EventRules()
             for update in signed.updates {
                 try expect(update.chain.environment == signed.environment, "a state of another environment")
                 var record = ChainRecord(update.chain)

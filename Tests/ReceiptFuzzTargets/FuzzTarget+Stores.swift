@@ -63,7 +63,7 @@
         private static func notifications(_ redis: RepliesInTurn) -> RedisNotifications {
             RedisNotifications(
                 redis, requests: redis, keys: keys, maximumBytes: 1 << 20, replicas: 0,
-                rules: EventRules(keepsSignedData: false, expiryDelay: .seconds(3600)), retention: retention,
+                rules: EventRules(), retention: retention,
                 relays: { _ in true }, clock: { Timestamp(millisecondsSince1970: 0) }, observe: { _ in })
         }
 

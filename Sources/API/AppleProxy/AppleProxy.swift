@@ -73,7 +73,7 @@ package struct AppleProxy: Sendable {
         }
     }
 
-    /// Answers a request. One that is not sent to Apple is charged like a body that cannot be read.
+    /// Answers a request. A request that is not sent to Apple is charged like an unreadable body.
     private func answer(
         _ context: RequestContext, _ method: HTTPRequest.Method, _ body: ReservedBody
     ) throws -> Step<Reply, any Error> {

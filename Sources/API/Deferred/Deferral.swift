@@ -59,8 +59,8 @@ package final class Deferral: Sendable {
     /// Stores a job, and returns its answer.
     /// - Parameters:
     ///   - answer: the answer so far.
-    ///   - plain: the same as a reply, which is sent if the job cannot be stored.
-    /// - Throws: the problem of a limit, if the client prefers no answer to one that is not final.
+    ///   - plain: the reply with the answer so far, which is sent if the job cannot be stored.
+    /// - Throws: the problem of a limit, if the client prefers no answer to an answer that is not final.
     func reply(
         deferring answer: Answer, _ plain: Reply, to request: VerificationRequest, under terms: DeferralTerms,
         of client: Client
@@ -150,7 +150,7 @@ extension Answer {
         }
     }
 
-    /// The original transaction IDs, that of the newest transaction first, then the previous ones, up to the limit.
+    /// The original transaction IDs of the newest transactions first, then the previous IDs, up to the limit.
     fileprivate var chainIDs: [String] {
         let present = transactions.chainsByAge
         let previous = Set(transactions.compactMap { $0.signedFields?.value.previousOriginalTransactionID })

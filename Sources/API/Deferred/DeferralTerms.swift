@@ -5,11 +5,11 @@ internal import Clients
 internal import Gateway
 internal import HTTPServer
 
-/// The conditions under which the answer to a request is deferred. A class, because most requests have none.
+/// The conditions under which the answer to a request is deferred. A class, because most requests have no terms.
 final class DeferralTerms: Sendable {
     /// True if the request accepts 202 by itself (`Prefer: respond-async`).
     let isPreferred: Bool
-    /// The time to wait for Apple; nil for that of any request.
+    /// The time to wait for Apple; nil for the usual time.
     let waitLimit: Duration?
     let key: IdempotencyKey?
     /// The answers to defer.
@@ -26,7 +26,7 @@ final class DeferralTerms: Sendable {
         if key == nil, policy == .onRequest { return nil }
     }
 
-    /// Returns true for an answer that a later one of Apple may replace.
+    /// Returns true for an answer that a later answer of Apple may replace.
     func defers(_ answer: Answer, to options: VerificationOptions) -> Bool {
         guard options.mode != .local else { return false }
         return switch answer.verdict {

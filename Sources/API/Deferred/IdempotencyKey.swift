@@ -3,8 +3,8 @@
 
 internal import HTTPServer
 
-/// The name that a client gives to a request, from the header field `Idempotency-Key`, so that a repetition of it does not
-/// create another job.
+/// The name that a client gives to a request, from the header field `Idempotency-Key`, so that a repeated request does
+/// not create another job.
 struct IdempotencyKey: Hashable, Sendable {
     enum Limits {
         static let characters = 1...255

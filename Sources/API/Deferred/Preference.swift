@@ -14,7 +14,7 @@ struct Preference: Hashable, Sendable {
     enum Limits {
         /// The preferences that are read.
         static let preferences = 32
-        /// The longest wait, in seconds; a longer one is shortened.
+        /// The longest wait, in seconds; a longer wait is shortened.
         static let wait = 60
     }
 
@@ -36,7 +36,7 @@ struct Preference: Hashable, Sendable {
         }
     }
 
-    /// - Parameter value: empty for a preference without one, which means the same (§2); nil for a malformed one.
+    /// - Parameter value: empty for a preference without a value, which is equivalent (§2); nil for a malformed value.
     private mutating func apply(_ name: String, _ value: String?) {
         switch (name, value) {
         case ("respond-async", ""?): respondsAsync = true

@@ -65,7 +65,7 @@ package struct VerificationRunner: JobRunner {
         var reply = VerdictEndpoint().replies(to: options, with: owned.answer, at: now).first
         reply.addOwnership(owned.ownership)
         var result = JobResult(owned.answer, json: reply.body.bytes)
-        // An answer without a verdict, and a rejected one, say nothing about the purchase.
+        // Neither an undecided answer nor a rejection says anything about the purchase.
         result.environment = result.environment ?? job.result.environment
         result.bundleID = result.bundleID ?? job.result.bundleID
         if result.originalTransactionIDs.isEmpty { result.originalTransactionIDs = job.result.originalTransactionIDs }
@@ -88,7 +88,7 @@ extension GatewayError {
 extension JobObstacle {
     /// Creates the obstacle for an answer that is not final.
     init(_ reasons: [DegradedReason]) {
-        // One interface that was called is an attempt, whatever holds back the other.
+        // A call of one interface is an attempt, whatever holds back the other interface.
         if let first = reasons.first, reasons.allSatisfy({ $0.facts.cause == .guards }) {
             self = .upstream(first)
         } else {

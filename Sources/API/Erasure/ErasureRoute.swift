@@ -15,8 +15,8 @@ internal import Resilience
 
 /// `POST /v1/erasures`: deletes everything that is stored about a customer. Clients need `may: [erase]`.
 ///
-/// The answer comes once everything is deleted. After any other one the request is to be repeated: what is deleted
-/// stays so.
+/// The route reports success once everything is deleted. After any other answer the client should repeat the request;
+/// deleted data stays deleted.
 package struct ErasureRoute: Sendable {
     package enum Limits {
         static let body = ByteCount.kibibytes(64)
@@ -90,7 +90,8 @@ package struct ErasureRoute: Sendable {
     }
 }
 
-/// The places of the erasures that a node does at a time: each reads whole logs, and all cached results. A client has one.
+/// The places of the erasures that a node does at a time: each reads whole logs, and all cached results. Each client
+/// has one place.
 private final class ErasurePlaces: Sendable {
     private let clients = Mutex<Set<String>>([])
 

@@ -18,7 +18,7 @@ struct EventStreamTimes: Hashable, Sendable {
 }
 
 /// A stream of server-sent events (HTML Living Standard, §9.2). Each part is made once the client has read the previous
-/// one, so that a slow client reads the log slowly and needs no memory.
+/// part, so that a slow client reads the log slowly and needs no memory.
 final class EventFeed: Sendable {
     enum Limits {
         /// The events of one part.

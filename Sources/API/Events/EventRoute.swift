@@ -141,7 +141,7 @@ extension EventsCall {
 }
 
 extension EventReader {
-    /// Returns the next page, decrypted and merged off the event loop: that takes milliseconds for a large one.
+    /// Returns the next page, decrypted and merged off the event loop: that takes milliseconds for a large page.
     func page(onOtherThreads request: EventReadRequest) async -> MergedEventPage? {
         await withTaskExecutorPreference(globalConcurrentExecutor) { await page(request) }
     }

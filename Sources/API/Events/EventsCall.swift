@@ -72,7 +72,7 @@ extension EventsQuery {
 }
 
 extension RequestHeader {
-    /// True if a media range of `Accept` is that of streams (RFC 9110 §12.5.1), whatever its parameters are.
+    /// True if a media range of `Accept` names event streams (RFC 9110 §12.5.1), whatever its parameters are.
     fileprivate var acceptsEventStream: Bool {
         values(of: "Accept").flatMap { $0.lowercased().split(separator: ",") }.contains { range in
             range.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" } == "text/event-stream"

@@ -28,11 +28,11 @@ struct FormBody: Sendable {
         }
     }
 
-    /// True if the body is one of the few spellings of its contents that clients use. Others are not kept in the near
-    /// cache, which anyone with a key could fill with them.
+    /// True if clients usually spell the contents of the body like this. Other spellings are not kept in the near
+    /// cache: anyone with a key could fill the cache with them.
     private(set) var isUsualSpelling = true
 
-    /// Fields that are read. A body with more has no credentials, so that it costs no more than an honest one.
+    /// Fields that are read. A body with more has no credentials, so that it costs no more than an honest body.
     static let maximumFields = 32
 
     init(_ body: Span<UInt8>) {
@@ -161,7 +161,7 @@ extension Span<UInt8> {
             default: return false
             }
         }
-        // Raw ones beside them would make as many spellings as there are combinations.
+        // Raw characters beside encoded characters would make as many spellings as there are combinations.
         return firstIndex(of: UInt8(ascii: "+"), in: 0..<count) == count
             && firstIndex(of: UInt8(ascii: "/"), in: 0..<count) == count
             && firstIndex(of: UInt8(ascii: " "), in: 0..<count) == count

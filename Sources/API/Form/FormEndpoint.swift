@@ -23,7 +23,8 @@ struct FormEndpoint: VerifyEndpoint {
     /// `FormRoutes` has checked it.
     func check(contentType: String?) {}
 
-    /// Reads the receipt. The answer is Apple's if Apple has one, and never fails for want of it.
+    /// Reads the receipt. The reply is Apple's answer, if Apple gives any; without Apple's answer the request does not
+    /// fail.
     func read(_ body: ByteBuffer) -> VerifyInput {
         do throws(FormReceiptFault) {
             let receipt = try form.receiptBytes(in: body.readableBytesUInt8Span)
@@ -37,7 +38,7 @@ struct FormEndpoint: VerifyEndpoint {
         }
     }
 
-    /// Both replies are the same: the format does not tell the provenance.
+    /// The first and the repeated reply are equal: the format does not tell the provenance.
     func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
     ) -> (first: Reply, repeated: Reply) {

@@ -53,7 +53,7 @@ package struct NotificationLimits: Sendable {
         return try admission.charge(client(charges)) { .wait { .done(try await store()) } }
     }
 
-    /// Charges a repetition that is larger than Apple's. It is answered all the same, unless the address is over the limit.
+    /// Charges a repetition that is larger than Apple's. It is still answered, unless the address is over the limit.
     func chargePadding(in context: RequestContext) async throws {
         let _: Bool = try await admission.charge(sender(of: context)) { .done(true) }.value()
     }

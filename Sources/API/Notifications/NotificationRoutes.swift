@@ -14,7 +14,7 @@ internal import Resilience
 /// Notifications, for which Apple has no API key.
 ///
 /// ```
-/// body ──▶ token, type ──▶ too many invalid ones? ──▶ verify ──▶ charge version 1 ──▶ store ──▶ 200
+/// body ──▶ token, type ──▶ too many invalid? ──▶ verify ──▶ charge version 1 ──▶ store ──▶ 200
 ///            │ wrong          │ known                   │ unproven
 ///            └──▶ problem     └──▶ 429                  └──▶ charge, problem
 /// ```
@@ -42,7 +42,7 @@ package struct NotificationRoutes: Sendable {
         self.clock = clock
     }
 
-    /// Both routes, of which one is offered while any app is served.
+    /// Both routes. A token selects the route that is offered while any app is served.
     package var routes: [Route] {
         [
             route(.notifications, isOffered: token == nil) { _ in },

@@ -30,7 +30,7 @@ extension OwnershipCheck? {
 }
 
 extension Reply {
-    /// Adds the member `ownership` to the body of an answer, as the first one; nothing for nil.
+    /// Adds the member `ownership` to the body of an answer, as the first member; nothing for nil.
     mutating func addOwnership(_ ownership: Ownership?) {
         guard let ownership else { return }
         var json = JSONWriter(reservingCapacity: body.count + 32)

@@ -6,7 +6,7 @@ package import Customers
 package import Gateway
 package import Receipts
 
-/// The check of an account against the purchases of an answer, for verifications and deferred ones.
+/// The check of an account against the purchases of an answer, for immediate and deferred verifications.
 package struct OwnershipCheck: Sendable {
     private let store: any OwnershipStore
     private let observe: OwnershipObserver
@@ -26,7 +26,7 @@ package struct OwnershipCheck: Sendable {
 
     /// Records the use of purchases by an account of a client, and decides on it. Purchases without a binding are bound to
     /// the account. If the store is unreachable, nothing is rejected.
-    /// - Parameter claims: those of `Answer.ownershipClaims`; without any the ownership is unknown.
+    /// - Parameter claims: the `Answer.ownershipClaims`; without claims the ownership is unknown.
     package func ownership(
         of claims: [OwnershipClaim], account: Account, client: Client
     ) async -> OwnershipDecision {

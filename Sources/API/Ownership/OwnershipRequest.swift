@@ -93,7 +93,8 @@ struct OwnershipQuery: Sendable {
 }
 
 extension Environment {
-    /// Creates the environment that a request names, by default Production; nil for one in which Apple sells nothing.
+    /// Creates the environment that a request names, by default Production; nil for an environment in which Apple sells
+    /// nothing.
     fileprivate init?(ofPurchases name: String?) {
         guard let environment = Environment(rawValue: name ?? Environment.production.rawValue), environment.isApples
         else { return nil }

@@ -16,7 +16,8 @@ struct SuspiciousUse: Sendable {
     }
 }
 
-/// Writes events about suspicious uses while no client waits. A use that is not reported is found again at the next one.
+/// Writes events about suspicious uses while no client waits. A use that is not reported is found again at the next
+/// use.
 final class SuspicionReports: Sendable {
     enum Limits {
         /// The uses of one request that are reported, the newest purchases first.
@@ -39,7 +40,7 @@ final class SuspicionReports: Sendable {
         (self.store, self.rules, self.clock, self.onEvents) = (store, rules, clock, onEvents)
     }
 
-    /// Begins to report the uses of a request, unless those of many are being reported.
+    /// Begins to report the uses of a request, unless reports for too many requests are running.
     func begin(_ uses: [SuspiciousUse]) {
         guard !uses.isEmpty, beginsReport() else { return }
         Task {

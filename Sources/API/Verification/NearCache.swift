@@ -13,13 +13,13 @@ internal import Telemetry
 ///
 /// A byte-identical request is the same request, so neither its JSON nor its base64 is read. Rejections have a small
 /// share of their own, so that a flood of junk evicts no genuine answer. Clients have shares too: while a part of the
-/// cache is full, the client that uses most of it is evicted from first.
+/// cache is full, entries of the client that uses the most space are evicted first.
 ///
 /// The tag of a request decides the part of the cache, so that event loops seldom wait for each other.
 package final class NearCache: Sendable {
     enum Limits {
-        /// The maximum bytes of a request. Genuine receipts are known up to 105 KB in base64; the answer to a larger body
-        /// takes the space of dozens of ordinary ones, and finding it takes nearly as long as verifying it.
+        /// The maximum bytes of a request. Genuine receipts are known up to 105 KB in base64. The answer to a larger
+        /// body takes the space of dozens of ordinary answers. Its look-up takes nearly as long as a verification.
         static let bodyBytes = BodyBudget.ordinaryBodyBytes
         /// The minimum size of a part with a lock of its own. An answer may take nearly half of a part.
         static let partBytes = 4 << 20

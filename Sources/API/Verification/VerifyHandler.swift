@@ -64,7 +64,7 @@ package final class VerifyHandler: Sendable {
         /// Nil for an answer that is never deferred.
         let terms: DeferralTerms?
 
-        /// Returns the request with the client's limit for the wait, if the client named one.
+        /// Returns the request with the client's limit for the wait, if the client named a limit.
         func limiting(_ request: VerificationRequest) -> VerificationRequest {
             guard let limit = terms?.waitLimit else { return request }
             return request.with { $0.waitLimit = limit }
@@ -121,7 +121,7 @@ package final class VerifyHandler: Sendable {
         }
     }
 
-    /// Reads a body. One that names an app of other clients, or a transaction that Apple cannot be asked about, is
+    /// Reads a body. A body that names an app of other clients, or a transaction that Apple cannot be asked about, is
     /// treated as unreadable.
     private func read(_ body: ReservedBody, _ call: Call, for client: RequestClient) throws -> VerifyInput {
         let input = try call.endpoint.read(body.bytes)

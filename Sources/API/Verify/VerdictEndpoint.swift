@@ -79,8 +79,8 @@ package struct VerdictEndpoint: VerifyEndpoint {
 }
 
 extension Answer {
-    /// The latest receipt in base64: Apple's, if Apple ever sent one for this receipt, else the receipt itself. Nil for
-    /// other evidence, and unless the verdict is `genuine`.
+    /// The latest receipt in base64: Apple's latest receipt, if Apple ever sent it for this receipt, else the receipt
+    /// itself. Nil for other evidence, and unless the verdict is `genuine`.
     fileprivate var latestReceipt: String? {
         guard let sent = subject?.evidence?.receiptBytes else { return nil }
         let known = (upstreamBody ?? earlierUpstreamBody).flatMap {

@@ -8,13 +8,13 @@ internal import Receipts
 
 /// The JSON that `verifyReceipt` would return for a receipt verified here, with Apple's names, types, dates and order.
 ///
-/// It contains what is signed: in the receipt, and in answers of the App Store Server API if there is one. Without it the
-/// rest is left out: renewals and refunds after the receipt was made, `pending_renewal_info`, ownership, subscription
-/// groups.
+/// It contains what is signed: in the receipt, and in the answer of the App Store Server API, if any. Without that
+/// answer these parts are left out: renewals and refunds after the receipt was made, `pending_renewal_info`, ownership,
+/// subscription groups.
 struct AppReceiptResponse: Sendable {
     /// The receipt. Its `in_app` always has all purchases.
     let receipt: VerifiedReceipt
-    /// The transactions of `latest_receipt_info`, old ones included.
+    /// The transactions of `latest_receipt_info`, old transactions included.
     let latest: [Transaction]
     /// True if `latest_receipt_info` has only the latest of each subscription (`exclude-old-transactions`).
     var excludesOldTransactions = false
@@ -46,15 +46,15 @@ struct AppReceiptResponse: Sendable {
         receipt.purchases.contains { $0.expiresDate != nil } || latest.contains { $0.expiresDate != nil }
     }
 
-    /// The purchases of `in_app`: those of the receipt. Receipts do not contain the ownership, and Apple's answers do. A
-    /// refund since is in `latest_receipt_info`; without that list, there is no other place for it.
+    /// The purchases of `in_app`, from the receipt. Receipts do not contain the ownership, and Apple's answers do.
+    /// Later refunds belong in `latest_receipt_info`; without that list they are included here.
     private var purchases: [Transaction] {
         let signed = receipt.purchases.map { Transaction($0) }
         guard plans != nil else { return signed }
         let known = Dictionary(latest.map { ($0.transactionID, $0) }) { first, _ in first }
         return signed.map { signed in
             var purchase = signed
-            // Consumables are not shared; the finished ones are not in the list.
+            // Consumables are not shared; finished consumables are not in the list.
             if signed.isConsumable { purchase.ownership = .purchased }
             guard let known = known[signed.transactionID] else { return purchase }
             purchase.ownership = known.ownership
@@ -67,8 +67,8 @@ struct AppReceiptResponse: Sendable {
         }
     }
 
-    /// Returns a transaction with the date on which an upgrade ended it. Apple's answer always has it; signed data name it
-    /// for refunds, and for upgrades say only that there was one.
+    /// Returns a transaction with the date on which an upgrade ended it. Apple's answer always has it; signed data
+    /// contain the date for refunds, but only a flag for upgrades.
     private func dated(_ transaction: Transaction) -> Transaction {
         guard transaction.isUpgraded, transaction.cancellationDate == nil, let start = transaction.purchaseDate else {
             return transaction
@@ -161,7 +161,7 @@ private struct VerifyReceiptForm: FieldVisitor {
         json.member(name, value?.description)
     }
 
-    /// Writes a date in whole seconds, as all but that of the request are.
+    /// Writes a date in whole seconds, like all dates except the request date.
     mutating func date(_ name: StaticString, _ value: Timestamp?) {
         precise(name, value?.inWholeSeconds)
     }
@@ -193,7 +193,7 @@ private struct VerifyReceiptForm: FieldVisitor {
 }
 
 extension Transaction {
-    /// Returns true for a period of the same subscription, or of another one of its group.
+    /// Returns true for a period of the same subscription, or of another subscription of its group.
     fileprivate func isReplaceable(by other: Transaction) -> Bool {
         other.expiresDate != nil
             && (other.originalTransactionID == originalTransactionID
@@ -202,7 +202,7 @@ extension Transaction {
 }
 
 extension JSONWriter {
-    /// Writes `latest_receipt`: the known one, else the receipt that was sent.
+    /// Writes `latest_receipt`: the known receipt, else the receipt that was sent.
     mutating func latestReceipt(_ known: String?, else sent: [UInt8]) {
         key("latest_receipt")
         if let known {

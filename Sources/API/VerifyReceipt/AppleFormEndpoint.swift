@@ -11,8 +11,9 @@ package import Receipts
 
 /// `POST /verifyReceipt`: compatible with Apple's endpoint of that name, so that a backend changes only the host name.
 ///
-/// An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form with signed
-/// contents: those of the App Store Server API and the receipt, or of the receipt alone. Header fields name the source.
+/// An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form. The
+/// contents are signed: by the App Store Server API and in the receipt, or in the receipt alone. Header fields name the
+/// source.
 package struct AppleFormEndpoint: VerifyEndpoint {
     package init() {}
 
@@ -58,7 +59,7 @@ extension Route {
 // MARK: - Answers
 
 extension AppleFormEndpoint {
-    /// Apple's form does not tell the provenance, so both replies are the same.
+    /// Apple's form does not tell the provenance, so both replies are equal.
     package func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
     ) -> (first: Reply, repeated: Reply) {

@@ -16,7 +16,7 @@ struct TransactionReceiptResponse: Sendable {
     let isLapsed: Bool
     /// The purchase and all periods of its subscription as Apple knows them; empty if only the receipt is known.
     var chain: [Transaction] = []
-    /// Apple's plan for the subscription; nil without one.
+    /// Apple's plan for the subscription; nil if unknown.
     var plan: Renewal?
     /// `latest_receipt` of an earlier answer of Apple, in base64; nil answers with the receipt itself.
     var latestReceipt: String?
@@ -44,14 +44,15 @@ struct TransactionReceiptResponse: Sendable {
         receipt.fields.map { (String($0.name.map { $0 == "-" ? "_" : $0 }), $0.value) }
     }
 
-    /// The signed fields, and the refund of this purchase if Apple made one since.
+    /// The signed fields, and the later refund of this purchase, if any.
     private var sentFields: [Field] {
         let known = chain.first { $0.transactionID == receipt.transactionID }
         guard let known, receipt.cancellationDate == nil else { return signedFields }
         return signedFields + Self.cancellation(of: known)
     }
 
-    /// The fields of the last period: those of the app and the device are signed, and the others are replaced.
+    /// The fields of the last period: the fields of the app and the device are from the receipt, and the other fields
+    /// are replaced.
     private var latestFields: [Field] {
         let periods = chain.filter(\.isSubscription)
         guard !periods.isEmpty else { return signedFields }

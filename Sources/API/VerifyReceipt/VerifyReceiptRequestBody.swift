@@ -29,7 +29,7 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
         static let nameBytes = 256
     }
 
-    /// Reads a body in one pass. Of two members with one name the last counts, as with Apple.
+    /// Reads a body in one pass. Of two members with the same name the last counts, as with Apple.
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
         var receipt: Base64Text?
@@ -76,7 +76,7 @@ extension JSONReader {
         return value.equals(Array("true".utf8)) || value.equals(Array(#""true""#.utf8)) || value.equals(Array("1".utf8))
     }
 
-    /// Reads a secret; nil if it is empty or of another type. Apple does not receive what cannot be one.
+    /// Reads a secret; nil if it is empty or of another type. The gateway sends Apple nothing that cannot be a secret.
     fileprivate mutating func secret() throws(JSONFault) -> Secret? {
         let start = position
         guard try nextType() == .string else {

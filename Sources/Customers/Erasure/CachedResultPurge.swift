@@ -4,12 +4,12 @@
 package import Resilience
 package import Gateway
 
-/// Invalidates the cached results about a customer of an app on all nodes. No node uses such a result afterwards, also
-/// of those that are being fetched. The results of other apps stay.
+/// Invalidates the cached results about a customer of an app on all nodes. No node uses such a result afterwards, not
+/// even a result that is being fetched. The results of other apps stay.
 package struct CachedResultPurge: CustomerDataStore {
     package enum Limits {
-        /// The maximum number of IDs that are purged one by one. With more IDs all results of the app are purged, in one
-        /// entry: the history keeps the newest purges only, and results from before them are misses for all apps.
+        /// The maximum number of IDs that are purged individually. With more IDs all results of the app are purged, in
+        /// one entry. The history keeps the newest purges only, and results from before them are misses for all apps.
         package static let ids = 16
     }
 
@@ -18,8 +18,8 @@ package struct CachedResultPurge: CustomerDataStore {
     /// - Parameter purge: invalidates the results that these purges name.
     package init(_ purge: @escaping @Sendable ([Purge]) async throws(StoreUnreachable) -> Void) { self.purge = purge }
 
-    package init(_ cache: any UpstreamCache) {
-        self.init { (purges) throws(StoreUnreachable) in try await cache.purge(purges) }
+    package init(_ resultPurges: any ResultPurges) {
+        self.init { (purges) throws(StoreUnreachable) in try await resultPurges.purge(purges) }
     }
 
     /// - Returns: no number: each node drops its own copies.

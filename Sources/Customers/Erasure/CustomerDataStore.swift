@@ -6,7 +6,7 @@ package import Gateway
 /// A customer whose data is deleted: one purchase or several, and the account they were used by.
 package struct ErasureSubject: Hashable, Sendable {
     package enum Limits {
-        /// The original transaction IDs of one request, and those of an account.
+        /// The original transaction IDs of a request, and the IDs of an account.
         package static let chains = 1000
     }
 
@@ -21,7 +21,7 @@ package struct ErasureSubject: Hashable, Sendable {
     }
 }
 
-/// The kinds of stored data about customers. The raw values are those of the API and of metrics.
+/// The kinds of stored data about customers. The raw values appear in the API and in metrics.
 package enum CustomerData: String, CaseIterable, Hashable, Sendable {
     /// The accounts that a purchase is bound to, or was used by.
     case ownership

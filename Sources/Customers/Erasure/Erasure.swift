@@ -28,7 +28,8 @@ package struct Erasure: Sendable {
     private let chains: @Sendable (Account, _ bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
 
     /// - Parameters:
-    ///   - stores: in the order in which data passes through them, so that none is written from one that is still full.
+    ///   - stores: in the order in which data passes through them, so that no store is refilled from a store that still
+    ///     has the data.
     ///   - purge: invalidates the cached results of all nodes.
     ///   - results: the stores of cached results, which are invalid by then.
     ///   - indexes: the stores by which chains are found: customer states and ownership.

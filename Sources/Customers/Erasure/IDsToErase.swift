@@ -3,7 +3,7 @@
 
 internal import Gateway
 
-/// The IDs of the purchases whose data is deleted, to be found in what is stored. An ID is that of one purchase, whatever
+/// The IDs of the purchases whose data is deleted, to be found in what is stored. An ID names one purchase, whatever
 /// its environment.
 package struct IDsToErase: Sendable {
     package let texts: Set<String>

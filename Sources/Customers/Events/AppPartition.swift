@@ -4,7 +4,8 @@
 package import Gateway
 internal import Receipts
 
-/// A part of an app's notifications, customer states and events. In a Redis cluster, all keys of one are on one node.
+/// A part of an app's notifications, customer states and events. In a Redis cluster, all keys of a partition are on one
+/// node.
 package struct AppPartition: Hashable, Sendable {
     /// The number of partitions of each app. A change would lose all that is stored: it is part of the stored form.
     package static let count = 8

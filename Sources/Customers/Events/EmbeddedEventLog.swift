@@ -26,7 +26,7 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
             events.removeFirst(count)
         }
 
-        /// Returns the events between two numbers that no reader gets, deleted ones not counted.
+        /// Returns the number of events between two numbers that no reader gets, deleted events not counted.
         func missed(after number: UInt64, before next: UInt64) -> UInt64 {
             guard number > 0, next > number + 1 else { return 0 }
             return next - number - 1 - UInt64(erased.count { number < $0 && $0 < next })

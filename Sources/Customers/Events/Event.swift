@@ -6,11 +6,11 @@ package import Receipts
 
 /// One change of a customer's state, as clients receive it.
 ///
-/// The JSON is written once, when the change is found, and stored: an event reads the same in every delivery and after
+/// The JSON is written once, when the change is found, and stored: an event does not change between deliveries or after
 /// an upgrade of the gateway.
 package struct Event: Hashable, Sendable {
-    /// `evt_` and 32 base64url characters. Derived from environment, cause and change, so it is the same whenever and
-    /// wherever the same change is found.
+    /// `evt_` and 32 base64url characters. Derived from environment, cause and change, so every node derives the same
+    /// ID for a change at any time.
     package var id: String
     package var type: EventType
     package var bundleID: String
@@ -45,7 +45,7 @@ package struct Event: Hashable, Sendable {
         return added.isEmpty ? json : json.dropLast() + added + [UInt8(ascii: "}")]
     }
 
-    /// Returns true if the event is about one of these purchases, or names one.
+    /// Returns true if the event is about one of these purchases, or names such a purchase.
     package func names(_ ids: IDsToErase) -> Bool {
         originalTransactionID.map(ids.contains) ?? false || ids.areNamed(in: json)
     }
@@ -63,7 +63,7 @@ extension Event {
         _ change: String, bundleID: String, _ environment: Environment, cause: [String]
     ) -> String {
         let parts = [change, bundleID, environment.rawValue] + cause
-        // With the length of each part, so that no two lists are one text.
+        // With the length of each part, so that no two lists have the same text.
         let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
         return "evt_" + Base64.encodeURL(Array(HashFunction.sha256.digest(of: Array(text.utf8)).prefix(24)))
     }

@@ -21,7 +21,7 @@ package struct EventCursor: Hashable, Sendable {
 
     private static let version: UInt8 = 1
 
-    /// The partitions of which the reader has read.
+    /// The position of the reader in each partition.
     private var positions: [AppPartition: EventPosition] = [:]
 
     /// Creates the cursor before the oldest event of every app.

@@ -69,8 +69,8 @@ package struct EventQuery: Hashable, Sendable {
 package struct EventBatch: Hashable, Sendable {
     /// In order, oldest first.
     package var events: [LoggedEvent]
-    /// The position of the last entry that was read, also of one that cannot be decrypted. If there is none: the newest
-    /// position of the log, which may no longer have that entry, or `after` if that is later.
+    /// The position of the last entry that was read, even if the entry cannot be decrypted. If there is none: the
+    /// newest position of the log, which may no longer have that entry, or `after` if that is later.
     package var last: EventPosition
     /// The events between `after` and the first of these that the log no longer has; nil if there are none.
     package var missed: MissedEvents?
@@ -102,7 +102,8 @@ package protocol EventLog: Sendable {
     /// - Returns: a batch for each query, in order; nil if the store is unreachable.
     func read(_ queries: [EventQuery]) async -> [EventBatch]?
 
-    /// Returns the newest position of each partition (`.start` for an empty one); nil if the store is unreachable.
+    /// Returns the newest position of each partition (`.start` for an empty partition); nil if the store is
+    /// unreachable.
     func newest(_ partitions: [AppPartition], _ stream: EventStream) async -> [EventPosition]?
 
     /// Returns the event at this position; nil if the log no longer has it.

@@ -73,7 +73,7 @@ struct EventMerge {
         return pending.min { $0.1 < $1.1 }?.0
     }
 
-    /// Takes the next event, if there is one and it is accepted.
+    /// Takes the next event, if it exists and is accepted.
     mutating func take(if accepts: (AppPartition, LoggedEvent) -> Bool) -> Bool {
         guard let index = earliest, let event = sources[index].pending.first,
             accepts(sources[index].partition, event)
@@ -98,7 +98,7 @@ extension EventMerge.Source {
 }
 
 extension EventPosition {
-    /// A position after every event before this one.
+    /// A position after every event before this event.
     fileprivate var predecessor: EventPosition {
         var before = self
         before.number = max(1, number) - 1

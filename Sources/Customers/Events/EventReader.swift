@@ -103,7 +103,7 @@ private struct Room {
         count = request.maximumCount
     }
 
-    /// The number of events to read. Of some types only, any number may have to be read for one.
+    /// The number of events to read. With a selection of types, many events may have to be read to find one event.
     var wanted: Int {
         types == nil ? min(count, EventReader.Limits.eventsPerRead) : EventReader.Limits.eventsPerRead
     }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The kind of change that an event reports. The raw values are those of the API (docs/events.yaml).
+/// The kind of change that an event reports. The raw values appear in the API (docs/events.yaml).
 package enum EventType: String, CaseIterable, Hashable, Sendable {
     case subscriptionStarted = "subscription.started"
     case subscriptionRenewed = "subscription.renewed"

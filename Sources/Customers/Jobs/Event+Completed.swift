@@ -6,7 +6,7 @@ internal import JSON
 package import Receipts
 
 extension Event {
-    /// Creates the event about a job that has ended; nil if its app is unknown. The ID is the same in every repetition.
+    /// Creates the event about a job that has ended; nil if its app is unknown. Every repetition derives the same ID.
     package init?(completed job: VerificationJob, at now: Timestamp) {
         let result = job.result, environment = result.environment ?? job.lane.environment
         guard let bundleID = result.bundleID, environment.isApples else { return nil }

@@ -175,7 +175,7 @@ extension JobDispatcher {
             let delay = withPace(of: lane) { $0.pause(reason, at: now(), using: &generator) }
             await postpone(taken, for: delay, result, isAttempt: false)
         case .impossible:
-            // Another node may have a newer clients file, or this one soon.
+            // Another node may have a newer clients file, or this node soon.
             let delay = JobPace.delay(afterAttempts: .max, using: &generator)
             await postpone(taken, for: delay, taken.job.result, isAttempt: true)
         }

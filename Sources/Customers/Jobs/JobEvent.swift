@@ -18,7 +18,7 @@ package enum JobEvent: Hashable, Sendable {
     case surveyed(JobSurvey)
 }
 
-/// The end of an attempt. The raw values are those of metrics.
+/// The end of an attempt. The raw values appear in metrics.
 package enum JobAttemptEnd: String, CaseIterable, Hashable, Sendable {
     /// There is a final verdict.
     case decided

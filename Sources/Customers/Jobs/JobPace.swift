@@ -9,22 +9,23 @@ internal import Gateway
 /// keep the budget; the pace only avoids attempts that they would refuse.
 struct JobPace: Sendable {
     enum Limits {
-        /// The attempts in flight. Each one that gets as far as Apple adds a part of one; a used-up budget halves them.
+        /// The attempts in flight. Each attempt that reaches Apple raises the limit by a fraction of an attempt; a
+        /// used-up budget halves the limit.
         static let concurrency: ClosedRange<Double> = 1...16
-        /// The time to the next look into the store after one that found fewer jobs than permitted.
+        /// The time between two reads of the store if the first read found fewer jobs than permitted.
         static let poll: Duration = .milliseconds(500)
-        /// The pause after the first obstacle of the lane, and the longest one. They bound the time to notice that
+        /// The pause after the first obstacle of the lane, and the longest pause. They bound the time to notice that
         /// Apple is back, and the time that jobs which can be answered wait behind others that cannot.
         static let pause: ClosedRange<Duration> = .seconds(1) ... .seconds(2)
         /// The pause after a used-up budget, or without a free slot.
         static let shortPause: Duration = .milliseconds(100)
-        /// The delay of a job after its first own obstacle, and the longest one.
+        /// The delay of a job after its first own obstacle, and the longest delay.
         static let delay: ClosedRange<Duration> = .seconds(2) ... .seconds(60)
     }
 
     private var inFlight = 0
     private var concurrency = Limits.concurrency.upperBound
-    /// The obstacles of the lane, one after the other, since an attempt got as far as Apple.
+    /// The consecutive obstacles of the lane since an attempt last reached Apple.
     private var obstacles = 0
     private var pausedUntil: ContinuousClock.Instant?
     private var nextPoll: ContinuousClock.Instant?
@@ -56,9 +57,10 @@ struct JobPace: Sendable {
         concurrency = min(concurrency + 1 / concurrency, Limits.concurrency.upperBound)
     }
 
-    /// Records an obstacle that other jobs of the lane may meet, too. Attempts that ran beside the first one make the
-    /// pause no longer.
-    /// - Returns: the time to the next attempt of the job. It lets others go first: the obstacle may be that of its app.
+    /// Records an obstacle that other jobs of the lane may meet, too. Attempts that ran beside the first attempt make
+    /// the pause no longer.
+    /// - Returns: the time to the next attempt of the job. Other jobs go first, because the obstacle may concern only
+    ///   this job's app.
     mutating func pause(
         _ reason: DegradedReason, at now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator
     ) -> Duration {
@@ -75,7 +77,7 @@ struct JobPace: Sendable {
     }
 
     /// Returns the time to the next attempt of a job that failed by itself.
-    /// - Parameter attempts: the attempts before this one.
+    /// - Parameter attempts: the attempts before this attempt.
     static func delay(afterAttempts attempts: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         Limits.delay.doubled(attempts).jittered(using: &generator)
     }
@@ -96,7 +98,7 @@ extension ClosedRange<Duration> {
 }
 
 extension Duration {
-    /// Returns a random duration from half of this one to all of it, so that what failed together does not return
+    /// Returns a random duration between half and all of this duration, so that jobs that failed together do not return
     /// together.
     fileprivate func jittered(using generator: inout some RandomNumberGenerator) -> Duration {
         self * Double.random(in: 0.5...1, using: &generator)

@@ -43,7 +43,7 @@ package enum JobRefusal: Error, Hashable, Sendable {
 
 package enum JobCreation: Hashable, Sendable {
     case created
-    /// The same client's job with the same key, or a waiting one with the same request; without its request.
+    /// The same client's job with the same key, or a waiting job with the same request; without its request.
     case joined(VerificationJob)
 }
 
@@ -60,11 +60,11 @@ package struct TakenJob: Hashable, Sendable {
 }
 
 package struct JobSurvey: Hashable, Sendable {
-    /// The jobs that wait, also those being worked on.
+    /// The jobs that wait, also jobs that are being worked on.
     package var waiting = 0
     /// Their bytes, as stored.
     package var bytes = 0
-    /// The time since the oldest of them was created; nil without one.
+    /// The time since the oldest waiting job was created; nil without waiting jobs.
     package var oldestAge: Duration?
     /// The kept jobs with status `failed`.
     package var failed = 0
@@ -94,10 +94,11 @@ package protocol JobStore: CustomerDataStore {
     func job(withKey key: String, for request: JobRequest, of client: String)
         async throws(JobRefusal) -> VerificationJob?
 
-    /// Returns the statuses of jobs, in order; nil for one that is not there.
+    /// Returns the statuses of jobs, in order; nil for a job that is not there.
     func statuses(of ids: [String]) async throws(StoreUnreachable) -> [JobStatus?]
 
-    /// Takes jobs that are due, those due longest first. One whose request is unreadable comes without it.
+    /// Takes jobs that are due, in order of their due times. A job whose request is unreadable comes without its
+    /// request.
     func take(_ maximum: Int, in lane: JobLane, lease: Duration) async throws(StoreUnreachable) -> [TakenJob]
 
     /// Makes a taken job due after a delay, with what is known by now.
@@ -118,7 +119,7 @@ package protocol JobStore: CustomerDataStore {
     /// Returns the state of the queue, and deletes what was kept long enough.
     func survey() async -> JobSurvey?
 
-    /// Returns jobs of a status without their requests, the newest first. Unreadable ones are left out.
+    /// Returns jobs of a status without their requests, the newest first. Unreadable jobs are left out.
     func list(_ status: JobStatus, maximum: Int) async throws(StoreUnreachable) -> [VerificationJob]
 }
 

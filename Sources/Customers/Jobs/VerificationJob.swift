@@ -8,7 +8,7 @@ package import Receipts
 package struct VerificationJob: Hashable, Sendable {
     /// `ver_` and 22 random base64url characters.
     package let id: String
-    /// The name of the client that made it. No other one may see it.
+    /// The name of the client that made the job. No other client may see the job.
     package let client: String
     package let createdAt: Timestamp
     /// The time at which it ends without an answer of Apple.
@@ -34,18 +34,19 @@ package struct VerificationJob: Hashable, Sendable {
     }
 }
 
-/// The raw values are those of the API and of metrics.
+/// The raw values appear in the API and in metrics.
 package enum JobStatus: String, CaseIterable, Hashable, Sendable {
     case waiting
     /// There is a verdict.
     case done
-    /// Its time is over; the result is the last one.
+    /// The deadline has passed; the result is the last result.
     case expired
     /// It ended the process of its worker too often, or its client no longer exists.
     case failed
 }
 
-/// The jobs that wait for the same upstream. One that fails does not hold back the other. The raw values are part of keys.
+/// The jobs that wait for the same upstream. A failing upstream does not hold back the jobs of another upstream. The
+/// raw values are part of keys.
 package enum JobLane: String, CaseIterable, Hashable, Sendable {
     case production
     case sandbox
@@ -103,7 +104,7 @@ package struct JobResult: Hashable, Sendable {
     package var isDegraded: Bool
     package var environment: Environment?
     package var bundleID: String?
-    /// The chains of the transactions, also under previous names; that of the newest transaction first.
+    /// The chains of the transactions, also under previous names; the newest transaction's chain first.
     package var originalTransactionIDs: [String]
 
     package init(

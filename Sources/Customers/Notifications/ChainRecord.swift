@@ -19,23 +19,11 @@ package struct OrderedState: Hashable, Sendable {
         item.transaction?.transactionID == other.item.transaction?.transactionID
     }
 
-    /// Returns the plan with what another one says about the same change of product.
+    /// Returns the plan with what another plan says about the same change of product.
     fileprivate func adoptingChange(of other: OrderedState) -> OrderedState {
         guard var renewal = item.renewal, let known = other.item.renewal else { return self }
         renewal.adoptChange(of: known)
         return OrderedState(.renewal(renewal), order)
-    }
-}
-
-/// The settings of the events that changes make.
-package struct EventRules: Hashable, Sendable {
-    /// True to keep what Apple signed with each event.
-    package var keepsSignedData: Bool
-    /// The time after the end of a period at which a subscription without other news counts as expired.
-    package var expiryDelay: Duration
-
-    package init(keepsSignedData: Bool, expiryDelay: Duration) {
-        (self.keepsSignedData, self.expiryDelay) = (keepsSignedData, expiryDelay)
     }
 }
 
@@ -44,8 +32,8 @@ package struct EventRules: Hashable, Sendable {
 /// Two nodes that merge the same states in any order have the same record.
 package struct ChainRecord: Hashable, Sendable {
     package enum Limits {
-        /// The transactions of a chain whose state is kept, those signed last. A change of an older one, such as a
-        /// refund, makes it one of them.
+        /// The transactions of a chain whose state is kept, the latest signed. Apple signs a refunded transaction anew,
+        /// so even the refund of an old purchase is kept.
         package static let transactions = 32
         /// The events that a chain remembers, the newest.
         package static let announced = 64
@@ -57,7 +45,7 @@ package struct ChainRecord: Hashable, Sendable {
     package private(set) var renewal: OrderedState?
     /// The IDs of the events of this chain, the oldest first.
     package private(set) var announced: [String]
-    /// True if Apple has renamed the chain: its events are those of the other name.
+    /// True if Apple has renamed the chain: its events are made under the other name.
     package private(set) var isRenamed: Bool
 
     package init(_ chain: PurchaseChain, announced: [String] = [], isRenamed: Bool = false) {
@@ -74,7 +62,7 @@ package struct ChainRecord: Hashable, Sendable {
             renewals: [renewal?.item.renewal].compactMap(\.self))
     }
 
-    /// Adds a state unless a newer one of its transaction or plan is known.
+    /// Adds a state unless a newer state of its transaction or plan is known.
     package mutating func add(_ new: OrderedState) {
         switch new.item {
         case .transaction(let transaction):

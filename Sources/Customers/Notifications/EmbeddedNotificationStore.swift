@@ -18,7 +18,7 @@ package final class EmbeddedNotificationStore: NotificationStore {
         /// The time after which a notification that was taken and not finished is taken again.
         static let stalled: Duration = .seconds(15)
         static let deadLetters = 1000
-        /// The chains with a scheduled event; further ones make no event by dates alone.
+        /// The chains with a scheduled event; further chains make no event by dates alone.
         static let scheduled = 100_000
     }
 
@@ -159,7 +159,8 @@ extension EmbeddedNotificationStore.State {
     mutating func remember(_ identity: NotificationIdentity, at now: Timestamp) {
         if seen.count >= Limits.identities {
             seen = seen.filter { now < $0.value.advanced(by: Limits.seen) }
-            // More in eight days than a trial has: a repetition of one of them has no further effect either.
+            // No trial has so many in eight days. Without its identity, a repeated notification is stored again, to no
+            // further effect.
             if seen.count >= Limits.identities { seen = [:] }
         }
         seen[identity] = now

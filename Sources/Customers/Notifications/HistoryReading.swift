@@ -7,7 +7,7 @@ package import Receipts
 /// The reading of a span of Apple's notification history, page by page: first the notifications that no server has
 /// acknowledged, then all of them. A fault loses no position: the same page may be read again.
 package struct HistoryReading: Sendable {
-    /// A notification that is read twice, as one without acknowledgement and among all, is known the second time. Test
+    /// A notification that is read twice, first as unacknowledged and then among all, is known the second time. Test
     /// notifications are not counted.
     package struct Counts: Hashable, Sendable {
         package var pages = 0
@@ -42,7 +42,7 @@ package struct HistoryReading: Sendable {
     package private(set) var counts = Counts()
     package private(set) var isComplete = false
     private var query: NotificationHistoryQuery
-    /// The token of the next page; nil for the first one.
+    /// The token of the next page; nil for the first page.
     private var token: String?
 
     package init(_ query: NotificationHistoryQuery) {

@@ -4,13 +4,13 @@
 package import Gateway
 package import Receipts
 
-/// Records the signed states that lookups at Apple find: a state newer than the known one makes its events.
+/// Records the signed states that lookups at Apple find: a state newer than the known state makes events.
 ///
-/// Only chains that notifications have reported are recorded; of others there is nothing to compare with. The client's
-/// answer does not wait for it.
+/// Only chains that notifications have reported are recorded; other chains have no earlier state to compare with. The
+/// client's answer does not wait for the recording.
 package final class LookupStateRecorder: Sendable {
     package enum Limits {
-        /// The answers that wait to be recorded; beyond it, further ones are not.
+        /// The maximum number of answers that wait to be recorded; further answers are not recorded.
         static let answers = 256
     }
 

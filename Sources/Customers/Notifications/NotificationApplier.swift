@@ -11,13 +11,13 @@ internal import Synchronization
 /// ```
 /// stored ──▶ verify ──▶ newest signed state of each chain ──▶ purge on all nodes ──▶ remove
 /// ```
-/// Each step may be repeated, and notifications may come in any order: the states are the same. A node applies what it
-/// stored itself at once. A survey of all partitions finds what other nodes left.
+/// Neither repeated steps nor the order of notifications change the states. A node at once applies notifications that
+/// it stored itself. A survey of all partitions finds notifications that other nodes left.
 package final class NotificationApplier: Sendable {
     package enum Limits {
         /// The time between two surveys of all partitions.
         package static let surveyInterval: Duration = .seconds(2)
-        /// The batches of one partition that are applied before the others have their turn.
+        /// The batches of one partition that are applied before other partitions have their turn.
         static let batches = 16
         /// The attempts to purge, and the time between them.
         static let purges = 3
@@ -32,7 +32,7 @@ package final class NotificationApplier: Sendable {
 
     private let queue: any NotificationQueue
     private let states: any CustomerStateStore
-    private let cache: any UpstreamCache
+    private let resultPurges: any ResultPurges
     private let verifier: NotificationVerifier
     private let apps: @Sendable () -> Set<String>
     private let refresh: @Sendable (NotifiedRefresh) async -> Void
@@ -52,14 +52,14 @@ package final class NotificationApplier: Sendable {
     ///   - onEvents: called after events were written.
     ///   - onSurvey: receives the state of an app's queue.
     package init(
-        queue: any NotificationQueue, states: any CustomerStateStore, purging cache: any UpstreamCache,
+        queue: any NotificationQueue, states: any CustomerStateStore, purging resultPurges: any ResultPurges,
         verifier: NotificationVerifier, apps: @escaping @Sendable () -> Set<String>,
         refresh: @escaping @Sendable (NotifiedRefresh) async -> Void, observe: @escaping NotificationObserver,
         onEvents: @escaping @Sendable (AppPartition) -> Void,
         onSurvey: @escaping @Sendable (_ bundleID: String, [QueueSurvey]) -> Void,
         clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.queue, self.states, self.cache, self.verifier) = (queue, states, cache, verifier)
+        (self.queue, self.states, self.resultPurges, self.verifier) = (queue, states, resultPurges, verifier)
         (self.apps, self.refresh, self.observe, self.onSurvey) = (apps, refresh, observe, onSurvey)
         self.onEvents = onEvents
         self.clock = clock
@@ -109,7 +109,7 @@ package final class NotificationApplier: Sendable {
         onSurvey(bundleID, surveys.withLock { $0 })
     }
 
-    /// Makes the events of which dates are the only cause.
+    /// Makes the events that only dates cause.
     private func makeDueEvents(in partition: AppPartition) async {
         for _ in 0..<Limits.batches where !Task.isCancelled {
             let chains = await states.due(in: partition), now = clock()
@@ -166,7 +166,7 @@ extension NotificationApplier {
         for (notification, signed) in readable {
             let own = next.prefix(signed.updates.count)
             next = next.dropFirst(own.count)
-            // One that is merged in part is taken again.
+            // A notification that is merged in part is taken again.
             guard let outcomes = try? own.map({ try $0.get() }) else { continue }
             applied.append(AppliedNotification(notification, signed, outcomes, at: clock()))
         }
@@ -220,7 +220,7 @@ extension NotificationApplier {
     private func purge(_ purges: [Purge]) async -> Bool {
         if purges.isEmpty { return true }
         for attempt in 1...Limits.purges {
-            if (try? await cache.purge(purges)) != nil { return true }
+            if (try? await resultPurges.purge(purges)) != nil { return true }
             if attempt < Limits.purges { try? await Task.sleep(for: Limits.purgePause) }
         }
         return false

@@ -76,7 +76,7 @@ package struct NotificationV1: Sendable {
     let bundleID: String
     /// The app's shared secret.
     let password: Secret
-    /// The newest receipt after base64 is removed; nil without one.
+    /// The newest receipt after base64 is removed; nil without a receipt.
     let latestReceipt: String?
     let originalTransactionID: String?
     /// The members in which two notifications of one type and transaction differ.
@@ -87,7 +87,7 @@ package struct NotificationV1: Sendable {
         let read =
             [json["original_transaction_id"], json["unified_receipt"]?["latest_receipt"]]
             + Self.changing.map { json[$0] }
-        // A text that is not handed out is no absent one.
+        // A text that the JSON reader does not return is not an absent text.
         guard !read.contains(where: { $0?.type == .string && $0?.string == nil }) else { return nil }
         guard let type = json["notification_type"]?.string, Self.isType(type), let bundleID = json["bid"]?.string,
             let password = json["password"]?.string

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The outcome of a posted notification. The raw values are those of metrics.
+/// The outcome of a posted notification. The raw values appear in metrics.
 package enum IntakeOutcome: String, CaseIterable, Hashable, Sendable {
     case stored
     case duplicate
@@ -13,7 +13,7 @@ package enum IntakeOutcome: String, CaseIterable, Hashable, Sendable {
     case refused
 }
 
-/// The source of a notification. The raw values are those of metrics.
+/// The source of a notification. The raw values appear in metrics.
 package enum NotificationOrigin: String, CaseIterable, Hashable, Sendable {
     case posted
     /// Apple's notification history.

@@ -18,11 +18,11 @@ package protocol NotificationQueue: Sendable {
 
     /// Takes stored notifications that no node has taken. Bounded in number and bytes; empty if there are none, or the
     /// store is unreachable.
-    /// - Parameter includingStalled: true to take over those that a node took and did not finish in time, too.
+    /// - Parameter includingStalled: true to also take over notifications that a node took and did not finish in time.
     func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification]
 
-    /// Removes applied notifications, and writes an event in the same step, if there is one. One that cannot be removed
-    /// now is taken again later.
+    /// Removes applied notifications, and writes their events, if any, in the same step. A notification that cannot be
+    /// removed now is taken again later.
     func finish(_ finished: [FinishedNotification], in partition: AppPartition) async
 
     /// Moves a notification that cannot be applied to the dead letters.
@@ -56,7 +56,7 @@ package struct TakenNotification: Sendable {
 /// An applied notification.
 package struct FinishedNotification: Sendable {
     package let taken: TakenNotification
-    /// The event of a notification about no chain, whose state would have made one.
+    /// The event of a notification about no chain. For a notification about chains, their states make the events.
     package let event: Event?
 
     package init(_ taken: TakenNotification, _ event: Event? = nil) {
@@ -65,9 +65,9 @@ package struct FinishedNotification: Sendable {
     }
 }
 
-/// The reason why a stored notification cannot be applied. The raw values are those of metrics.
+/// The reason why a stored notification cannot be applied. The raw values appear in metrics.
 package enum DeadLetterReason: String, Error, CaseIterable, Hashable, Sendable {
-    /// The stored form was changed, or is not one.
+    /// The stored form was changed, or is not readable.
     case unreadable
     /// It was encrypted with a key that this node does not have, or has a form of another version of the gateway.
     case unknownForm = "unknown_form"
@@ -84,12 +84,13 @@ package struct QueueSurvey: Hashable, Sendable {
     package var entries = 0
     /// The bytes of their stored form.
     package var bytes = 0
-    /// The time since the oldest of them was stored; nil without one.
+    /// The time since the oldest entry was stored; nil without entries.
     package var oldestAge: Duration?
     /// The time since the last intake, over all nodes; nil if unknown.
     package var lastIntakeAge: Duration?
     package var deadLetters = 0
-    /// The time since the newest notification that the store still knows of, if the store lost a later one; else nil.
+    /// The time since the newest notification that the store still knows of, if the store lost a later notification;
+    /// else nil.
     package var lostSince: Duration?
     /// True if dates alone make events by now.
     package var hasDueEvents = false
@@ -99,7 +100,7 @@ package struct QueueSurvey: Hashable, Sendable {
     package init() {}
 }
 
-/// The reason why a notification is not stored. The raw values are those of metrics.
+/// The reason why a notification is not stored. The raw values appear in metrics.
 package enum NotificationStoreFault: String, Error, CaseIterable, Hashable, Sendable {
     case unreachable = "store_unreachable"
     /// The memory of the store is full.
@@ -116,16 +117,16 @@ package enum NotificationStoreFault: String, Error, CaseIterable, Hashable, Send
 
 /// Keeps the newest signed state of each chain, and writes the events of its changes in the same step.
 package protocol CustomerStateStore: CustomerStates {
-    /// Adds signed states; each replaces an older one of its transaction or plan, and nothing newer. The events that this
-    /// makes are in the log once it returns.
+    /// Adds signed states; each replaces an older state of its transaction or plan, and nothing newer. The resulting
+    /// events are in the log once the call returns.
     /// - Returns: the outcome of each update, in order.
     func merge(_ updates: [CustomerStateUpdate]) async -> [Result<MergeOutcome, StoreUnreachable>]
 
-    /// Returns chains of which dates alone make an event by now. Bounded; empty if the store is unreachable.
+    /// Returns chains for which dates alone make an event by now. Bounded; empty if the store is unreachable.
     func due(in partition: AppPartition) async -> [PurchaseChain]
 }
 
-/// New signed states of one chain. Without any, only the dates of the known ones count.
+/// New signed states of one chain. Without new states, only the dates of the known states count.
 package struct CustomerStateUpdate: Hashable, Sendable {
     package var chain: PurchaseChain
     package var items: [SignedStateItem]
@@ -196,7 +197,7 @@ package struct NotificationHistoryQuery: Hashable, Sendable {
 package struct NotificationHistoryPage: Hashable, Sendable {
     /// The JWS of each notification, not verified yet.
     package var signedPayloads: [[UInt8]]
-    /// The token of the next page; nil after the last one.
+    /// The token of the next page; nil after the last page.
     package var next: String?
 
     package init(_ signedPayloads: [[UInt8]], next: String? = nil) {

@@ -5,7 +5,7 @@ package import Receipts
 
 /// A notification as it is stored until it is applied.
 package struct NotificationRecord: Hashable, Sendable {
-    /// The version of Apple's notifications. The raw values are those of the stored form.
+    /// The version of Apple's notifications. The raw values appear in the stored form.
     package enum Version: UInt8, CaseIterable, Hashable, Sendable {
         case v1 = 1
         case v2 = 2
@@ -29,7 +29,7 @@ package struct NotificationRecord: Hashable, Sendable {
     }
 }
 
-/// The identity of a notification: the same in every delivery of it, and in no other one.
+/// The identity of a notification: equal in all its deliveries, and unequal to every other notification.
 package struct NotificationIdentity: Hashable, Sendable {
     /// The parts that together identify it, for a pseudonymous name.
     package let parts: [String]

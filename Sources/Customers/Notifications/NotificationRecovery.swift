@@ -8,7 +8,7 @@ internal import Synchronization
 /// Recovers notifications that did not arrive, or that the store lost, from Apple's notification history.
 ///
 /// ```
-/// due ──▶ lease ──▶ span since the last recovery ──▶ unacknowledged ones, then all ──▶ intake ──▶ record progress
+/// due ──▶ lease ──▶ span since the last recovery ──▶ unacknowledged, then all ──▶ intake ──▶ record progress
 /// ```
 /// The intake stores each notification once, so a part of the history may be read again at any time.
 package final class NotificationRecovery: Sendable {
@@ -16,7 +16,7 @@ package final class NotificationRecovery: Sendable {
         /// The pages of one run, of 20 notifications each. The next run continues after them.
         static let pages = 1000
         static let runTime: Duration = .seconds(300)
-        /// The time after which another node may read a history: that of a run, and of its last page.
+        /// The time after which another node may read a history: the time of a run and of its last page.
         static let lease: Duration = .seconds(360)
         /// The time between two checks whether a run is due.
         static let tick: Duration = .seconds(1)
@@ -199,7 +199,7 @@ extension NotificationRecovery {
             removeLoss(since: lost, of: subject)
             return recorded
         }
-        // For another node, too, if this one ends before it has read all.
+        // For another node, too, if this node ends before it has read all.
         await progress.record(recovered: lost, subject.bundleID, subject.environment)
         if await self.recorded(subject, at: now) == lost { removeLoss(since: lost, of: subject) }
         return lost

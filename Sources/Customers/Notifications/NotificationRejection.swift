@@ -4,19 +4,19 @@
 package import JSON
 package import Receipts
 
-/// The reason why a notification is not accepted. Contains no byte of it.
+/// The reason why a notification is not accepted. Contains no byte of the notification.
 package enum NotificationRejection: Error, Hashable, Sendable {
     case malformed(JSONFault)
     /// JSON that is a notification of neither version.
     case unknownForm
     case tooLarge(maximumBytes: Int)
-    /// The JWS, or one inside it, or the receipt breaks a rule.
+    /// The JWS, a JWS inside it, or the receipt breaks a rule.
     case notGenuine(Rule)
     /// The password of version 1 is not the app's shared secret.
     case passwordWrong
     /// The notification names no app, or its environment is none of Apple's.
     case withoutApp
-    /// The app's number at Apple is not the configured one.
+    /// The app's number at Apple is not the configured number.
     case appAppleIDMismatch
     /// The receipt in a notification of version 1 is another app's.
     case receiptOfOtherApp

@@ -54,7 +54,7 @@ package struct NotificationVerifier: Sendable {
     }
 
     /// Verifies a notification of version 2, and that it is for one of the apps.
-    /// - Parameter body: the bytes that Apple posted; nil for one of Apple's history.
+    /// - Parameter body: the bytes that Apple posted; nil for a notification of Apple's history.
     func verify(
         signedPayload jws: [UInt8], body: [UInt8]? = nil, at now: Timestamp
     ) throws(NotificationRejection) -> (NotificationRecord, SignedNotification) {

@@ -13,7 +13,7 @@ package struct RecoverySpan: Hashable, Sendable {
         package static let overlap: Duration = .seconds(600)
         /// The part that is read if nothing is known of earlier recoveries.
         package static let unknown: Duration = .seconds(86_400)
-        /// The longest span, whose end is recorded before the next one is read. Apple does not document the order of
+        /// The longest span, whose end is recorded before the next span is read. Apple does not document the order of
         /// notifications in a span.
         package static let longest: Duration = unknown + overlap
         /// Apple's limits, 180 days and 30 in the sandbox, without an hour in which pages are read.
@@ -41,7 +41,7 @@ package struct RecoverySpan: Hashable, Sendable {
 /// The times at which the history of an app in an environment is read.
 struct RecoverySchedule: Sendable {
     enum Limits {
-        /// The delay after the first failure, which doubles with each further one up to the interval.
+        /// The delay after the first failure, which doubles with each further failure up to the interval.
         static let retry: Duration = .seconds(60)
         /// The delay if another node reads the history, or the store is unreachable or does not record a loss.
         static let leased: Duration = .seconds(30)
@@ -50,7 +50,7 @@ struct RecoverySchedule: Sendable {
 
     /// The result of a run.
     enum Outcome: Hashable, Sendable {
-        /// The history is read up to this time, by this node or another one.
+        /// The history is read up to this time, by this node or another node.
         case recovered(upTo: Timestamp)
         /// A limit of one run is reached.
         case interrupted

@@ -4,13 +4,13 @@
 internal import Gateway
 internal import Receipts
 
-/// The order of the signed states of one transaction or plan. The later one counts, in whatever order they arrive.
+/// The order of the signed states of one transaction or plan. The later state counts, in whatever order states arrive.
 package struct SignedStateOrder: Comparable, Hashable, Sendable {
     /// Milliseconds since 1970.
     private let signedDate: Int64
-    /// Of two states of one millisecond, the one that ends an entitlement counts.
+    /// Of two states of one millisecond, the state that ends an entitlement counts.
     private let isFinal: Bool
-    /// Any order that is the same on all nodes, for what is left.
+    /// The order of the remaining states: arbitrary, but equal on all nodes.
     private let tieBreaker: UInt32
 
     /// - Parameter tieBreaker: a number that depends on the item's contents.

@@ -84,9 +84,9 @@ package final class EmbeddedOwnershipStore: OwnershipStore {
     }
 }
 
-/// The accounts of one purchase. Those that have not used it for the time of retention count as forgotten.
+/// The accounts of one purchase. Accounts that have not used the purchase for the time of retention count as forgotten.
 private struct OwnershipRecord: Sendable {
-    /// The account that it is bound to; nil if that one was erased.
+    /// The account that the purchase is bound to; nil if the account was erased.
     private var owner: Account?
     /// The time of each account's last use.
     private(set) var accounts: [Account: Timestamp] = [:]
@@ -115,7 +115,7 @@ private struct OwnershipRecord: Sendable {
     }
 
     /// Records that a suspicious use is reported.
-    /// - Returns: false if one was in this window.
+    /// - Returns: false if a use was reported in this window.
     mutating func report(at now: Timestamp, _ rules: OwnershipRules) -> Bool {
         if isReported(at: now, rules) { return false }
         reportedAt = now

@@ -3,9 +3,9 @@
 
 package import Gateway
 
-/// The relation of an account to the purchases of an answer. The raw values are those of the API.
+/// The relation of an account to the purchases of an answer. The raw values appear in the API.
 package enum Ownership: String, CaseIterable, Hashable, Sendable {
-    /// No account was seen with the purchase before; it is bound to this one now.
+    /// No account was seen with the purchase before; it is bound to this account now.
     case firstSeen = "first_seen"
     /// The purchase is bound to this account, or its signed token names it.
     case same
@@ -18,7 +18,7 @@ package enum Ownership: String, CaseIterable, Hashable, Sendable {
 /// A purchase that an account presents.
 package struct OwnershipClaim: Hashable, Sendable {
     package let chain: PurchaseChain
-    /// The `appAccountToken` of the newest transaction of the chain that has one.
+    /// The `appAccountToken` of the newest transaction of the chain that has a token.
     package var appAccountToken: String?
     /// True if the purchase is another customer's, shared in the family (`FAMILY_SHARED`).
     package var isFamilyShared: Bool
@@ -37,7 +37,7 @@ package struct OwnershipRules: Hashable, Sendable {
 
     /// The time after its last use at which a binding is forgotten.
     package var retention: Duration = .seconds(730 * 86_400)
-    /// The accounts that may use one purchase within the window; one more is suspicious.
+    /// The accounts that may use one purchase within the window; one more account is suspicious.
     package var maximumAccounts = 3
     package var window: Duration = .seconds(30 * 86_400)
 

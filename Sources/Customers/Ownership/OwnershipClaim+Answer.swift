@@ -12,8 +12,9 @@ extension OwnershipClaim {
 }
 
 extension Answer {
-    /// The purchases of a genuine answer that can be bound to an account, the newest first. Those that Apple did not sign
-    /// belong to no customer, and an ID that is empty or of another form than Apple's is not one customer's alone.
+    /// The purchases of a genuine answer that can be bound to an account, the newest first. Purchases that Apple did
+    /// not sign belong to no customer. An ID that is empty or of another form than Apple's may belong to several
+    /// customers.
     package var ownershipClaims: [OwnershipClaim] {
         guard verdict == .genuine, let bundleID = subject?.bundleID, let environment, environment.isApples else {
             return []

@@ -4,7 +4,7 @@
 package import Gateway
 internal import JSON
 
-/// The consequence of a purchase that is bound to another account. The raw values are those of the clients file.
+/// The consequence of a purchase that is bound to another account. The raw values appear in the clients file.
 package enum OwnershipPolicy: String, CaseIterable, Hashable, Sendable {
     /// The answer says so.
     case report
@@ -29,7 +29,7 @@ package struct OwnershipDecision: Hashable, Sendable {
         isRejected = policy == .reject && hasForeign
     }
 
-    /// The first of these that any claim has is that of the answer.
+    /// The order in which a claim's ownership decides for the answer: the first value that any claim has counts.
     private static let weakestFirst: [Ownership] = [.other, .unknown, .firstSeen, .same]
 }
 

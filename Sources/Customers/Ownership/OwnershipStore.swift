@@ -30,7 +30,7 @@ package protocol OwnershipStore: CustomerDataStore {
     /// - Returns: a use for each chain, in order; nil if the store is unreachable.
     func record(_ account: Account, using chains: [PurchaseChain]) async -> [RecordedUse]?
 
-    /// Writes an event about a suspicious use to the log, unless one was written for the chain in this window.
+    /// Writes an event about a suspicious use to the log, unless an event was written for the chain in this window.
     /// - Returns: true if it was written.
     func report(_ event: Event, about chain: PurchaseChain) async throws(StoreUnreachable) -> Bool
 
@@ -42,7 +42,7 @@ package protocol OwnershipStore: CustomerDataStore {
     func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool
 
     /// Returns the chains of an app that an account was seen with and that are bound to it, or to no account:
-    /// `ErasureSubject.Limits.chains` at most. Their data is deleted with the account. A chain that is bound to another
-    /// account is not the account's, and neither is one whose binding cannot be read.
+    /// `ErasureSubject.Limits.chains` at most. Their data is deleted with the account. Chains that are bound to another
+    /// account are left out, and so are chains whose binding cannot be read.
     func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
 }

@@ -10,18 +10,18 @@ package enum DeliverySchedule {
         static let jitter = 0.1
     }
 
-    /// The time from each failed attempt to the next one, together 75.6 hours.
+    /// The time from each failed attempt to the next attempt, together 75.6 hours.
     static let delays: [Duration] = [
         .seconds(5), .seconds(5 * 60), .seconds(30 * 60), .seconds(2 * 3600), .seconds(5 * 3600), .seconds(10 * 3600),
         .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
     ]
 
-    /// The number of attempts, the first one included.
+    /// The number of attempts, the first attempt included.
     package static let attempts = delays.count + 1
 
-    /// Returns the time from a failed attempt to the next one; nil after the last.
+    /// Returns the time from a failed attempt to the next attempt; nil after the last attempt.
     /// - Parameters:
-    ///   - attempts: the attempts so far, at least one.
+    ///   - attempts: the attempts so far, at least 1.
     ///   - retryAfter: the delay that the endpoint requested.
     static func delay(
         afterAttempts attempts: Int, retryAfter: Duration?, using generator: inout some RandomNumberGenerator

@@ -21,7 +21,7 @@ package struct DeliveryState: Hashable, Sendable {
     /// The last event that was read from the log: delivered, or in `held`. Nil for a new endpoint, which begins at the
     /// newest event.
     package var position: EventPosition?
-    /// The events behind `position` that are not delivered: failed ones, and later ones of the same chain.
+    /// The events behind `position` that are not delivered: failed events, and later events of the same chain.
     package var held: [HeldEvent] = []
     /// The chains whose next event is marked with `gap`.
     package var gaps: Set<String> = []
@@ -34,11 +34,12 @@ package struct DeliveryState: Hashable, Sendable {
 /// An event that waits for its delivery.
 package struct HeldEvent: Hashable, Sendable {
     package var position: EventPosition
-    /// The chain, as a digest: events of one are delivered in order. Equal to the event's ID for an event about none.
+    /// The chain, as a digest: events of a chain are delivered in order. Equal to the event's ID for an event about no
+    /// chain.
     package var chain: String
-    /// The failed attempts; 0 for an event that waits behind another of its chain.
+    /// The failed attempts; 0 for an event that waits behind another event of its chain.
     package var attempts: Int
-    /// The time of the next attempt; nil for one that waits behind another.
+    /// The time of the next attempt; nil for an event that waits behind another event.
     package var nextAttempt: Timestamp?
     /// The time of the first attempt; nil before it.
     package var firstAttempt: Timestamp?
@@ -110,7 +111,7 @@ package struct DeliverySurvey: Hashable, Sendable {
 
 /// The state of deliveries, shared by the nodes.
 package protocol DeliveryStore: Sendable {
-    /// Sets the position of new queues to the newest event, so that they get the next one whenever a node takes them.
+    /// Sets the position of new queues to the newest event, so that they get the next event whenever a node takes them.
     func begin(_ queues: [DeliveryQueue]) async throws(StoreUnreachable)
 
     /// Takes the lease of a queue, and reads its state.

@@ -24,14 +24,14 @@ struct EventRead: Sendable {
 
 /// The deliveries to one endpoint by this node: the rules, without a clock, a lock or input and output.
 ///
-/// Nothing here is shared with other endpoints, so that a slow one delays only itself.
+/// Nothing here is shared with other endpoints, so that a slow endpoint delays only itself.
 struct EndpointDeliveries: Sendable {
     enum Limits {
         /// The events in memory.
         static let loaded = 256
     }
 
-    /// A change of it takes effect with the next delivery.
+    /// The endpoint's configuration. A change takes effect with the next delivery.
     var endpoint: WebhookEndpoint
     private let concurrency: Int
     private var queues: [DeliveryQueue: QueueDeliveries] = [:]
@@ -153,7 +153,7 @@ extension EndpointDeliveries {
         }
     }
 
-    /// Begins attempts while there are slots, one of each queue in turn.
+    /// Begins attempts while there are slots, one attempt of each queue in turn.
     private mutating func beginAttempts(at now: Timestamp) -> [DeliveryAttempt] {
         var attempts: [DeliveryAttempt] = []
         var idleQueues = 0
@@ -183,7 +183,7 @@ extension EndpointDeliveries {
     ) -> DeliveryAttempt? {
         let loaded = rotation.compactMap { queue in queues[queue]?.firstLoaded.map { (queue, $0) } }
         let all = rotation.flatMap { queue in (queues[queue]?.probes ?? []).map { (queue, $0) } }
-        // Half of the probes are of new events: most of the held ones may fail by their own fault.
+        // Half of the probes are of new events: most held events may fail by their own fault.
         let candidates = !loaded.isEmpty && Bool.random(using: &generator) ? loaded : all
         guard let (queue, candidate) = candidates.randomElement(using: &generator) else { return nil }
         health.beginProbe()

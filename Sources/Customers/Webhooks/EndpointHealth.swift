@@ -4,8 +4,8 @@
 internal import Gateway
 internal import Receipts
 
-/// The decision whether an endpoint is sent events now. One that fails several events in a row is paused as a whole, and
-/// probed with one event at a time.
+/// The decision whether an endpoint is sent events now. An endpoint that fails several events in a row is paused as a
+/// whole, and probed with one event at a time.
 struct EndpointHealth: Sendable {
     enum Limits {
         /// The different events that fail in a row until the endpoint is paused.
@@ -22,7 +22,8 @@ struct EndpointHealth: Sendable {
         case none
     }
 
-    /// The events that failed since the last answer. One event alone, however often it fails, says nothing about others.
+    /// The events that failed since the last answer. One event alone, however often it fails, says nothing about other
+    /// events.
     private var failed: Set<String> = []
     private var pausedUntil: Timestamp?
     private var failedProbes = 0
@@ -40,14 +41,14 @@ struct EndpointHealth: Sendable {
     mutating func beginProbe() { isProbing = true }
 
     /// Records the end of a probe that sent nothing.
-    /// - Parameter time: the time of the next one.
+    /// - Parameter time: the time of the next probe.
     mutating func abandonProbe(until time: Timestamp) {
         isProbing = false
         if isPaused { pausedUntil = time }
     }
 
-    /// Records an answer that shows that the endpoint works. During a pause only that to the probe counts: others may
-    /// have been on their way before.
+    /// Records an answer that shows that the endpoint works. During a pause only the answer to the probe counts: other
+    /// answers may have been on their way before.
     mutating func recordAnswer(isProbe: Bool) {
         guard isProbe || !isPaused else { return }
         self = EndpointHealth()

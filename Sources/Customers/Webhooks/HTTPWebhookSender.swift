@@ -68,7 +68,7 @@ extension DeliveryFault {
         case .tlsHandshake, .tlsVerification: self = .tls
         case .timeout: self = .timeout
         case .reset, .protocolViolation: self = .reset
-        // The status may be 200, but an endpoint that answers an event with a whole page is not one for events.
+        // The status may be 200, but a server that answers an event with a whole page is no endpoint for events.
         case .tooLarge: self = .failed
         case .invalidHeader, .tooManyRequests, .trustStore, .cancelled, .shuttingDown, .internal: self = .local
         }

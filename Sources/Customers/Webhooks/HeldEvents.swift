@@ -8,7 +8,7 @@ internal import Receipts
 struct HeldEvents: Sendable {
     /// In order of their positions.
     private var chains: [String: [HeldEvent]]
-    /// The times of the next attempts of chains of which no event is being sent.
+    /// The times of the next attempts, for chains without an event that is being sent.
     private var due: [String: Timestamp]
     /// The earliest time in `due`.
     private(set) var nextAttempt: Timestamp?
@@ -39,7 +39,7 @@ struct HeldEvents: Sendable {
             .min { $0.position < $1.position }
     }
 
-    /// Adds an event, behind the others of its chain.
+    /// Adds an event, behind the other events of its chain.
     mutating func append(_ event: HeldEvent) {
         count += 1
         chains[event.chain, default: []].append(event)
@@ -52,13 +52,13 @@ struct HeldEvents: Sendable {
         nextAttempt = due.values.min()
     }
 
-    /// Ends an attempt of the first event of a chain, which stays for a further one.
+    /// Ends an attempt of the first event of a chain, which stays for a further attempt.
     mutating func retry(_ event: HeldEvent) {
         chains[event.chain]?[0] = event
         schedule(event.chain)
     }
 
-    /// Removes the first event of a chain, so that the next one may be sent.
+    /// Removes the first event of a chain, so that the next event may be sent.
     mutating func removeFirst(of chain: String) {
         count -= 1
         chains[chain]?.removeFirst()
@@ -73,6 +73,6 @@ struct HeldEvents: Sendable {
 }
 
 extension HeldEvent {
-    /// The time of the next attempt; always past for one that waited behind another.
+    /// The time of the next attempt; always past for an event that waited behind another event.
     fileprivate var dueTime: Timestamp { nextAttempt ?? .earliest }
 }

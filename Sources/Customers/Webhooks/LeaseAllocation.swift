@@ -38,7 +38,7 @@ struct LeaseAllocation: Sendable {
     ) -> [DeliveryQueue] {
         let known = freeSince
         freeSince = Dictionary(free.map { ($0, known[$0] ?? now) }) { first, _ in first }
-        // At random, so that nodes do not compete for the same.
+        // At random, so that nodes do not compete for the same queues.
         let free = free.shuffled(using: &generator)
         let fair = free.prefix(max(0, share - ownedCount + leftovers.count))
         let left = free.dropFirst(fair.count).filter { queue in

@@ -7,7 +7,7 @@ internal import Receipts
 ///
 /// ```
 /// log ──▶ loaded ──▶ attempt ──▶ delivered: the position advances
-///                       └──────▶ held, with later ones of its chain ──▶ attempts by the schedule ──▶ delivered or dead
+///                       └──────▶ held with its chain's later events ──▶ attempts by the schedule ──▶ delivered or dead
 /// ```
 struct QueueDeliveries: Sendable {
     enum Limits {
@@ -15,7 +15,7 @@ struct QueueDeliveries: Sendable {
         static let batch = 16
         /// The held events. When as many wait, nothing more is read: the rest stays in the log.
         static let held = 1000
-        /// The chains that are marked with a gap. A further one takes the place of another.
+        /// The chains that are marked with a gap. A further chain takes the place of another chain.
         static let gaps = 10_000
         /// The time after which another node may take the queue.
         static let lease: Duration = .seconds(15)
@@ -37,7 +37,7 @@ struct QueueDeliveries: Sendable {
     }
 
     let queue: DeliveryQueue
-    /// Distinguishes the lease from earlier ones of this queue.
+    /// The number that distinguishes the lease from earlier leases of this queue.
     let lease: Int
     private(set) var disabledAt: Timestamp?
     private var position: EventPosition
@@ -48,7 +48,7 @@ struct QueueDeliveries: Sendable {
     /// was being sent when the position was saved.
     private var heldBefore: Set<EventPosition>
     private var gaps: Set<String>
-    /// The chains of which an event is being sent.
+    /// The chains with an event that is being sent.
     private var sending: Set<String> = []
     private var unsaved = UnsavedDeliveries()
     private var saving: UnsavedDeliveries?
@@ -175,14 +175,14 @@ extension QueueDeliveries {
         if candidate.event == nil { held.begin(candidate.chain) }
     }
 
-    /// Ends an attempt whose event needs no further one.
+    /// Ends an attempt whose event needs no further attempt.
     mutating func settle(_ attempt: DeliveryAttempt, isDelivered: Bool, at now: Timestamp) {
         sending.remove(attempt.chain)
         remove(attempt, at: now)
         if isDelivered, gaps.remove(attempt.chain) != nil { unsaved.recordGap(of: attempt.chain, at: now) }
     }
 
-    /// Ends an attempt whose event is no longer in the log, or is given up: the next of its chain follows a gap.
+    /// Ends an attempt whose event is no longer in the log, or is given up: the next event of its chain follows a gap.
     mutating func giveUp(_ attempt: DeliveryAttempt, at now: Timestamp) {
         sending.remove(attempt.chain)
         remove(attempt, at: now)
@@ -200,7 +200,7 @@ extension QueueDeliveries {
         held.retry(event)
     }
 
-    /// Ends a failed probe that does not count. The event is held, so that the next probe is of another one.
+    /// Ends a failed probe that does not count. The event is held, so that the next probe sends another event.
     mutating func hold(_ attempt: DeliveryAttempt, at now: Timestamp) {
         guard !attempt.isRetry, held.count < Limits.held else { return abandon(attempt, at: now) }
         var event = HeldEvent(attempt.position, chain: attempt.chain)
@@ -208,7 +208,7 @@ extension QueueDeliveries {
         retryLater(event, after: attempt, at: now)
     }
 
-    /// Ends a failed attempt: the event is held until the next one, or given up.
+    /// Ends a failed attempt: the event is held until the next attempt, or given up.
     /// - Returns: the dead delivery; nil if there are further attempts.
     mutating func fail(
         _ attempt: DeliveryAttempt, _ fault: DeliveryFault, eventID: String, retryAfter: Duration?, at now: Timestamp,

@@ -33,7 +33,7 @@ package final class WebhookDispatcher: Sendable {
 
     /// - Parameters:
     ///   - endpoints: returns the current endpoints. A change takes effect with the next delivery.
-    ///   - liveNodes: returns the number of nodes that share the work, this one included.
+    ///   - liveNodes: returns the number of nodes that share the work, this node included.
     ///   - concurrency: the maximum number of attempts in flight to one endpoint.
     package init(
         log: any EventLog, store: any DeliveryStore, sender: any WebhookSender,

@@ -11,7 +11,7 @@ package struct WebhookEndpoint: Hashable, Sendable {
     package var url: String
     /// The events, or Apple's own notifications unchanged.
     package var stream: EventStream
-    /// The keys that sign, all at once: at least one for events. The first is the newest.
+    /// The keys that sign, all at once: at least one key for events. The first key is the newest.
     package var keys: [WebhookKey]
     /// The types of events that are delivered; nil for all.
     package var types: Set<EventType>?

@@ -30,7 +30,7 @@ package enum WebhookKeyFault: Error, Hashable, Sendable {
     /// The number of bytes.
     case symmetricLength(Int)
     case asymmetricLength(Int)
-    /// The public key in the last 32 bytes is not that of the seed.
+    /// The public key in the last 32 bytes does not belong to the seed.
     case mismatch
 }
 
@@ -50,7 +50,7 @@ extension WebhookKeyFault: CustomStringConvertible {
 }
 
 extension WebhookKey {
-    /// Reads `whsec_…` or `whsk_…`. White space around it, such as the line end of a file, is no part of it.
+    /// Reads `whsec_…` or `whsk_…`. White space around the key, such as the line end of a file, is ignored.
     package init(_ text: String) throws(WebhookKeyFault) {
         let text = text.trimmed
         if text.hasPrefix(Self.symmetricPrefix) {

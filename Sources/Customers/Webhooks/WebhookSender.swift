@@ -16,7 +16,7 @@ package struct WebhookRequest: Sendable {
 /// The answer of an endpoint.
 package struct WebhookReply: Hashable, Sendable {
     package var status: Int
-    /// The value of `Retry-After`, if the endpoint sent a valid one (RFC 9110 §10.2.3), as a time from now.
+    /// The value of `Retry-After`, if the endpoint sent a valid value (RFC 9110 §10.2.3), as a time from now.
     package var retryAfter: Duration?
 
     package init(status: Int, retryAfter: Duration? = nil) {
@@ -24,7 +24,7 @@ package struct WebhookReply: Hashable, Sendable {
     }
 }
 
-/// The reason why a delivery failed. The raw values are those of metrics.
+/// The reason why a delivery failed. The raw values appear in metrics.
 package enum DeliveryFault: String, Error, CaseIterable, Hashable, Sendable {
     /// The URL is not valid, or not `https`.
     case invalidURL = "invalid_url"

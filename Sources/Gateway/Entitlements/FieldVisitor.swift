@@ -20,10 +20,10 @@ package protocol FieldVisitor {
     mutating func texts(_ name: StaticString, _ value: inout [String]?) throws(Failure)
     /// Visits a JSON object without white space.
     mutating func object(_ name: StaticString, _ value: inout [UInt8]?) throws(Failure)
-    /// Returns the fields to visit of those that only signed items have.
-    /// - Parameter extent: those that the value has.
+    /// Returns the fields to visit among the fields that only signed items have.
+    /// - Parameter extent: the fields that the value has.
     mutating func visitedFields(_ extent: SignedExtent) throws(Failure) -> SignedExtent
-    /// Called for a value that was not read although it is required, or that is none of the known ones.
+    /// Called for a required value that was not read, and for an unknown value.
     func invalid(_ name: StaticString) throws(Failure)
 }
 

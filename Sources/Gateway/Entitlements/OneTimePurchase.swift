@@ -3,8 +3,8 @@
 
 package import Receipts
 
-/// The identity of a purchase that is kept for ever, which all its copies share: restored ones have transaction IDs of their
-/// own, and name the first one.
+/// The identity of a purchase that is kept for ever, which all its copies share. Restored copies have transaction IDs
+/// of their own, and name the first transaction.
 private struct OneTimePurchase: PurchaseIdentity {
     private let originalTransactionID: String
     private let productID: String
@@ -19,8 +19,8 @@ private struct OneTimePurchase: PurchaseIdentity {
 }
 
 extension [Transaction] {
-    /// Returns the transactions with the revocation of each one-time purchase in all its copies, but for those that Apple
-    /// signed later without one.
+    /// Returns the transactions with the revocation of each one-time purchase in all its copies, except copies that
+    /// Apple signed later without a revocation.
     /// - Parameter knownAt: the time of transactions without a time of their own; nil if unknown.
     package func revokingCopies(knownAt: Timestamp?) -> [Transaction] {
         let copies = RevokedCopies<OneTimePurchase>(self, indices, knownAt: knownAt)

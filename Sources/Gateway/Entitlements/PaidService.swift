@@ -3,8 +3,8 @@
 
 internal import Receipts
 
-/// The paid service in a subscription group. After a year of it Apple's share falls from 30 to 15 % (App Store Connect Help,
-/// "Receiving payments for auto-renewable subscriptions").
+/// The paid service in a subscription group. After a year of paid service Apple's share falls from 30 to 15 % (App
+/// Store Connect Help, "Receiving payments for auto-renewable subscriptions").
 ///
 /// Free trials, grace and billing retry are not paid. After a gap of more than 60 days the count starts again.
 struct PaidService {

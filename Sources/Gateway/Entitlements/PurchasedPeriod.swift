@@ -3,8 +3,8 @@
 
 /// The identity of a purchased period, which all its copies share.
 ///
-/// Restored and regranted purchases have transaction IDs of their own. `webOrderLineItemId` is the same for all copies of a
-/// period (an Apple engineer, forum thread 711952); purchases without a subscription have none.
+/// Restored and regranted purchases have transaction IDs of their own. All copies of a period share one
+/// `webOrderLineItemId` (an Apple engineer, forum thread 711952); purchases without a subscription have none.
 package struct PurchasedPeriod: PurchaseIdentity, Sendable {
     private let webOrderLineItemID: String
     private let productID: String

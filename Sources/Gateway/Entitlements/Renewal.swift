@@ -7,7 +7,7 @@ internal import Cryptography
 /// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`, or a signed renewal info.
 /// Unknown fields are nil.
 package struct Renewal: Hashable, Sendable {
-    /// The reason why a subscription ended. The raw values are those of the API.
+    /// The reason why a subscription ended. The raw values appear in the API.
     package enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
         case customerCancelled = "customer_cancelled"
         case billingError = "billing_error"
@@ -16,7 +16,7 @@ package struct Renewal: Hashable, Sendable {
         case unknown
     }
 
-    /// The customer's consent to a higher price that requires it. The raw values are those of the API.
+    /// The customer's consent to a higher price that requires it. The raw values appear in the API.
     package enum PriceConsent: String, CaseIterable, Hashable, Sendable {
         /// Apple has asked, and the customer has not answered.
         case pending
@@ -27,7 +27,7 @@ package struct Renewal: Hashable, Sendable {
 
     /// The subscription. After a change of product, Apple may list one plan for each product.
     package var originalTransactionID: String
-    /// The product that the plan is about. Of several plans, the one of the latest transaction counts.
+    /// The product that the plan is about. Of several plans, the latest transaction's plan counts.
     package var productID: String?
     /// The product of the next period.
     package var renewalProductID: String?
@@ -96,7 +96,7 @@ extension [Renewal] {
     }
 
     /// Returns the plan that belongs to a transaction with this product, of the plans for one subscription. The order
-    /// is: the plan about the product, the one that renews to it, one without a product.
+    /// is: the plan about the product, a plan that renews to the product, a plan without a product.
     ///
     /// A single plan always belongs: Apple may name the next product before its transaction is listed.
     func plan(forProduct productID: String) -> Renewal? {

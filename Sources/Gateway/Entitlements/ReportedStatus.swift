@@ -5,15 +5,15 @@ package import Receipts
 
 /// The state of a subscription at one time, as Apple reported it (`status`).
 ///
-/// It is signed in notifications. In answers of Get All Subscription Statuses it is a plain member, as trustworthy as the
-/// connection. Clients cannot submit one.
+/// It is signed in notifications. In answers of Get All Subscription Statuses it is a plain member, as trustworthy as
+/// the connection. Clients cannot submit a status.
 package struct ReportedStatus: Hashable, Sendable {
     package let state: SubscriptionState
     package let date: Timestamp
 
     package init(_ state: SubscriptionState, at date: Timestamp) { (self.state, self.date) = (state, date) }
 
-    /// - Parameter code: Apple's number (App Store Server API, `status`). An unknown one gives nil.
+    /// - Parameter code: Apple's number (App Store Server API, `status`). An unknown number gives nil.
     package init?(code: Int64, at date: Timestamp) {
         switch code {
         case 1: state = .active

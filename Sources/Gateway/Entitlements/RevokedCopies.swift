@@ -32,7 +32,8 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
 
     var isEmpty: Bool { revocations.isEmpty }
 
-    /// Returns the index of the copy whose revocation ends this one, too; nil without one, or if this one was known later.
+    /// Returns the index of the copy whose revocation also ends this transaction. Nil if no copy is revoked, or if
+    /// Apple signed this transaction after the revocation.
     func revocation(of transaction: Transaction) -> Int? {
         guard !isEmpty, let purchase = Purchase(of: transaction), let revoked = revocations[purchase] else {
             return nil

@@ -181,7 +181,7 @@ extension Renewal {
 }
 
 extension ProductType {
-    /// Decodes the claim `type`; nil for an unknown one.
+    /// Decodes the claim `type`; nil for an unknown type.
     fileprivate init?(claim: String) {
         switch claim {
         case "Auto-Renewable Subscription": self = .autoRenewableSubscription

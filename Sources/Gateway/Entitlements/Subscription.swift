@@ -3,7 +3,7 @@
 
 package import Receipts
 
-/// The entitlement of a subscription at one moment. The raw values are those of the API.
+/// The entitlement of a subscription at one moment. The raw values appear in the API.
 package enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     case active
     /// The payment of the next period failed, and Apple asks developers to keep up access meanwhile.
@@ -17,7 +17,7 @@ package enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     case upgraded
 }
 
-/// A subscription's change of product. The raw values are those of the API.
+/// A subscription's change of product. The raw values appear in the API.
 package enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
     case upgrade
     /// To a lower product of the group, with the next period.
@@ -76,7 +76,7 @@ package struct SubscriptionRules: Hashable, Sendable {
 }
 
 extension Subscription {
-    /// Returns the subscriptions among these transactions at `now`, the one that ends last first.
+    /// Returns the subscriptions among these transactions at `now`, in order of their ends, the latest first.
     package static func all(
         in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
     ) -> [Subscription] {
@@ -126,7 +126,7 @@ extension Subscription {
 private struct KnownChain {
     let indices: [Int]
     let timeline: SubscriptionTimeline
-    /// A chain stays in one group. Receipts name none.
+    /// A chain stays in one group. Receipts name no groups.
     let group: String?
     /// The app transaction ID; nil if unknown.
     let customer: String?
@@ -190,8 +190,8 @@ extension SubscriptionTimeline.Plan {
 }
 
 extension SubscriptionChange {
-    /// Apple names no levels. But a notification may call the change a downgrade, and an upgrade takes effect at once and
-    /// marks the period that it ends, so these marks show which of two products is the lower one.
+    /// Apple names no levels. But a notification may call the change a downgrade. An upgrade takes effect at once and
+    /// marks the period that it ends: these marks show which product has the lower level.
     /// - Parameter chainContains: returns true if any transaction of the subscription matches.
     fileprivate init?(
         of transaction: Transaction, _ renewal: Renewal?, chainContains: ((Transaction) -> Bool) -> Bool
@@ -219,14 +219,14 @@ extension SubscriptionChange {
 }
 
 extension Transaction {
-    /// Returns true if an upgrade ended this period and began the other one.
+    /// Returns true if an upgrade ended this period and began the other period.
     fileprivate func isUpgraded(to other: Transaction) -> Bool {
         guard isUpgraded, productID != other.productID, let start = other.purchaseDate else { return false }
         return purchaseDate.map { $0 < start } ?? false && start < expiryOrder
     }
 }
 
-/// The names of chains that have several: Apple may replace an original transaction ID, and then names the previous one
+/// The names of chains that have several: Apple may replace an original transaction ID, and then names the previous ID
 /// (`previousOriginalTransactionId`); and copies of one period may have chains of their own.
 package struct ChainNames {
     private enum Limits {
@@ -291,8 +291,8 @@ package struct ChainNames {
 
 // MARK: - Boundaries
 
-/// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none. The ends of
-/// access (`Subscription.accessUntil`) are further ones.
+/// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none. The
+/// ends of access (`Subscription.accessUntil`) are further boundaries.
 package func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = [])
     -> Timestamp?
 {
@@ -313,7 +313,7 @@ package func nextBoundary(after now: Timestamp, in transactions: [Transaction], 
 }
 
 extension Transaction {
-    /// Returns true for the copy of the chain that began first; of two, for the one with the smaller ID.
+    /// Returns true for the copy of the chain that began first. If both began together, the smaller ID decides.
     fileprivate func namesCopies(before other: Transaction) -> Bool {
         (originalPurchaseDate ?? .latest, chainID) < (other.originalPurchaseDate ?? .latest, other.chainID)
     }

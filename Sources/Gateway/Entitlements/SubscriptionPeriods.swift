@@ -14,7 +14,7 @@ extension SubscriptionTimeline {
 
 /// The facts of a subscription's timeline, read from the transactions of its chain.
 ///
-/// A hostile chain may have 100,000 periods: nothing here compares each period with each other one.
+/// A hostile chain may have 100,000 periods: nothing here compares each period with each other period.
 private struct SubscriptionPeriods {
     private let transactions: [Transaction]
     /// The indices of the chain, in the order in which the periods began.
@@ -80,7 +80,7 @@ private struct ProductChanges {
     }
 
     private let begins: [Timestamp]
-    /// For each position the next one with another product than this one's.
+    /// For each position the next position with another product.
     private let nextOther: [Int]
     private let isOther: (Int, Int) -> Bool
 

@@ -16,7 +16,8 @@ package struct SubscriptionTimeline: Sendable {
         package static let lateRenewal: Duration = .seconds(3600)
         /// The time for which a granting status holds.
         package static let status: Duration = .seconds(3600)
-        /// The longest grace period (Apple, "Reducing involuntary subscriber churn"). A status may grant one without its end.
+        /// The longest grace period (Apple, "Reducing involuntary subscriber churn"). A status may grant a grace period
+        /// without its end.
         package static let gracePeriod: Duration = .seconds(28 * 86_400)
     }
 
@@ -40,7 +41,7 @@ package struct SubscriptionTimeline: Sendable {
     package enum Replacement: Hashable, Sendable {
         /// - Parameter successor: true if the period of the other product is known.
         case at(Timestamp, successor: Bool)
-        /// It is known only that there was one.
+        /// It is known only that there was a change of product.
         case unknown
     }
 
@@ -100,8 +101,8 @@ extension SubscriptionTimeline.Period {
 // MARK: - The standing period
 
 extension SubscriptionTimeline {
-    /// Returns the period that decides the state at a moment: the paid one that contains the moment, the next paid one if it
-    /// begins soon, else the one that ended last.
+    /// Returns the period that decides the state at a moment: the paid period that contains the moment, or the next if
+    /// it begins soon. Otherwise returns the period that ended last.
     package func standing(at now: Timestamp) -> Period {
         latest { $0.isCurrent(at: now) } ?? next(at: now) ?? latest { $0.begin <= now } ?? first
     }
@@ -157,9 +158,9 @@ extension SubscriptionTimeline.Period {
         max(end, plan.gracePeriodEnd ?? end, plan.status.flatMap(grantEnd) ?? end)
     }
 
-    /// Returns the plan without what is out of date: a plan from before the period is about an earlier end, and a status from
-    /// before the plan was followed by it, unless the plan fits: Apple signs a status and the plan beside it one after the other,
-    /// and a later copy of the plan says the same.
+    /// Returns the plan without outdated facts. A plan from before the period is about an earlier end. A status older
+    /// than the plan counts only if the plan fits the status. Apple signs both at slightly different times, and later
+    /// copies of a plan do not differ.
     private func current(_ plan: SubscriptionTimeline.Plan) -> SubscriptionTimeline.Plan {
         guard let knownAt = plan.knownAt else { return plan }
         var current = knownAt < begin ? SubscriptionTimeline.Plan() : plan
@@ -184,7 +185,7 @@ extension SubscriptionTimeline.Period {
 }
 
 extension SubscriptionTimeline.Plan {
-    /// Returns true if the plan may be one of a subscription that a status grants access to.
+    /// Returns true if the plan may belong to a subscription that a status grants access to.
     fileprivate func fits(_ status: ReportedStatus) -> Bool {
         switch status.state {
         case .active: renews && !isInBillingRetry

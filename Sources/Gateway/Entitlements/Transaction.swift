@@ -12,7 +12,7 @@ package struct Transaction: Hashable, Sendable {
         case familyShared = "FAMILY_SHARED"
     }
 
-    /// The reason for a transaction. The raw values are those of the API.
+    /// The reason for a transaction. The raw values appear in the API.
     package enum Reason: String, CaseIterable, Hashable, Sendable {
         /// The first purchase of its chain.
         case purchase
@@ -22,7 +22,7 @@ package struct Transaction: Hashable, Sendable {
         case restore
     }
 
-    /// The reason why Apple revoked a purchase. The raw values are those of the API.
+    /// The reason why Apple revoked a purchase. The raw values appear in the API.
     package enum Revocation: String, CaseIterable, Hashable, Sendable {
         case refund
         /// The family member who bought it no longer shares it.
@@ -31,7 +31,7 @@ package struct Transaction: Hashable, Sendable {
 
     package var productID: String
     package var transactionID: String
-    /// The first transaction of the chain this one belongs to.
+    /// The first transaction of this transaction's chain.
     package var originalTransactionID: String?
     /// The time of the charge, or the start of the period.
     package var purchaseDate: Timestamp?
@@ -91,8 +91,8 @@ extension Transaction {
             webOrderLineItemID: receipt.webOrderLineItemID)
     }
 
-    /// The reason for the transaction. The first one of a chain has the chain's ID. A restored subscription begins when
-    /// the first period did.
+    /// The reason for the transaction. The first transaction of a chain has the chain's ID. A restored subscription
+    /// begins when the first period did.
     package var reason: Reason {
         switch signedFields?.value.transactionReason {
         case "PURCHASE": return .purchase
@@ -113,10 +113,10 @@ extension Transaction {
         return ownership == .familyShared ? .familySharingEnded : .refund
     }
 
-    /// True for auto-renewable subscriptions: only they have an expiry date, but one may be missing.
+    /// True for auto-renewable subscriptions: only they have an expiry date, but the date may be missing.
     package var isSubscription: Bool { expiresDate != nil || productType == .autoRenewableSubscription }
 
-    /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original one.
+    /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original transaction ID.
     package var chainID: String { originalTransactionID ?? transactionID }
 
     /// The time of signing; nil in receipts, which are signed as a whole.
@@ -157,7 +157,7 @@ extension Transaction {
 }
 
 extension [Transaction] {
-    /// The IDs of the chains, the one with the newest transaction first, in any order of the list.
+    /// The IDs of the chains, the chain with the newest transaction first, in any order of the list.
     package var chainsByAge: [String] {
         func isOlder(_ one: Int, _ other: Int) -> Bool {
             (self[one].start, self[one].transactionID) < (self[other].start, self[other].transactionID)
@@ -167,7 +167,7 @@ extension [Transaction] {
             .sorted { isOlder($1.value, $0.value) }.map(\.key)
     }
 
-    /// The transaction made last, in any order of the list; nil without one.
+    /// The transaction made last, in any order of the list; nil for an empty list.
     package var newest: Transaction? {
         indices.max { (self[$0].start, self[$0].transactionID) < (self[$1].start, self[$1].transactionID) }
             .map { self[$0] }
@@ -181,7 +181,7 @@ extension [Transaction] {
         indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }
     }
 
-    /// Returns the list without subscription transactions that a later one of the same subscription superseded.
+    /// Returns the list without subscription transactions that a later transaction of the same subscription superseded.
     package func withoutOldTransactions() -> [Transaction] {
         let chains = ChainNames(self)
         let latest = Dictionary(grouping: filter(\.isSubscription)) { chains.current($0.chainID) }

@@ -96,7 +96,7 @@ extension SignedItem {
 enum LocalVerification: Sendable {
     case verified(VerifiedEvidence)
     case rejected(Rule)
-    /// Items of a set broke a rule, at least one; the evidence is of the others, if the request accepts a part.
+    /// At least one item of a set broke a rule. If the request accepts a part, the evidence has the other items.
     case itemsRejected([RejectedItem], others: VerifiedEvidence?)
 }
 
@@ -127,7 +127,7 @@ private struct ItemCollector {
     /// items.
     private static let maximumRejected = 4
 
-    /// False once too many items were rejected: one, unless a part is accepted.
+    /// False once too many items were rejected: one item, unless a part is accepted.
     var isOpen: Bool { rejected.count < (acceptsPart ? Self.maximumRejected : 1) }
 
     var result: LocalVerification {

@@ -63,7 +63,7 @@ extension SignedItem {
         }
     }
 
-    /// SHA-256 of the signed content: the same for every encoding of the item.
+    /// SHA-256 of the signed content. It does not depend on the encoding of the item.
     package var identity: Fingerprint {
         switch self {
         case .appReceipt(let receipt): Fingerprint(of: receipt.signedContent)

@@ -8,9 +8,9 @@ internal import Cryptography
 package struct VerifiedEvidence: Sendable {
     /// The items, at least one.
     package private(set) var items: [SignedItem]
-    /// The app that the items were signed for; nil if no item names one.
+    /// The app that the items were signed for; nil if no item names an app.
     package private(set) var bundleID: String?
-    /// The environment of the items that name one.
+    /// The environment of the items that name an environment.
     private var namedEnvironment: Environment?
     /// True if an item with purchases does not name its environment.
     private var isEnvironmentOpen: Bool
@@ -22,11 +22,11 @@ package struct VerifiedEvidence: Sendable {
         isEnvironmentOpen = item.leavesEnvironmentOpen
     }
 
-    /// The environment that the purchases were signed in; nil if one of them names none. Another item must not speak for
-    /// it: transactions of 2021, also those of the sandbox, name no environment.
+    /// The environment that the purchases were signed in; nil if any purchase names no environment. Another item cannot
+    /// name it for that purchase: transactions of 2021 name no environment, not even in the sandbox.
     package var environment: Environment? { isEnvironmentOpen ? nil : namedEnvironment }
 
-    /// Adds an item. One without an app or environment goes with any.
+    /// Adds an item. An item without an app or environment goes with any.
     /// - Throws: the rule that forbids the combination.
     package mutating func add(_ item: SignedItem) throws(ReceiptError) {
         if let bundleID, let other = item.bundleID, bundleID != other { throw ReceiptError(.itemsOfDifferentApps) }
@@ -41,10 +41,10 @@ package struct VerifiedEvidence: Sendable {
 }
 
 extension VerifiedEvidence {
-    /// The app receipt, if the evidence is one.
+    /// The app receipt, if the evidence is an app receipt.
     package var receipt: VerifiedReceipt? { items.first?.receipt }
 
-    /// The transaction receipt (iOS 6), if the evidence is one.
+    /// The transaction receipt (iOS 6), if the evidence is a transaction receipt.
     package var transactionReceipt: VerifiedTransactionReceipt? { items.first?.transactionReceipt }
 
     /// The bytes of the receipt, for Apple's `verifyReceipt`; nil for other evidence.
@@ -66,7 +66,7 @@ extension VerifiedEvidence {
     }
 
     /// Returns the newest value of each ID, in the order of the items.
-    /// - Parameter isFinal: returns true for a value that counts before another one of the same time.
+    /// - Parameter isFinal: returns true for a value that counts before another value of the same time.
     private func newest<Value>(
         _ values: (SignedItem) -> [Value], by id: (Value) -> String, isFinal: (Value) -> Bool
     ) -> [Value] {

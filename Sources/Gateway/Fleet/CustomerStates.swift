@@ -31,7 +31,7 @@ package struct CustomerState: Hashable, Sendable {
     /// The bytes in memory, estimated.
     package var byteCount: Int { transactions.byteCount + renewals.byteCount }
 
-    /// The time up to which the state is known: that of the newest signature. Nil for an empty state.
+    /// The time up to which the state is known: the newest signing time. Nil for an empty state.
     package var signedDate: Timestamp? {
         (transactions.compactMap(\.signedDate) + renewals.compactMap(\.signedDate)).max()
     }

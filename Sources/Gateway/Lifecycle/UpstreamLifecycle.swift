@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The deprecation and sunset dates of Apple's endpoints: the operator's, and those Apple announced in its answers.
 ///
-/// An announcement replaces the endpoint's previous one, so Apple can postpone. Apple withdraws it by leaving it out of
-/// its answers for six hours.
+/// A new announcement replaces the endpoint's previous announcement, so Apple can postpone. Apple withdraws an
+/// announcement by leaving it out of its answers for six hours.
 package final class UpstreamLifecycle: Sendable {
     package struct State: Hashable, Sendable {
         /// The dates in effect: the earlier of each.
@@ -28,7 +28,8 @@ package final class UpstreamLifecycle: Sendable {
 
     private struct Announcement {
         var state: State
-        /// The time of the first answer without it since the last one with it; nil if there is none.
+        /// The time of the first answer without the announcement since the last answer with it. Nil if every answer
+        /// since had it.
         var missingSince: Timestamp?
     }
 
@@ -75,8 +76,8 @@ package final class UpstreamLifecycle: Sendable {
         }
     }
 
-    /// Takes over an announcement that another node received. Without dates and links it is one that was withdrawn.
-    /// - Returns: true if it is new. A repeated one does not reset `missingSince`.
+    /// Takes over an announcement that another node received. Without dates and links the announcement was withdrawn.
+    /// - Returns: true if it is new. A repeated announcement does not reset `missingSince`.
     package func adopt(
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
@@ -95,7 +96,7 @@ package final class UpstreamLifecycle: Sendable {
 
     /// Returns true if a subject belongs to the share that no longer depends on an endpoint near its end.
     ///
-    /// At the end of the ramp all subjects do, but for one in ten minutes: the answers to these show if Apple postpones
+    /// At the end of the ramp all subjects do, except one subject in ten minutes: its answer shows if Apple postpones
     /// or withdraws the end.
     /// - Parameter fraction: the subject as a number from 0 to below 1.
     func moves(_ fraction: @autoclosure () -> Double, from endpoint: UpstreamEndpoint, at now: Timestamp) -> Bool {
@@ -121,7 +122,7 @@ package final class UpstreamLifecycle: Sendable {
 }
 
 package struct LifecycleLink: Hashable, Sendable {
-    /// The subject of the link. The raw values are those of RFC 9745 §3, RFC 8594 §6 and RFC 5829 §3.3.
+    /// The subject of the link. The raw values come from RFC 9745 §3, RFC 8594 §6 and RFC 5829 §3.3.
     package enum Relation: String, CaseIterable, Hashable, Sendable {
         case deprecation
         case sunset
@@ -159,7 +160,7 @@ package struct LifecycleDates: Hashable, Sendable {
         self.sunset = sunset
     }
 
-    /// Returns the earlier of each: a client prepared for the earlier date is ready at the later one.
+    /// Returns the earlier of each: a client prepared for the earlier date is ready at the later date.
     func earliest(_ other: LifecycleDates) -> LifecycleDates {
         func earlier(_ first: Timestamp?, _ second: Timestamp?) -> Timestamp? {
             [first, second].compactMap(\.self).min()

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The operations of the App Store Server API. The raw values are those of metrics, logs and stored names.
+/// The operations of the App Store Server API. The raw values appear in metrics, logs and stored names.
 package enum ServerAPIOperation: String, CaseIterable, Hashable, Sendable {
     case transactionInfo = "transaction_info"
     case transactionHistory = "transaction_history"
@@ -77,7 +77,7 @@ package struct ServerAPIQuota: Hashable, Sendable {
     }
 }
 
-/// The outcome of one call of the App Store Server API. The raw values are those of metrics.
+/// The outcome of one call of the App Store Server API. The raw values appear in metrics.
 package enum ServerAPICallOutcome: String, CaseIterable, Hashable, Sendable {
     case answered
     /// Apple does not know the transaction, app or order (404).

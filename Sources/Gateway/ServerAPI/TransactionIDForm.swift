@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The form of the IDs of transactions, original transactions and app transactions, wherever one is received.
+/// The form of the IDs of transactions, original transactions and app transactions, wherever an ID is received.
 ///
 /// Apple does not document it. Its IDs have up to 20 digits; letters are for those to come.
 package enum TransactionIDForm {
@@ -12,7 +12,8 @@ package enum TransactionIDForm {
 }
 
 extension String {
-    /// True for the form of a transaction ID. A word without digits, such as one in Apple's paths, is none.
+    /// True for the form of a transaction ID. A word without digits, such as a word in Apple's paths, is no transaction
+    /// ID.
     package var isTransactionID: Bool {
         (1...TransactionIDForm.maximumBytes).contains(utf8.count) && utf8.allSatisfy { $0.isDigit || $0.isLetter }
             && utf8.contains(where: \.isDigit)

@@ -34,8 +34,8 @@ final class UnknownIDLimit: Sendable {
         return true
     }
 
-    /// Charges a lookup that counts, unless it has paid, and gives the token of any other one back. A lookup without a
-    /// verdict is not refused: it has none to withhold.
+    /// Charges a lookup that counts, unless it has paid, and returns the token of any other lookup. A lookup without a
+    /// verdict is not refused: there is no verdict to withhold.
     /// - Parameter result: nil if Apple did not answer in time.
     /// - Throws: `GatewayError` if Apple does not know the ID, and there is no token.
     func settle(_ client: RequestClient, hasPaid: Bool, _ result: UpstreamResult?) async throws(GatewayError) {

@@ -6,14 +6,15 @@ internal import Cryptography
 
 /// The key of a cached result. The same key means the same request to Apple, in any encoding of the evidence.
 ///
-/// Each part is needed: without environment or credentials, one client would get another one's answer.
+/// Each part is needed: without environment or credentials, one client would get another client's answer.
 package struct CacheKey: Hashable, Sendable {
     package let bundleID: String?
     package private(set) var environment: Environment?
     package private(set) var subject: VerificationSubject.Identity
     package let api: UpstreamAPI
     package internal(set) var options: UpstreamOptions
-    /// SHA-256 of the shared secret for the request; nil without one. The Server API's answers do not depend on its key.
+    /// SHA-256 of the shared secret for the request; nil without a secret. The Server API's answers do not depend on
+    /// its key.
     package let credentials: Fingerprint?
 
     init(_ request: UpstreamRequest, at api: UpstreamAPI, with secret: Secret?) {
@@ -25,8 +26,8 @@ package struct CacheKey: Hashable, Sendable {
         credentials = secret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
     }
 
-    /// Creates the key of a customer's purchases, by the ID in calls of the App Store Server API. Evidence and
-    /// requests without it share results, and so do all options: Apple's answer is the same.
+    /// Creates the key of a customer's purchases, by the ID in calls of the App Store Server API. Evidence and requests
+    /// without it share results, and so do all options: Apple's answer does not depend on them.
     init(_ subject: VerificationSubject, transactionID: String) {
         bundleID = subject.bundleID
         environment = subject.environment
@@ -53,8 +54,8 @@ package struct CacheKey: Hashable, Sendable {
         return key
     }
 
-    /// Returns the original transaction and the environment that an answer to this key belongs to. Those of an app
-    /// transaction are its own ID and its environment.
+    /// Returns the original transaction and the environment that an answer to this key belongs to. An app transaction
+    /// has its own ID and its environment.
     func alias(for answer: UpstreamAnswer) -> TransactionAlias? {
         guard let id = transactionID else { return nil }
         let asked = answer.transactions.first { $0.transactionID == id }?.chainID ?? id
@@ -65,7 +66,7 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension UpstreamAnswer {
-    /// Returns the IDs by which backends name a purchase: that of its chain, and that of its newest transaction.
+    /// Returns the IDs by which backends name a purchase: the chain ID, and the ID of its newest transaction.
     func names(of chainID: String) -> Set<String> {
         let newest = transactions.filter { $0.chainID == chainID }.newest
         return Set([chainID, newest?.transactionID].compactMap(\.self))

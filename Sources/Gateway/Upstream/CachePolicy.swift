@@ -8,9 +8,9 @@ package struct CachePolicy: Sendable {
     /// The use of a cached result for one request.
     enum Use: Hashable, Sendable {
         case fresh
-        /// The result is fresh, and a new one is fetched in the background.
+        /// The result is fresh, and a new result is fetched in the background.
         case dueForRefresh
-        /// The result is just past its freshness, and is used while a new one is fetched (RFC 5861 §3).
+        /// The result is just past its freshness, and is used while a new result is fetched (RFC 5861 §3).
         case stale
         case expired
     }

@@ -3,14 +3,14 @@
 
 internal import Receipts
 
-/// A contradiction between Apple's answer and data that Apple signed, for which the answer is rejected. The raw values are
-/// those of metrics.
+/// A contradiction between Apple's answer and data that Apple signed, for which the answer is rejected. The raw values
+/// appear in metrics.
 package enum Contradiction: String, CaseIterable, Hashable, Sendable {
     /// The answer is about another app than the evidence.
     case otherApp = "other_app"
     case otherEnvironment = "other_environment"
     case latestReceiptOfOtherApp = "latest_receipt_of_other_app"
-    /// Its receipt is older than the evidence, although Apple makes a new one for each answer.
+    /// Its receipt is older than the evidence, although Apple makes a new receipt for each answer.
     case latestReceiptOlder = "latest_receipt_older"
     /// A transaction has another product than in the evidence, or another end than in the answer's receipt.
     case transactionDiffers = "transaction_differs"
@@ -22,7 +22,7 @@ package enum Contradiction: String, CaseIterable, Hashable, Sendable {
     case otherTransaction = "other_transaction"
 
     /// True if another server may have answered: a signature fails, or the answer is about another app or environment.
-    /// Apple's own faults may cause the others.
+    /// Apple's own faults may cause the other contradictions.
     package var showsInterception: Bool {
         switch self {
         case .otherApp, .otherEnvironment, .latestReceiptOfOtherApp, .itemNotSigned: true
@@ -33,7 +33,7 @@ package enum Contradiction: String, CaseIterable, Hashable, Sendable {
 
 extension UpstreamAnswer {
     /// Returns the first contradiction to the evidence, or to the receipt in the answer.
-    /// - Parameter answerReceipt: the answer's `latest_receipt`, verified; nil without one that verifies.
+    /// - Parameter answerReceipt: the answer's `latest_receipt`; nil unless it verifies.
     func contradiction(to subject: VerificationSubject, answerReceipt: VerifiedEvidence?) -> Contradiction? {
         guard case .signed(let sent) = subject else {
             return bundleID == subject.bundleID ? nil : .otherApp
@@ -86,13 +86,14 @@ extension VerifiedEvidence {
     /// The assumed maximum difference between the clocks of two of Apple's servers.
     private static let clockSkew: Duration = .seconds(300)
 
-    /// Returns true if it was certainly signed before the other.
+    /// Returns true if this evidence was certainly signed before the other evidence.
     fileprivate func isOlder(than other: VerifiedEvidence) -> Bool {
         guard let newest = newestSigningTime, let otherNewest = other.newestSigningTime else { return false }
         return newest.advanced(by: Self.clockSkew) < otherNewest
     }
 
-    /// Returns true for a period that had ended when the receipt was made in the sandbox, where Apple leaves old ones out.
+    /// Returns true for a period that had ended when the receipt was made in the sandbox, where Apple leaves old
+    /// periods out.
     fileprivate func mayLack(_ period: Transaction) -> Bool {
         guard environment == .sandbox, let signed = signingTime, let end = period.expiresDate else { return false }
         return end < signed

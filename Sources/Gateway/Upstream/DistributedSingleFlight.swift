@@ -12,7 +12,7 @@ internal import Resilience
 /// ```
 struct DistributedSingleFlight: Sendable {
     enum LeaseDecision: Sendable {
-        /// Send the request, and release the lease if there is one.
+        /// Send the request, and release the lease, if any.
         case send(FlightLease?, LeaseOutcome)
         /// Use the result of another node.
         case found(CachedResult)
@@ -58,13 +58,13 @@ struct DistributedSingleFlight: Sendable {
     }
 }
 
-/// The effect of a lease on one request. The raw values are those of metrics.
+/// The effect of a lease on one request. The raw values appear in metrics.
 package enum LeaseOutcome: String, CaseIterable, Hashable, Sendable {
     /// This node sent the request for the fleet.
     case held
     case found
     case failed
-    /// Another node took too long; this one sent the request as well.
+    /// Another node took too long; this node sent the request as well.
     case overdue
     /// The shared store was unavailable; this node sent the request.
     case unavailable
@@ -105,7 +105,7 @@ package enum FlightLeaseAttempt: Sendable {
 
 package protocol FlightLeases: Sendable {
     /// Tries to acquire the lease for a request.
-    /// - Parameter holder: the holder that the caller has waited for; only the failure of that one is reported.
+    /// - Parameter holder: the holder that the caller has waited for; only that holder's failure is reported.
     func acquire(_ key: CacheKey, awaiting holder: String?) async -> FlightLeaseAttempt
 
     /// Releases a lease, after the result is in the cache.

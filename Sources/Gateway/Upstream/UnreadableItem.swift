@@ -33,8 +33,8 @@ package struct UnreadableItem: Error, Hashable, Sendable {
 }
 
 extension UpstreamAnswer {
-    /// Marks the answer as one that lacks items, and adds the revocations among them. It continues no history: the next one
-    /// is read from its beginning.
+    /// Marks the answer as lacking items, and adds the revocations among the items. The answer continues no history:
+    /// the next history is read from its beginning.
     /// - Parameter now: the time of Apple's answer.
     package mutating func leaveOut(_ items: [UnreadableItem], at now: Timestamp) {
         guard !items.isEmpty else { return }

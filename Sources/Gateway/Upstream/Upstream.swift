@@ -6,7 +6,8 @@ package import Cryptography
 
 /// The port to Apple: one request to one endpoint, one reply. The gateway selects endpoints and interprets replies.
 package protocol Upstream: Sendable {
-    /// Returns the app's configured shared secret. Without one, Apple returns nothing about its subscriptions.
+    /// Returns the app's configured shared secret. Without a secret, Apple returns nothing about the app's
+    /// subscriptions.
     func secret(forApp bundleID: String?) -> Secret?
 
     /// Sends one request. Every fault is a reply; none is thrown, so none is missed.
@@ -44,7 +45,7 @@ package struct RequestSummary: Sendable {
 
 package struct UpstreamRequest: Sendable {
     package var subject: VerificationSubject
-    /// The shared secret from the client; nil selects the one configured for the app.
+    /// The shared secret from the client; nil selects the secret configured for the app.
     package var sentSecret: Secret?
     package var options = UpstreamOptions()
 
@@ -68,13 +69,13 @@ package enum UpstreamReply: Sendable {
     case failure(UpstreamFailure)
 }
 
-/// The reason why Apple returns nothing about a receipt's contents. The raw values are those of metrics.
+/// The reason why Apple returns nothing about a receipt's contents. The raw values appear in metrics.
 package enum UpstreamRefusal: String, CaseIterable, Hashable, Sendable {
     /// 21002: malformed, or a temporary fault at Apple.
     case malformed
     /// 21003: not authenticated.
     case notAuthenticated = "not_authenticated"
-    /// 21004: the shared secret is not that of the app's account.
+    /// 21004: the shared secret does not belong to the app's account.
     case secretRejected = "secret_rejected"
     /// 21100 to 21199, with Apple's hint that a retry is of no use.
     case brokenRecord = "broken_record"
@@ -82,7 +83,7 @@ package enum UpstreamRefusal: String, CaseIterable, Hashable, Sendable {
     case accountNotFound = "account_not_found"
 }
 
-/// The reason why there is no answer. The raw values are those of metrics.
+/// The reason why there is no answer. The raw values appear in metrics.
 package enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
     /// No connection: the name did not resolve, or no server accepted.
     case unreachable
@@ -113,7 +114,8 @@ package enum UnfinishedConsumables: Hashable, Sendable {
 }
 
 extension UpstreamAnswer {
-    /// Adds the purchases of another customer of the app. Of two states of one transaction, the one signed last counts.
+    /// Adds the purchases of another customer of the app. Of two states of one transaction, the state signed last
+    /// counts.
     mutating func join(_ other: UpstreamAnswer) {
         let unfinished = (ownUnfinishedConsumables, other.ownUnfinishedConsumables)
         if case (.known(let ids), .known(let others)) = unfinished {
@@ -136,7 +138,7 @@ extension UpstreamAnswer {
         lacksItems = lacksItems || other.lacksItems
     }
 
-    /// A customer without consumables has no unfinished ones.
+    /// The unfinished consumables; known to be none for a customer without consumables.
     private var ownUnfinishedConsumables: UnfinishedConsumables {
         transactions.contains(where: \.isConsumable) ? unfinishedConsumables : .known([])
     }
@@ -149,11 +151,11 @@ extension UpstreamAnswer {
 package struct UpstreamAnswer: Sendable {
     package var environment: Environment
     package var bundleID: String
-    /// All transactions of the answer; of duplicates in its lists, the more recent one counts.
+    /// All transactions of the answer; of duplicates in its lists, the more recent copy counts.
     package var transactions: [Transaction]
     package var renewals: [Renewal]
     /// The receipt that Apple signed for this answer, after base64: an app receipt, or a transaction receipt in answers
-    /// to one. Nil without one.
+    /// to a transaction receipt. Nil if there is none.
     package var latestReceipt: [UInt8]?
     /// Apple's JSON; empty for the App Store Server API, whose answers consist of several.
     package var body: [UInt8]

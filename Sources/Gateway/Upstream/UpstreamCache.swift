@@ -7,24 +7,30 @@ internal import Synchronization
 
 /// Stores results of requests to Apple. It may drop any of them at any time; a fault is a miss.
 ///
-/// A purge names a transaction by any of its IDs and reaches every result about it on all nodes, even one that is being
-/// fetched, or that the store lost and restored. So a result is stored with the position of the purges known before its
-/// request (`PurgePosition`). Each look-up compares it with later purges.
+/// A purge names a transaction by any of its IDs and reaches every result about the transaction on all nodes. It even
+/// reaches results that are being fetched, or that the store lost and restored. So a result is stored with the position
+/// of the purges known before its request (`PurgePosition`). Each look-up compares it with later purges.
 package protocol UpstreamCache: Sendable {
     /// Returns the result, unless it is missing or purged, and the version from before the look-up.
     /// - Parameter ids: the IDs in the evidence; those in Apple's answer are in the result.
     func lookUp(_ key: CacheKey, naming ids: [String]) async -> CacheLookup
     func insert(_ result: CachedResult, for key: CacheKey) async
-    /// Invalidates every result that one of these purges names, on all nodes.
+    func version(for key: CacheKey) -> InvalidationVersion
+    /// The purges that every look-up obeys.
+    var purges: any ResultPurges { get }
+}
+
+/// The purges of cached results on all nodes.
+package protocol ResultPurges: Sendable {
+    /// Invalidates every result that one of these purges names.
     func purge(_ purges: [Purge]) async throws(StoreUnreachable)
     /// Returns the purges of these IDs of an app that this node knows.
     /// - Parameter time: the time from which all must be known.
     func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge
     /// The position of the purges that this node knows, to be read before a request to Apple.
-    var purgePosition: PurgePosition { get }
+    var position: PurgePosition { get }
     /// Compares an app's result with the purges that this node knows.
-    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision
-    func version(for key: CacheKey) -> InvalidationVersion
+    func decision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision
     /// Returns the version that ends with the next purge of one of these IDs.
     func version(watching ids: [String]) -> InvalidationVersion
 }
@@ -48,17 +54,17 @@ package struct StoreUnreachable: Error, Hashable, Sendable {
 
 /// Invalidates cached results before they expire.
 package struct CacheInvalidation: Sendable {
-    private let cache: any UpstreamCache
+    private let purges: any ResultPurges
     private let observe: UpstreamObserver
 
-    package init(of cache: any UpstreamCache, observe: @escaping UpstreamObserver) {
-        (self.cache, self.observe) = (cache, observe)
+    package init(_ purges: any ResultPurges, observe: @escaping UpstreamObserver) {
+        (self.purges, self.observe) = (purges, observe)
     }
 
     /// Invalidates every result that names a transaction by this ID, on all nodes.
     /// - Parameter bundleID: the app whose results are invalidated; nil for all apps.
     package func purge(transactionID: String, in bundleID: String? = nil) async throws(StoreUnreachable) {
-        try await cache.purge([Purge(transactionID, in: bundleID)])
+        try await purges.purge([Purge(transactionID, in: bundleID)])
         observe(.purged)
     }
 }
@@ -66,8 +72,7 @@ package struct CacheInvalidation: Sendable {
 /// Stores results in this process, bounded in bytes.
 package final class EmbeddedUpstreamCache: UpstreamCache {
     private let results: Mutex<S3FIFOCache<CacheKey, CachedResult>>
-    private let history = Mutex(PurgeHistory())
-    private let counters = InvalidationCounters()
+    private let embeddedPurges = EmbeddedPurges()
 
     /// - Parameter maximumBytes: the limit of all results together; 0 keeps none.
     package init(maximumBytes: Int) {
@@ -77,7 +82,8 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
     package func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {
         let version = version(for: key)
         let found = results.withLock { $0.find(key) }
-        let isCurrent = found.map { purgeDecision(for: $0, naming: ids, in: key.bundleID) == .current } ?? false
+        let isCurrent =
+            found.map { embeddedPurges.decision(for: $0, naming: ids, in: key.bundleID) == .current } ?? false
         return CacheLookup(isCurrent ? found : nil, version: version)
     }
 
@@ -85,25 +91,34 @@ package final class EmbeddedUpstreamCache: UpstreamCache {
         results.withLock { $0.insert(result, for: key, byteCount: result.byteCount) }
     }
 
-    package func purge(_ purges: [Purge]) {
+    package func version(for key: CacheKey) -> InvalidationVersion {
+        embeddedPurges.counters.version(of: CollectionOfOne(key))
+    }
+
+    package var purges: any ResultPurges { embeddedPurges }
+}
+
+private final class EmbeddedPurges: ResultPurges {
+    private let history = Mutex(PurgeHistory())
+    let counters = InvalidationCounters()
+
+    func purge(_ purges: [Purge]) {
         // The history first: a version taken between the two steps is compared with it.
         history.withLock { history in for purge in purges { history.append(purge) } }
         for purge in purges { counters.invalidate(purge) }
     }
 
-    package func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
+    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
         history.withLock { $0.names(ids, in: bundleID) ? .named : $0.isComplete(after: 0) ? .none : .unknown }
     }
 
-    package var purgePosition: PurgePosition { history.withLock { $0.position } }
+    var position: PurgePosition { history.withLock { $0.position } }
 
-    package func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+    func decision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
         history.withLock { $0.purgeDecision(for: result, naming: ids, in: bundleID) }
     }
 
-    package func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
-
-    package func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
+    func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
 }
 
 extension PurgeHistory {

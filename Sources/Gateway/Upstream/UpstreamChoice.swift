@@ -16,8 +16,8 @@ struct UpstreamConditions: Sendable {
 }
 
 extension UpstreamAPI {
-    /// Chooses the interfaces for a subject, in order: the next one if the one before gives no answer. None of them if the
-    /// evidence is to answer alone. No other code decides it.
+    /// Chooses the interfaces for a subject, in order: each next interface is used if the previous interface gives no
+    /// answer. Empty if the evidence is to answer alone. No other code makes this choice.
     /// - Parameter isFullyPaid: true if the evidence shows by itself that every subscription is paid for.
     /// - Throws: The reason why Apple cannot answer.
     static func choice(

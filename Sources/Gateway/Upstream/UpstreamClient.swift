@@ -8,7 +8,7 @@ internal import Synchronization
 package struct UpstreamTimeouts: Hashable, Sendable {
     /// The limit of one request, with a retry and both endpoints.
     package var deadline: Duration = .seconds(10)
-    /// The time that a request waits for Apple if it can be answered without it.
+    /// The time that a request waits for Apple if the request can be answered without Apple; at most the deadline.
     package var softTimeout: Duration = .seconds(4)
 
     package init() {}
@@ -23,7 +23,7 @@ final class UpstreamClient: Sendable {
         var customer: CustomerRequest?
         var reservation: (any MemoryReservation)?
 
-        /// The bytes of a call beside the evidence: the body in base64, and the HTTP library's copy of it.
+        /// The bytes of a call beside the evidence: the body in base64, and the HTTP library's copy.
         var callByteCount: Int { 2 * (request.sentByteCount / 3 * 4 + 256) }
     }
 
@@ -56,8 +56,8 @@ final class UpstreamClient: Sendable {
         self.clock = clock
     }
 
-    /// Tries one endpoint after the other, as long as Apple refers to the next. The referral is not remembered: one
-    /// customer's sandbox receipt must not redirect another one's.
+    /// Tries the endpoints in order, as long as Apple refers to the next. The referral is not remembered: one
+    /// customer's sandbox receipt must not redirect another customer's receipt.
     /// - Returns: the result, and Apple's last status code, if any.
     func result(about call: Call) async -> (result: UpstreamResult, status: Int?) {
         // The evidence twice: as sent, and as verified.
@@ -91,7 +91,7 @@ final class UpstreamClient: Sendable {
             switch attempt {
             case .result(let result): return (result, status)
             case .retryable(let reason): return (.unanswered(reason), status)
-            // Each endpoint assigns the evidence to the other.
+            // Each endpoint assigns the evidence to the other endpoint.
             case .otherEnvironment where endpoint == call.api.endpoints.last:
                 observe(.contradicted(endpoint, .otherEnvironment))
             case .otherEnvironment: continue
@@ -193,7 +193,7 @@ extension UpstreamClient {
         return evidence
     }
 
-    /// Returns the outcome for the guard. Any usable answer is a success, even a negative one.
+    /// Returns the outcome for the guard. Any usable answer is a success, even a negative answer.
     private func outcome(of reply: UpstreamReply, _ attempt: Attempt, _ took: Duration) -> Outcome {
         switch (reply, attempt) {
         case (.throttled, _): .throttled

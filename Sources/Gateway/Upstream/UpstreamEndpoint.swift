@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Apple's interfaces. The raw values are those of the API and of metrics.
+/// Apple's interfaces. The raw values appear in the API and in metrics.
 package enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
     /// `POST /verifyReceipt`.
     case verifyReceipt = "verify_receipt"
@@ -12,7 +12,7 @@ package enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
 }
 
 /// The interfaces that the operator permits for receipts; signed transactions and transaction IDs need the Server API. The
-/// raw values are those of the configuration.
+/// raw values appear in the configuration.
 package enum ReceiptUpstream: String, CaseIterable, Hashable, Sendable {
     case verifyReceipt = "verify_receipt"
     case serverAPI = "server_api"
@@ -20,7 +20,7 @@ package enum ReceiptUpstream: String, CaseIterable, Hashable, Sendable {
     case both
 }
 
-/// Apple's environments. The raw values are those of the API and of metrics.
+/// Apple's environments. The raw values appear in the API and in metrics.
 package enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
     case production
     /// TestFlight, App Review and sandbox accounts.
@@ -60,7 +60,7 @@ extension UpstreamAPI {
         }
     }
 
-    /// The endpoints for a subject, in order: the next one only if Apple refers to it.
+    /// The endpoints for a subject, in order: the next endpoint only if Apple refers to it.
     ///
     /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
     package var endpoints: [UpstreamEndpoint] {

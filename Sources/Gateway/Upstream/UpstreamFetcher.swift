@@ -4,8 +4,8 @@
 internal import Resilience
 internal import Receipts
 
-/// Fetches results from Apple and stores them. In a node one request fetches and the others join; in the fleet one node
-/// sends the request and the others wait for a moment.
+/// Fetches results from Apple and stores them. In a node one request fetches and other requests join. In the fleet one
+/// node sends the request and other nodes wait for a moment.
 final class UpstreamFetcher: Sendable {
     private let client: UpstreamClient
     private let cache: any UpstreamCache
@@ -36,7 +36,7 @@ final class UpstreamFetcher: Sendable {
     }
 
     /// Joins the flight, or starts it. A flight that began before a purge does not answer a request that came after it:
-    /// that request starts another one. So does evidence after a flight that ended for want of budget.
+    /// that request starts another flight. So does evidence after a flight that ended for want of budget.
     /// - Parameter known: the cached result, which may not be used any more.
     func value(
         for key: CacheKey, _ evaluated: EvaluatedRequest, since known: CachedResult?, by end: ContinuousClock.Instant
@@ -57,7 +57,7 @@ final class UpstreamFetcher: Sendable {
     /// The flights of other requests that may end without serving a request.
     private static let maximumJoinedFlights = 4
 
-    /// Returns true if the result of another request's flight answers this one.
+    /// Returns true if the result of another request's flight answers this request.
     private func serves(_ result: CachedResult, _ key: CacheKey, _ evaluated: EvaluatedRequest) -> Bool {
         // The flight of a request without evidence has a smaller share of the budget.
         if case .unanswered(.upstreamBudget) = result.result, evaluated.subject.evidence != nil { return false }
@@ -99,7 +99,7 @@ final class UpstreamFetcher: Sendable {
     private func fetchFromApple(
         _ evaluated: EvaluatedRequest, _ key: CacheKey, since before: CachedResult?
     ) async -> CachedResult {
-        let (start, purges) = (ContinuousClock.now, cache.purgePosition)
+        let (start, purges) = (ContinuousClock.now, cache.purges.position)
         let usable = before.flatMap { isCurrent($0, for: key, of: evaluated) ? $0.answer : nil }
         var (result, status) = await client.result(
             about: UpstreamClient.Call(
@@ -123,7 +123,7 @@ final class UpstreamFetcher: Sendable {
     }
 
     private func isCurrent(_ known: CachedResult, for key: CacheKey, of evaluated: EvaluatedRequest) -> Bool {
-        cache.purgeDecision(for: known, naming: evaluated.transactionIDs(of: key), in: key.bundleID) == .current
+        cache.purges.decision(for: known, naming: evaluated.transactionIDs(of: key), in: key.bundleID) == .current
     }
 
     /// Stores a result. A result without an answer does not replace an answer that may still be used.
@@ -162,7 +162,7 @@ extension UpstreamFetcher {
     /// The maximum number of aliases between an ID and its answer: Apple rarely renames a chain, and never in a circle.
     private static let maximumAliases = 4
 
-    /// Looks up a key. If it has an alias, the result is that of the key behind it, which is returned as well.
+    /// Looks up a key. An alias leads to another key: then the result for that key is returned, with the key.
     func lookUp(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> (key: CacheKey, found: CacheLookup) {
         var key = key
         for _ in 0...Self.maximumAliases {

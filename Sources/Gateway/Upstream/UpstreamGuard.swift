@@ -20,7 +20,7 @@ package struct UpstreamGuardPolicy: Hashable, Sendable {
 package final class UpstreamGuards: Sendable {
     private let guards: [UpstreamEndpoint: UpstreamGuard]
     private let quotaPauses = Mutex<[ServerAPIQuota: UpstreamPause]>([:])
-    /// The limit for paused quotas: those of hundreds of apps.
+    /// The maximum number of paused quotas: enough for hundreds of apps.
     static let maximumQuotaPauses = 10_000
 
     package init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
@@ -109,7 +109,7 @@ extension UpstreamGuard {
     /// Requests a pass, and waits for a concurrency slot if all are taken.
     /// - Parameters:
     ///   - limiter: counts the budget.
-    ///   - charges: those of the call itself, beside the endpoint's budget.
+    ///   - charges: the charges of the call itself, beside the endpoint's budget.
     package func acquire(
         by deadline: Instant, limiter: any RateLimiter, charges: [RateCharge] = []
     ) async -> Entry {

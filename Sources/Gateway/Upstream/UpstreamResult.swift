@@ -11,13 +11,13 @@ package enum UpstreamResult: Sendable {
     case accountNotFound
     /// Apple knows no such transaction.
     case unknownTransaction(UnknownTransaction)
-    /// The transaction belongs to another one, under whose key the answer is kept.
+    /// The transaction belongs to another transaction, under whose key the answer is kept.
     case alias(TransactionAlias)
     /// No answer, with the reason.
     case unanswered(DegradedReason)
 }
 
-/// The reasons why Apple knows no transaction of an ID. The raw values are those of the API.
+/// The reasons why Apple knows no transaction of an ID. The raw values appear in the API.
 package enum UnknownTransaction: String, CaseIterable, Hashable, Sendable {
     /// 4040005, 4040010, 4040019 in each environment: a new transaction may follow within seconds.
     case notFound = "transaction_not_found"
@@ -106,7 +106,7 @@ package struct CachedResult: Sendable {
     }
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in
-    /// either case, so the result is not fresh beyond the next end of one.
+    /// either case, so the result is not fresh beyond the next end of a period.
     package func shifted(by difference: Duration) -> CachedResult {
         let fetchedAt = fetchedAt.advanced(by: difference), end = freshUntil.advanced(by: difference)
         return CachedResult(
@@ -133,7 +133,7 @@ package struct CachedResult: Sendable {
 
     /// Returns true if a fresh result should be refreshed early, so that no request waits later: XFetch (Vattani,
     /// Chierichetti, Lowenstein: Optimal Probabilistic Cache Stampede Prevention, 2015). A result that ends with a
-    /// period is excluded: before that end, Apple would return the same.
+    /// period is excluded: before that end, Apple's answer would not change.
     /// - Parameter randomness: minus the logarithm of a random number between 0 and 1.
     func isDue(at now: Timestamp, randomness: Double) -> Bool {
         guard freshUntil <= now.advanced(by: took * randomness), case .answered = result else { return false }

@@ -46,7 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
         let configuration = try options.load(through: files)
         // One event loop per core that this process may use; more would only compete.
         NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, ProcessStatistics.allowedCores ?? .max)
-        let settings = LogSettings(configuration.log)
+        let settings = LogSettings(configuration.log.values)
         let logger = Logger(label: "receipt-gateway") { label in
             JSONLogHandler(
                 label: label, settings: settings, metadataProvider: .currentRequest, write: StandardError.log.append)

@@ -22,8 +22,8 @@ extension AreaCheck {
         let times: (sent: Timestamp, answered: Timestamp)
     }
 
-    /// Checks the endpoints of `verifyReceipt` with an empty receipt each, and those of the App Store Server API with the
-    /// keys.
+    /// Checks the endpoints of `verifyReceipt` with an empty receipt each, and the endpoints of the App Store Server
+    /// API with the keys.
     ///
     /// An empty receipt proves DNS, route, proxy, TLS and Apple's service, and carries neither a receipt nor a secret:
     /// Apple answers 21002, "malformed". Only a genuine receipt can test a shared secret.
@@ -33,7 +33,7 @@ extension AreaCheck {
             return report.ok("endpoints", "gateway.apple.enabled is false: no requests are sent to Apple")
         }
         var transport = TransportConfiguration(apple)
-        transport.totalTimeout = min(apple.deadline, AppleLimits.timeout)
+        transport.totalTimeout = min(apple.timeouts.deadline, AppleLimits.timeout)
         guard let transport = try? HTTPTransport(transport) else {
             return report.fail("endpoints", "the system allows no further thread", do: "Raise its limits (ulimit -u).")
         }

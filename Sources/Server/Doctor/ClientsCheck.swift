@@ -97,7 +97,7 @@ extension AreaCheck {
 }
 
 extension ServerAPIKeys {
-    /// The account's key and those of apps.
+    /// The account's key and the apps' keys.
     var all: [ServerAPIKey] { (account.map { [$0] } ?? []) + ofApps.values }
 }
 

@@ -26,7 +26,7 @@ package struct Doctor: Sendable {
     }
 
     enum Limits {
-        /// The time limit of one area, and so of all, because they run in parallel.
+        /// The time limit of one area, and so of all areas, because they run in parallel.
         static let time: Duration = .seconds(12)
     }
 
@@ -83,7 +83,7 @@ struct AreaCheck {
     }
 }
 
-/// The observations of one area. Closed at the time limit; later ones are dropped.
+/// The observations of one area. Closed at the time limit; later observations are dropped.
 final class CheckReport: Sendable {
     private struct State {
         var observations: [CheckResult] = []

@@ -54,7 +54,7 @@ extension AreaCheck {
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         do {
-            // On another thread: a name that does not resolve would block this one.
+            // On another thread: a name that does not resolve would block this thread.
             let address = try await NIOThreadPool.singleton.runIfActive {
                 try SocketAddress.makeAddressResolvingHost(listener.host, port: listener.port)
             }

@@ -232,7 +232,7 @@ final class ConnectionRecorder: RedisObserver {
     private let began = ContinuousClock.now
     private let outcomes = Mutex<[RedisConnectionRole: Outcome]>([:])
 
-    /// Records an event. A success is final; of failures the last one counts.
+    /// Records an event. A success is final; of failures the last failure counts.
     func observe(_ event: RedisEvent) {
         switch event {
         case .connected(let role): record(.connected(after: began.duration(to: .now)), role)
@@ -290,14 +290,14 @@ struct RedisProbes: Sendable {
         ]
     }
 
-    /// Returns each script once by its hash, and one of them whole, as after `SCRIPT FLUSH`.
+    /// Returns each script once by its hash, and one script whole, as after `SCRIPT FLUSH`.
     private static func scripts(_ token: String) -> [RedisCommand] {
         let lease = RedisWord("\(RedisFlightLeases.prefix)doctor-\(token)"), bucket = RedisWord("rl:{doctor-\(token)}")
         let node = RedisWord("gw:doctor:\(token)"), pause = RedisWord("\(RedisFleetState.pausePrefix)doctor-\(token)")
         return [
             RedisFlightLeases.acquisition.call(keys: [lease], [RedisWord(token), life, ""]),
             LeaseScripts.release.call(keys: [lease], [RedisWord(token), "", life]),
-            // One token from a bucket of one, which is full again after a millisecond.
+            // One token from a bucket with one token, which is full again after a millisecond.
             RedisTokenBuckets.script.call(keys: [bucket], [1, 1, 1000, 1, 0, 0, 0, 0]),
             RedisFleetState.pause.call(keys: [pause], [life, 0, "1"]),
             RedisFleetState.quotaPause.call(keys: [pause], []),

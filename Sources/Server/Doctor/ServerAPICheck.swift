@@ -153,7 +153,7 @@ extension AreaCheck {
             isMissing ? unreadProxyAdvice ?? observation.advice : observation.advice)
     }
 
-    /// Records the replies to a key, which were the same for these apps.
+    /// Records the replies to a key, which were equal for these apps.
     private func record(_ outcome: KeyOutcome, forApps bundleIDs: [String]) {
         let subject = "server_api:\(bundleIDs[0].printable())"
         let key = "the key \(outcome.key.keyID) for \(bundleIDs.listed)"

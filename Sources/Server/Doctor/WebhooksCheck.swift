@@ -123,7 +123,7 @@ extension AreaCheck {
         }
     }
 
-    /// Records the largest difference between this machine's clock and that of an endpoint.
+    /// Records the largest difference between this machine's clock and an endpoint's clock.
     func recordClock(_ tried: [TriedEndpoint]) {
         let differences = tried.compactMap { try? $0.result.get().clockDifference }
         guard let largest = differences.max(by: { $0.magnitude < $1.magnitude }) else { return }

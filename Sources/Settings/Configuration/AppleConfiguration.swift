@@ -18,8 +18,7 @@ package struct AppleConfiguration: Hashable, Sendable {
     package var caFile: String?
     package var proxy: ProxyURL?
     var allowsPrivateAddresses = false
-    package var deadline: Duration = .seconds(10)
-    package var softTimeout: Duration = .seconds(4)
+    package var timeouts = UpstreamTimeouts()
     package var concurrency = 200
     package var maximumRequestsPerSecond = 0
     package var breaker = CircuitBreaker.Mode.auto
@@ -149,7 +148,7 @@ extension TransportConfiguration {
     package init(_ configuration: AppleConfiguration) {
         self.init()
         let urls = configuration.urls
-        totalTimeout = configuration.deadline
+        totalTimeout = configuration.timeouts.deadline
         maximumConnectionsPerHost = configuration.concurrency
         // Each endpoint at its maximum concurrency.
         maximumRequests = urls.count * configuration.concurrency

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Configuration
 internal import Receipts
 internal import Yams
 
@@ -39,13 +38,6 @@ struct ConfigurationFile: Sendable {
     private func location(_ name: String, line: Int?) -> String {
         let location = path + (line.map { ":\($0)" } ?? "")
         return name.isEmpty ? location : "\(name.printable()) (\(location))"
-    }
-
-    var provider: InMemoryProvider {
-        let values = entries.map { name, entry in
-            (AbsoluteConfigKey(ConfigKey(name)), ConfigValue(.string(entry.text), isSecret: true))
-        }
-        return InMemoryProvider(name: path, values: Dictionary(uniqueKeysWithValues: values))
     }
 
     private mutating func flatten(_ node: Node, name: String) {

@@ -47,15 +47,12 @@ package struct ConfigurationKey: Sendable {
         }
     }
 
-    /// The first part of every name: the scope in swift-configuration.
-    static let scope = "gateway"
-
     /// The name in files: `gateway.http.port`.
-    var fileName: String { "\(Self.scope).\(name)" }
+    var fileName: String { "gateway.\(name)" }
     /// The name in the environment: `GATEWAY_HTTP_PORT`.
     var environmentName: String { Self.environmentName(of: fileName) }
-    /// The setting that names a file with the secret: `api_key_pepper_file`.
-    var secretFileName: String? { isSecret ? name + "_file" : nil }
+    /// The setting that names a file with the secret: `gateway.api_key_pepper_file`.
+    var secretFileName: String? { isSecret ? fileName + "_file" : nil }
     package var defaultText: String { text(GatewayConfiguration()) }
 
     static func environmentName(of fileName: String) -> String {

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import Telemetry
 internal import RedisStore
 internal import HTTPServer
@@ -148,10 +149,10 @@ package enum ConfigurationKeys {
             "apple.allow_private_addresses", \.apple.allowsPrivateAddresses,
             "Allow Apple's host names to resolve to private addresses; a URL on this machine always may."),
         ConfigurationKey(
-            "apple.deadline", \.apple.deadline, in: .milliseconds(100) ... .seconds(30),
+            "apple.deadline", \.apple.timeouts.deadline, in: .milliseconds(100) ... .seconds(30),
             "Time limit of a request to Apple, with one retry and both endpoints."),
         ConfigurationKey(
-            "apple.soft_timeout", \.apple.softTimeout, in: .milliseconds(10) ... .seconds(30),
+            "apple.soft_timeout", \.apple.timeouts.softTimeout, in: .milliseconds(10) ... .seconds(30),
             "Time a request that can be answered without Apple waits for Apple."),
         ConfigurationKey(
             "apple.concurrency", \.apple.concurrency, in: 4...10_000, "Maximum requests in flight to one endpoint."),
@@ -220,10 +221,10 @@ package enum ConfigurationKeys {
             "events.max_relay_bytes", \.events.relaySize, in: .mebibytes(64)...(.mebibytes(1_048_576)),
             "Maximum size of the notifications kept for one app's relay; the oldest are removed."),
         ConfigurationKey(
-            "events.keep_signed_data", \.events.keepsSignedData,
+            "events.keep_signed_data", \.events.rules.keepsSignedData,
             "Keep what Apple signed with each event, for clients and endpoints that request it."),
         ConfigurationKey(
-            "events.expiry_delay", \.events.expiryDelay, in: .seconds(60) ... .seconds(7 * 86_400),
+            "events.expiry_delay", \.events.rules.expiryDelay, in: .seconds(60) ... .seconds(7 * 86_400),
             "Time after the end of a period at which a subscription without other news counts as expired."),
     ]
 
@@ -317,9 +318,9 @@ package enum ConfigurationKeys {
     ]
 
     private static let logs = [
-        ConfigurationKey("log.level", \.log.level, "Minimum level that is logged."),
+        ConfigurationKey("log.level", \.log.values.level, "Minimum level that is logged."),
         ConfigurationKey(
-            "log.requests", \.log.requests,
+            "log.requests", \.log.values.requests,
             "Requests that get a log line: all, none, or sampled (failed and slow ones, and a share of the rest)."),
         ConfigurationKey(
             "log.sampling.one_in", \.log.sampling.oneIn, in: 1...1_000_000,

@@ -3,7 +3,6 @@
 
 package import Clients
 package import HTTPServer
-internal import Configuration
 internal import Receipts
 package import Cryptography
 
@@ -52,7 +51,6 @@ package struct ConfigurationSource: Sendable {
 struct ConfigurationLoader {
     private let environment: [String: String]
     private let file: ConfigurationFile?
-    private let reader: ConfigReader
     private let readFile: (String) throws(FileFault) -> String
     private(set) var configuration = GatewayConfiguration()
     private(set) var problems: [ConfigurationProblem] = []
@@ -73,9 +71,6 @@ struct ConfigurationLoader {
             file = nil
             unreadable = ConfigurationProblem(error)
         }
-        let providers: [any ConfigProvider] = [EnvironmentVariablesProvider(environmentVariables: environment)]
-        reader = ConfigReader(providers: providers + (file.map { [$0.provider] } ?? []))
-            .scoped(to: ConfigKey(ConfigurationKey.scope))
         problems = (unreadable.map { [$0] } ?? []) + (file?.problems ?? [])
     }
 
@@ -103,9 +98,7 @@ struct ConfigurationLoader {
 
     /// Reads one setting; keeps the default if it is not set.
     mutating func read(_ key: ConfigurationKey) {
-        let value = reader.string(forKey: ConfigKey(key.name), isSecret: key.isSecret)
-        let secretFile = key.secretFileName.flatMap { reader.string(forKey: ConfigKey($0)) }
-        switch (value, secretFile) {
+        switch (text(of: key.fileName), key.secretFileName.flatMap { text(of: $0) }) {
         case (let text?, nil): set(key, to: text, from: location(of: key.fileName))
         case (nil, let path?): setSecret(key, fromFile: path)
         case (nil, nil): return
@@ -114,11 +107,16 @@ struct ConfigurationLoader {
         }
     }
 
+    /// Returns the text of a setting in the environment, else in the file.
+    private func text(of fileName: String) -> String? {
+        environment[ConfigurationKey.environmentName(of: fileName)] ?? file?.entries[fileName]?.text
+    }
+
     private mutating func setSecret(_ key: ConfigurationKey, fromFile path: String) {
         do throws(FileFault) {
             set(key, to: try readFile(path).withoutLineEnds, from: path)
         } catch {
-            report(key, "\(path) \(error)", at: location(of: key.fileName + "_file"))
+            report(key, "\(path) \(error)", at: location(of: key.secretFileName ?? key.fileName))
         }
     }
 

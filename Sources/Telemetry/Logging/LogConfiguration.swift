@@ -5,8 +5,8 @@ package import Clients
 package import Logging
 
 package struct LogConfiguration: Hashable, Sendable {
-    package var level = Logger.Level.info
-    package var requests = RequestLogging.all
+    /// In force until an operator changes them at run time.
+    package var values = LogSettings.Values()
     package var sampling = RequestSampling()
 
     package init() {}

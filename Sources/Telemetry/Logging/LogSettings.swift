@@ -83,8 +83,4 @@ package final class LogSettings: Sendable {
 
     private static func index(of level: Logger.Level) -> Int { levels.firstIndex(of: level) ?? 0 }
     private static func index(of logging: RequestLogging) -> Int { loggings.firstIndex(of: logging) ?? 0 }
-
-    package convenience init(_ configuration: LogConfiguration) {
-        self.init(Values(level: configuration.level, requests: configuration.requests))
-    }
 }

@@ -100,19 +100,7 @@ private struct TracedUpstreamCache: UpstreamCache {
         }
     }
 
-    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
-        cache.knownPurge(of: ids, in: bundleID, since: time)
-    }
-
-    func version(watching ids: [String]) -> InvalidationVersion { cache.version(watching: ids) }
-
-    func purge(_ purges: [Purge]) async throws(StoreUnreachable) { try await cache.purge(purges) }
-
-    var purgePosition: PurgePosition { cache.purgePosition }
-
-    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
-        cache.purgeDecision(for: result, naming: ids, in: bundleID)
-    }
+    var purges: any ResultPurges { cache.purges }
 
     func version(for key: CacheKey) -> InvalidationVersion { cache.version(for: key) }
 }

@@ -37,7 +37,7 @@ struct CustomerFixture {
                 upstream, customers: customers, receiptUpstream: { _ in receiptUpstream }, guards: UpstreamGuards(),
                 lifecycle: lifecycle, timeouts: timeouts, verifier: verifier),
             fleet: ports, policy: CachePolicy { 0 }, observe: events.observe, clock: { [clock] in clock.time })
-        invalidation = CacheInvalidation(of: ports.cache, observe: events.observe)
+        invalidation = CacheInvalidation(ports.cache.purges, observe: events.observe)
         forgetful = VerificationService(
             verifier: verifier, states: NotifiedStates(ports, observe: events.observe),
             apple: hasApple ? verification : nil)

@@ -21,7 +21,7 @@ struct RecoveryBench: Sendable {
         let log = EmbeddedEventLog(EventRetention(maximumCount: 1000, maximumAge: .seconds(86_400))) { clock.time }
         store = EmbeddedNotificationStore(
             isPermitted: true, maximumBytes: storeBytes, log: log,
-            rules: EventRules(keepsSignedData: false, expiryDelay: .seconds(3600)), relays: { _ in false }
+            rules: EventRules(), relays: { _ in false }
         ) { clock.time }
     }
 

@@ -51,7 +51,7 @@ final class ProxySite: Sendable {
                 sent.append(request)
                 return result
             },
-            hasKey: hasKey, invalidation: CacheInvalidation(of: purges, observe: purges.observe),
+            hasKey: hasKey, invalidation: CacheInvalidation(purges, observe: purges.observe),
             admission: ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots),
             charging: RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
             timeout: .seconds(10), logger: logger)
@@ -106,8 +106,7 @@ private final class SentCalls: Sendable {
     func append(_ request: ServerAPIRequest) { calls.withLock { $0.append(request) } }
 }
 
-/// A cache without results, which records purges.
-final class PurgeRecorder: UpstreamCache {
+final class PurgeRecorder: ResultPurges {
     private let isReachable: Bool
     private let purged = Mutex<[Purge]>([])
     private let counters = InvalidationCounters()
@@ -127,16 +126,10 @@ final class PurgeRecorder: UpstreamCache {
         purged.withLock { $0 += purges }
     }
 
-    func lookUp(_ key: CacheKey, naming ids: [String]) -> CacheLookup {
-        CacheLookup(nil, version: version(for: key))
-    }
-
-    func insert(_ result: CachedResult, for key: CacheKey) {}
     func observe(_ event: UpstreamEvent) {}
-    func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
-    var purgePosition: PurgePosition { .beginning }
+    var position: PurgePosition { .beginning }
 
-    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+    func decision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
         .current
     }
 }

@@ -25,7 +25,7 @@ struct ConfigurationLoaderTests {
         let configuration = try load(["GATEWAY_HTTP_PORT": "2"], file: file)
         #expect(configuration.http.listener.port == 2)
         #expect(configuration.http.limits.body == .mebibytes(1))
-        #expect(configuration.log.requests == .sampled)
+        #expect(configuration.log.values.requests == .sampled)
         #expect(configuration.admin.port == 9090)
     }
 
@@ -152,7 +152,7 @@ struct ConfigurationLoaderTests {
         let events = configuration.events, webhooks = configuration.webhooks
         #expect(events.retention.maximumCount == 5000 && events.retention.maximumAge == .seconds(30 * 86_400))
         #expect(events.retention.maximumRelayBytes == 2 << 30)
-        #expect(events.keepsSignedData && events.expiryDelay == .seconds(1800))
+        #expect(events.rules.keepsSignedData && events.rules.expiryDelay == .seconds(1800))
         #expect(webhooks.timeout == .seconds(20) && webhooks.concurrency == 4)
         let transport = TransportConfiguration(webhooks)
         #expect(transport.allowsPlainHTTP && transport.allowsPrivateAddresses)

@@ -47,7 +47,7 @@ struct RunningGateway: Sendable {
         let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
         let (ports, listening) = AsyncStream.makeStream(of: (ListenerPlane, Int).self)
         let log = LogLines()
-        let settings = LogSettings(configuration.log)
+        let settings = LogSettings(configuration.log.values)
         var dependencies = Dependencies(
             logger: Logger(label: "test") {
                 JSONLogHandler(

@@ -38,7 +38,7 @@ struct LogLevelTests {
 
     @Test func `the configuration returns after the requested time`() async throws {
         try await RunningGateway.with {
-            $0.log.level = .notice
+            $0.log.values.level = .notice
         } _: { gateway in
             // A change that would end sooner is replaced. A second is the shortest time that can be requested.
             _ = try await gateway.changeLog(#"{"level":"error","for":"1s"}"#)

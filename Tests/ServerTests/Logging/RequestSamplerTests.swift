@@ -48,7 +48,7 @@ struct RequestSamplerTests {
 
     @Test func `a sampling gateway logs failures with the reason, and counts suppressed lines`() async throws {
         try await RunningGateway.with {
-            $0.log.requests = .sampled
+            $0.log.values.requests = .sampled
             $0.log.sampling = RequestSampling(oneIn: 5, slow: .seconds(60), notablePerSecond: 1)
         } _: { gateway in
             for _ in 0..<10 { #expect(try await gateway.send(.status)?.status == 200) }
@@ -68,7 +68,7 @@ struct RequestSamplerTests {
 
     @Test func `a gateway that logs no requests logs none`() async throws {
         try await RunningGateway.with {
-            $0.log.requests = RequestLogging.none
+            $0.log.values.requests = RequestLogging.none
         } _: { gateway in
             let answer = try await gateway.send(.nonsense)
             #expect(answer?.status == 404)

@@ -92,7 +92,7 @@ import Testing
             let store = stage.store()
             intake = NotificationIntake(verifier, queue: store, observe: { _ in }, onStored: { _ in })
             applier = NotificationApplier(
-                queue: store, states: store, purging: EmbeddedUpstreamCache(maximumBytes: 0), verifier: verifier,
+                queue: store, states: store, purging: EmbeddedUpstreamCache(maximumBytes: 0).purges, verifier: verifier,
                 apps: { [] }, refresh: { _ in }, observe: { _ in }, onEvents: { _ in },
                 onSurvey: { _, _ in }, clock: { end })
         }

@@ -99,7 +99,7 @@ enum NotificationSamples {
 }
 
 extension EventRules {
-    static let test = EventRules(keepsSignedData: false, expiryDelay: .seconds(3600))
+    static let test = EventRules()
 }
 
 extension EventRetention {

@@ -72,7 +72,7 @@ import Testing
             #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(99)) == .named)
             clock.set(200)
             try await redis.apply(loss, before, by: cache)
-            await cache.purges.catchUp()
+            await cache.redisPurges.catchUp()
             #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(150)) != .none)
             #expect(cache.knownPurge(of: ["7"], in: nil, since: StoreSamples.time(150)) == .unknown)
             #expect(cache.knownPurge(of: ["7"], in: nil, since: StoreSamples.time(201)) == .none)
@@ -119,7 +119,7 @@ import Testing
     @Test func `a log is no longer than its limit`() async throws {
         try await StoreRedis.with { redis in
             let cache = redis.cache()
-            await cache.purges.catchUp()
+            await cache.redisPurges.catchUp()
             for _ in 0..<5 {
                 _ = try await redis.node.run(RedisPurges.append, keys: RedisPurges.keys, [3, "1", "f", "x"])
             }

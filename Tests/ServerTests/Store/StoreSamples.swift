@@ -197,7 +197,7 @@ enum StoreSamples {
 extension UpstreamCache {
     /// Stores a result that was requested after all purges so far.
     func keep(_ known: CachedResult, for key: CacheKey) async {
-        if let redis = self as? RedisUpstreamCache { await redis.purges.catchUp() }
+        if let redis = self as? RedisUpstreamCache { await redis.redisPurges.catchUp() }
         await insert(known.since(purgePosition), for: key)
     }
 
@@ -297,7 +297,7 @@ struct StoreRedis: Sendable {
             default: break
             }
         }
-        Task { await cache.purges.follow() }
+        Task { await cache.redisPurges.follow() }
         return cache
     }
 
@@ -360,6 +360,20 @@ final class TestRedis: RedisCommands {
 }
 
 extension UpstreamCache {
+    var purgePosition: PurgePosition { purges.position }
+
+    func purge(_ purges: [Purge]) async throws(StoreUnreachable) { try await self.purges.purge(purges) }
+
+    func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
+        purges.knownPurge(of: ids, in: bundleID, since: time)
+    }
+
+    func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
+        purges.decision(for: result, naming: ids, in: bundleID)
+    }
+
+    func version(watching ids: [String]) -> InvalidationVersion { purges.version(watching: ids) }
+
     /// Invalidates every result that names a transaction by one of these IDs, on all nodes.
     func purge(transactionIDs: [String]) async throws { try await purge(transactionIDs.map { Purge($0) }) }
 }

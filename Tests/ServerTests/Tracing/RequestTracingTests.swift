@@ -155,7 +155,7 @@ struct RequestTracingTests {
             $0.trustRoots = [TrustRoot(path: root.path, environments: [.sandbox])]
             ($0.redis.url, $0.redis.deadline) = (url, Patience.forOperation)
             $0.cacheKeys = Secret("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-            $0.log.level = .debug
+            $0.log.values.level = .debug
         } dependencies: {
             $0.tracer = tracer
         } _: { gateway in

@@ -76,7 +76,7 @@ struct ChainChange: Sendable {
         }
     }
 
-    /// Returns the subscription period that began before this one.
+    /// Returns the subscription period that began before this period.
     func predecessor(of transaction: Transaction) -> Transaction? {
         transactions.last { $0.isSubscription && $0.startOrder < transaction.startOrder }
     }

@@ -6,7 +6,7 @@ package import Receipts
 
 /// The reason why a change was found.
 package struct EventCause: Hashable, Sendable {
-    /// The kind of the cause. The raw values are those of events.
+    /// The kind of the cause. The raw values appear in events.
     package enum Source: String, CaseIterable, Hashable, Sendable {
         case notification
         case verification
@@ -20,12 +20,12 @@ package struct EventCause: Hashable, Sendable {
     /// The notification's type in Apple's words, such as `DID_RENEW`.
     package var notificationType: String?
     package var subtype: String?
-    /// The parts that together identify a notification without a UUID, the same in every delivery of it.
+    /// The parts that together identify a notification without a UUID. They do not change between deliveries.
     package var notificationIdentity: [String] = []
     /// The time at which Apple signed the notification or the newest verified item; for dates, the time of the schedule.
     package var signedDate: Timestamp
-    /// The transaction that the notification is about, as the notification has it; nil if it is about none. In version 1,
-    /// the newest one of the chain that it names.
+    /// The transaction that the notification is about, as the notification has it; nil if it is about none. In version
+    /// 1, the newest transaction of the chain that the notification names.
     package var transaction: Transaction?
     /// Apple's report of an extension for all subscribers (`summary`): a JSON object without white space.
     package var summary: [UInt8]?

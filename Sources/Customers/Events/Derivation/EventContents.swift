@@ -7,8 +7,8 @@ package import Receipts
 
 /// One change to announce, before its JSON is written.
 struct EventContents: Sendable {
-    /// The changes by which IDs are derived: several types may report one, each source as it reads it. The raw values are
-    /// part of IDs.
+    /// The changes by which IDs are derived: several event types may report the same change, because each source shows
+    /// the change in its own way. The raw values are part of IDs.
     enum Change: String, CaseIterable, Sendable {
         case period, refund, refundReversal = "refund_reversal", `extension`
         case renewal, nextProduct = "next_product", priceConsent = "price_consent"
@@ -24,7 +24,7 @@ struct EventContents: Sendable {
     var transaction: Transaction?
     /// Apple's plan for the subscription.
     var renewal: Renewal?
-    /// The product that this one replaced.
+    /// The product that the new product replaced.
     var previousProductID: String?
     /// The time from which another product counts.
     var effectiveDate: Timestamp?

@@ -69,7 +69,7 @@ struct PaidPeriod: Sendable {
             case .billingRetry: (.subscriptionEnteredBillingRetry, .billingRetry)
             case .expired: (.subscriptionExpired, .expiry)
             }
-        // The same for each source, so that they share the event's ID.
+        // Each source derives the same key, so that all sources share the event's ID.
         let key = [transaction.chainID, transaction.transactionID, end.key]
         var contents = EventContents(type, change, of: key, at: date, transaction)
         contents.renewal = renewal
@@ -99,8 +99,8 @@ extension PaidPeriod {
 }
 
 extension CustomerState {
-    /// Returns the changes that dates alone make and that are not announced yet, in their order. One that was due long ago
-    /// is history: a notification from Apple's history may be about a period that has been renewed since.
+    /// Returns the changes that dates alone make and that are not announced yet, in their order. A change that was due
+    /// long ago is history: a notification from Apple's history may be about a period that has been renewed since.
     func scheduledChanges(
         of chain: PurchaseChain, announced: Set<String>, expiryDelay: Duration, at now: Timestamp
     ) -> [PaidPeriod.ScheduledChange] {

@@ -36,7 +36,7 @@ struct PlanChange: Sendable {
         return contents
     }
 
-    /// Without an earlier plan, only a notification shows that this one is another.
+    /// Without an earlier plan, only a notification shows that this plan is another.
     private func isChange(_ change: NotifiedChange, _ isDifferent: (Renewal) -> Bool) -> Bool {
         before.map(isDifferent) ?? (named == change)
     }

@@ -6,11 +6,12 @@ package import Receipts
 
 /// One chain before and after its state became newer, or dates passed.
 ///
-/// `events` derives the changes to announce. It reads no clock and stores nothing, so every node derives the same.
+/// `events` derives the changes to announce. It reads no clock and stores nothing, so every node derives the same
+/// changes.
 package struct StateTransition: Sendable {
     package enum Limits {
-        /// The age at which a change is history: a gateway that sees it for the first time does not announce it. The same
-        /// as the time for which the identities of notifications are kept.
+        /// The age at which a change is history: a gateway that sees it for the first time does not announce it. Stores
+        /// keep the identities of notifications for the same time.
         package static let window: Duration = .seconds(8 * 86_400)
     }
 
@@ -79,7 +80,7 @@ extension EventCause {
         signedDate >= now.advanced(by: .zero - StateTransition.Limits.window)
     }
 
-    /// Apple repeats a request under other UUIDs, so one counts for each day.
+    /// Apple repeats a request under other UUIDs, so one request counts for each day.
     fileprivate func consumptionRequest(of transaction: Transaction) -> EventContents {
         let day = String(signedDate.description.prefix { $0 != "T" })
         var contents = EventContents(
@@ -97,8 +98,8 @@ extension EventCause {
 // MARK: - Dates
 
 extension CustomerState {
-    /// Returns the next time at which dates alone make an event of this chain; nil if there is none. In the past for one
-    /// that is due.
+    /// Returns the next time at which dates alone make an event of this chain; nil if there is none. In the past for an
+    /// event that is due.
     package func nextEventTime(
         of chain: PurchaseChain, announced: Set<String>, expiryDelay: Duration, at now: Timestamp
     ) -> Timestamp? {

@@ -30,7 +30,7 @@ struct TransactionChange: Sendable {
         ([after] + chain.copies(of: after)).contains { chain.isAnnounced(change, of: [$0.transactionID] + key) }
     }
 
-    /// Creates the event for what one of the states shows.
+    /// Creates the event for the change that a state shows.
     private func event(
         _ type: EventType, _ change: EventContents.Change, of key: [String] = [], shownBy shown: Transaction
     ) -> EventContents {
@@ -93,8 +93,8 @@ extension TransactionChange {
         return isAnnounced(refundOf: date) ? nil : event(refundType(shown), .refund, of: [date.key], shownBy: shown)
     }
 
-    /// Returns true if the refund was announced with the date that a known copy of the purchase has. Without a reversal in
-    /// between, a date that differs by days is one of the same refund.
+    /// Returns true if the refund was announced with the date that a known copy of the purchase has. Without a reversal
+    /// in between, a date that differs by days belongs to the same refund.
     private func isAnnounced(refundOf date: Timestamp) -> Bool {
         ([before].compactMap(\.self) + chain.copies(of: after)).contains { copy in
             guard let known = copy.cancellationDate else { return false }
@@ -109,7 +109,7 @@ extension TransactionChange {
         return shown.isSubscription ? .subscriptionRefunded : .purchaseRefunded
     }
 
-    /// Apple gives a reversal no date, so those of one transaction are numbered.
+    /// The event for a reversed refund. Apple gives a reversal no date, so the reversals of a transaction are numbered.
     private var refundReversal: EventContents? {
         let isSeen = before.map(chain.isRevoked) == true && !chain.isRevoked(after)
         guard isSeen || named == .refundReversal else { return nil }
@@ -145,7 +145,7 @@ extension Transaction {
         return date >= signedDate.advanced(by: .zero - StateTransition.Limits.window)
     }
 
-    /// Returns true if this period, bought by the customer, ended that of another product.
+    /// Returns true if this period, bought by the customer, ended a period of another product.
     fileprivate func replaces(_ previous: Transaction) -> Bool {
         guard signedFields?.value.transactionReason != "RENEWAL", previous.productID != productID,
             let purchaseDate, let end = previous.expiresDate

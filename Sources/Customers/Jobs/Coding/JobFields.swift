@@ -65,7 +65,7 @@ struct JobFieldReader {
         guard versions.contains(found) else { throw .unknownVersion(found) }
     }
 
-    /// Begins after the version, which must be this one.
+    /// Begins after the version, which must be this version.
     init(_ bytes: [UInt8], version: UInt8) throws(JobFormatFault) {
         try self.init(bytes, versions: version...version)
     }

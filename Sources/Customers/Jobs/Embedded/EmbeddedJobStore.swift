@@ -8,7 +8,7 @@ internal import Synchronization
 /// Keeps jobs in this process: they end with it.
 package final class EmbeddedJobStore: JobStore {
     package enum Limits {
-        /// The ended jobs that are kept, the newest. Their bytes are limited as those of the waiting ones.
+        /// The ended jobs that are kept, the newest. Their bytes are limited like the bytes of the waiting jobs.
         static let kept = 10_000
     }
 

@@ -131,8 +131,8 @@ struct EmbeddedJobs: Sendable {
         return survey
     }
 
-    /// Deletes the verdicts that are older, and those beyond the maximum number and size: the oldest ones of the client
-    /// that has most.
+    /// Deletes older verdicts. Beyond the maximum number or size, deletes the oldest verdicts of the client that has
+    /// most.
     mutating func forget(endedBefore time: Timestamp, maximum: Int, maximumBytes: Int) {
         let newestFirst = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }.sorted {
             ($0.endedAt ?? time) > ($1.endedAt ?? time)

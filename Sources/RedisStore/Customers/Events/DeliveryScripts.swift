@@ -11,7 +11,7 @@ enum DeliveryScripts {
     static let all = [begin, acquire, save, release, survey, redeliver, rewind, enable, drop]
 
     private static let functions =
-        StoredNumbers.functions + """
+        ScriptPrelude.numbers + """
             local time = redis.call('TIME')
             local now = time[1] * 1000 + math.floor(time[2] / 1000)
             local function milliseconds(text) return stored(string.match(text, '^%d+')) end

@@ -20,7 +20,7 @@ enum EventScripts {
     /// are known. Entries that ended by number or age are found once the log seems too large. The field `b` of an entry
     /// has the bytes up to and including the entry.
     static let append =
-        StoredNumbers.functions + """
+        ScriptPrelude.numbers + """
             local function trimLog(log, age)
                 if redis.call('EXISTS', log) == 0 then return end
                 local time = redis.call('TIME')

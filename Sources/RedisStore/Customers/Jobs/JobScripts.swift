@@ -36,7 +36,7 @@ enum JobScripts {
     private static func lua(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
 
     static let functions =
-        StoredNumbers.functions + """
+        ScriptPrelude.numbers + """
             local usage, same, waiting = '\(JobKeys.usage)', '\(JobKeys.same)', '\(JobKeys.jobs(.waiting))'
             local lanes = { \(lua(JobLane.allCases.map { JobKeys.due($0) })) }
             local statuses = { \(lua(JobStatus.allCases.map { JobKeys.jobs($0) })) }
@@ -124,7 +124,7 @@ enum JobScripts {
     /// key's names (0 without a key), these names, then the names of customers. Returns a `Creation`, and of a job that was
     /// there its ID and the described fields.
     static let create = RedisScript(
-        functions + """
+        functions + ScriptPrelude.eviction + """
             local function words(first, count)
                 local list = {}
                 for i = first, first + count - 1 do list[#list + 1] = ARGV[i] end
@@ -181,11 +181,7 @@ enum JobScripts {
             if size + (stored(redis.call('HGET', usage, 'total')) or 0) > tonumber(ARGV[9]) then
                 return { '\(Creation.totalLimit.rawValue)' }
             end
-            local info = redis.pcall('INFO', 'memory')
-            local policy = type(info) == 'string' and string.match(info, 'maxmemory_policy:([%w-]+)') or ''
-            if policy ~= 'noeviction' and string.sub(policy, 1, 9) ~= 'volatile-' then
-                return { '\(Creation.evicts.rawValue)' }
-            end
+            if evicts() then return { '\(Creation.evicts.rawValue)' } end
             id = ARGV[1]
             -- The job itself last: a key of another type at one of these names leaves no evidence behind.
             charge(clients[1], 1, size)

@@ -115,7 +115,7 @@ enum NotificationScripts {
 
     /// KEYS pending, totals, dead; ARGV ID, bytes, reason, maximum dead letters. Moves an entry to the dead letters.
     static let discard = RedisScript(
-        StoredNumbers.functions + """
+        ScriptPrelude.numbers + """
             local entry = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
             if entry then
                 redis.call('XADD', KEYS[3], 'MAXLEN', ARGV[4], '*', 'n', entry[2][2], 'reason', ARGV[3], 'id', ARGV[1])
@@ -126,15 +126,17 @@ enum NotificationScripts {
             return 1
             """)
 
-    /// KEYS pending, seen, totals, dead, states, due, events, relay; ARGV the ages of identities, dead letters and states to forget, maximum
-    /// number of states to name, the newest identity that the node knows or nothing, and its age, the maximum age of events, the
-    /// time without a survey that is an interruption, and the wait after it before dates make events.
-    /// Returns the entries
-    /// and bytes pending, the ages of the oldest one and of the last intake (-1 for none), the dead letters, 1 if that
-    /// identity is still there, the newest identity and its age (-1 for none), `maxmemory-policy`, if the identity is gone
-    /// the age of the newest before it (-1 for none), 1 if dates make events by now, and the keys of states to forget.
+    /// KEYS pending, seen, totals, dead, states, due, events, relay; ARGV the ages of identities, dead letters and states to
+    /// forget, maximum number of states to name, the newest identity that the node knows or nothing, and its age, the
+    /// maximum age of events, the time without a survey that is an interruption, and the wait after it before dates make
+    /// events.
+    ///
+    /// Returns the entries and bytes pending, the ages of the oldest entry and of the last intake (-1 for none), the dead
+    /// letters, 1 if that identity is still there, the newest identity and its age (-1 for none), 1 if Redis may evict keys
+    /// that never expire, if the identity is gone the age of the newest before it (-1 for none), 1 if dates make events by
+    /// now, and the keys of states to forget.
     static let survey = RedisScript(
-        EventScripts.append + """
+        EventScripts.append + ScriptPrelude.eviction + """
             local time = redis.call('TIME')
             local now = time[1] * 1000 + math.floor(time[2] / 1000)
             local function age(milliseconds)
@@ -156,7 +158,6 @@ enum NotificationScripts {
                 redis.call('XTRIM', KEYS[4], 'MINID', string.format('%.0f', now - tonumber(ARGV[2])))
                 dead = redis.call('XLEN', KEYS[4])
             end
-            local info = redis.pcall('INFO', 'memory')
             local entries = redis.call('XLEN', KEYS[1])
             -- After an interruption, notifications may say more than dates do: these wait until they have arrived.
             local surveyed = stored(redis.call('HGET', KEYS[3], 'surveyed')) or 0
@@ -175,9 +176,7 @@ enum NotificationScripts {
                 entries, stored(redis.call('HGET', KEYS[3], 'bytes')) or 0,
                 age(first and string.match(first[1], '^%d+')), age(redis.call('HGET', KEYS[3], 'last')), dead,
                 isKnown and 1 or 0, newest[1] or '', age(newest[2]),
-                type(info) == 'string' and string.match(info, 'maxmemory_policy:([%w-]+)') or '',
-                age(before[2]),
-                due,
+                evicts() and 1 or 0, age(before[2]), due,
             }
             for i = 7, 8 do trimLog(KEYS[i], ARGV[7]) end
             local old = redis.call(

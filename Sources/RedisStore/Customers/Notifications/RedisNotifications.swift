@@ -303,7 +303,7 @@ private struct SurveyReply {
         guard parts.count >= 11, let entries = parts[0].number, let bytes = parts[1].number,
             let oldest = parts[2].number, let last = parts[3].number, let dead = parts[4].number,
             let hasExpected = parts[5].number, let newest = parts[6].text, let newestAge = parts[7].number,
-            let policy = parts[8].text, let before = parts[9].number,
+            let evicts = parts[8].number, let before = parts[9].number,
             let due = parts[10].number
         else { return nil }
         survey.entries = Int(clamping: entries)
@@ -311,7 +311,7 @@ private struct SurveyReply {
         survey.oldestAge = oldest < 0 ? nil : .milliseconds(oldest)
         survey.lastIntakeAge = last < 0 ? nil : .milliseconds(last)
         survey.deadLetters = Int(clamping: dead)
-        survey.fault = policy == "noeviction" || policy.hasPrefix("volatile-") ? nil : .evicts
+        survey.fault = evicts == 0 ? nil : .evicts
         self.hasExpected = hasExpected == 1
         self.newest = newest.isEmpty ? nil : (newest, .milliseconds(max(0, newestAge)))
         survey.hasDueEvents = due > 0

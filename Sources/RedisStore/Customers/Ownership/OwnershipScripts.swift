@@ -36,7 +36,7 @@ enum OwnershipScripts {
     /// Accounts named under a key that is not configured count as forgotten. A full memory refuses the first write, so
     /// that nothing is written then.
     static let use = RedisScript(
-        StoredNumbers.functions + clock + """
+        ScriptPrelude.numbers + clock + """
             local count = #KEYS - 1
             local retention, window = tonumber(ARGV[2]), tonumber(ARGV[3])
             local own, ownTag, tags, isConfigured = ARGV[9 + count], ARGV[10 + count], {}, {}
@@ -135,7 +135,7 @@ enum OwnershipScripts {
     /// KEYS chains, accounts; ARGV the retention, the maximum number of chains, the maximum number of old accounts to
     /// name, the account's name, then name and encrypted form of each chain. Returns names of accounts that are too old.
     static let index = RedisScript(
-        StoredNumbers.functions + clock + """
+        ScriptPrelude.numbers + clock + """
             redis.call('ZADD', KEYS[2], stamp, ARGV[4])
             for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
             -- A long index is read as a whole when it is full, and now and then for what is too old.
@@ -228,7 +228,7 @@ enum OwnershipScripts {
     /// KEYS chains, accounts; ARGV the account's name, a minimum age or 0, the names of chains. Removes the named
     /// chains from the index unless they were used within that age; without chains, removes the account.
     static let unindex = RedisScript(
-        StoredNumbers.functions + clock + """
+        ScriptPrelude.numbers + clock + """
             if #ARGV == 2 then redis.call('DEL', KEYS[1]) end
             for i = 3, #ARGV do
                 local value = redis.pcall('HGET', KEYS[1], ARGV[i])

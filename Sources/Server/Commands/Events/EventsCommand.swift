@@ -51,7 +51,7 @@ extension ConfigurationOptions {
 }
 
 extension Access {
-    /// Returns the partitions of these apps, or of all served ones, in alphabetical order.
+    /// Returns the partitions of these apps, or of all served apps, in alphabetical order.
     func partitions(ofApps bundleIDs: [String]) throws -> [AppPartition] {
         let served = servedApps ?? []
         for bundleID in bundleIDs where !served.contains(bundleID) {

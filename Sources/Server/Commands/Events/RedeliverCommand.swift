@@ -72,7 +72,7 @@ struct DeadLetters: Sendable {
     let deliveries: any DeliveryStore
     let queues: [DeliveryQueue]
 
-    /// Returns the newest ones of all queues, the newest first.
+    /// Returns the newest dead events of all queues, the newest first.
     func newest(_ maximum: Int) async throws(StoreUnreachable) -> [DeadDelivery] {
         var dead: [DeadDelivery] = []
         for queue in queues { dead += try await deliveries.dead(queue, maximum: maximum) }

@@ -78,7 +78,7 @@ struct ReplayCommand: AsyncParsableCommand {
 
 /// A question to the operator on the terminal.
 enum Confirmation {
-    /// Reads the answer from the terminal. Without one there is no confirmation.
+    /// Reads the answer from the terminal. Without a terminal there is no confirmation.
     static func isGiven() -> Bool {
         guard CLibrary.isStandardInputTerminal else { return false }
         StandardError.write("Continue? [y/N] ")
@@ -122,7 +122,8 @@ struct Replay: Sendable {
         return Plan(steps: steps, oldest: oldest)
     }
 
-    /// Returns the position of a queue; that of the newest event, with which a new endpoint begins, if it has none.
+    /// Returns the position of a queue. Without a position, returns the position of the newest event, where a new
+    /// endpoint begins.
     private func position(
         _ survey: DeliverySurvey, of queue: DeliveryQueue
     ) async throws(StoreUnreachable) -> EventPosition? {

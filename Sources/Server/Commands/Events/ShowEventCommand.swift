@@ -59,7 +59,7 @@ struct ShowEventCommand: AsyncParsableCommand {
 /// The search for an event by its ID, from the newest event back.
 struct EventSearch: Sendable {
     enum Limits {
-        /// The span that is read first. Each further one is four times as long as all before.
+        /// The span that is read first. Each further step reaches back four times as far.
         static let span: Duration = .seconds(3600)
         static let factor = 4
         /// The maximum number of events that are read.
@@ -113,7 +113,7 @@ struct EventSearch: Sendable {
         private var lastLine = ContinuousClock.now
 
         /// Counts an event.
-        /// - Returns: a line about the progress; nil if there was one a moment ago.
+        /// - Returns: a line about the progress; nil if the last line is recent.
         mutating func count(_ logged: LoggedEvent, at now: ContinuousClock.Instant) -> String? {
             searched += 1
             guard lastLine.duration(to: now) >= Limits.pause else { return nil }

@@ -21,9 +21,9 @@ struct Backfill: Sendable {
     /// Receives the lines for standard error.
     let report: @Sendable (String) -> Void
 
-    /// Reads histories up to now, one after another.
+    /// Reads histories up to now, in order.
     /// - Parameter summarize: receives a line for each history.
-    /// - Returns: false if one could not be read.
+    /// - Returns: false if a history could not be read.
     func run(_ subjects: [Subject], since start: Timestamp, summarize: (String) -> Void) async -> Bool {
         let end = clock()
         var isComplete = true, unknown: Set<String> = [], known: Set<String> = []
@@ -88,14 +88,14 @@ struct Backfill: Sendable {
 struct BackfillDelays: Sendable {
     enum Limits {
         static let longest: Duration = .seconds(30)
-        /// The total after which a fault is no temporary one.
+        /// The total after which a fault no longer counts as temporary.
         static let total: Duration = .seconds(600)
     }
 
     private var delay: Duration = .seconds(1)
     private var total: Duration = .zero
 
-    /// Returns the next delay; nil after the last one.
+    /// Returns the next delay; nil after the last delay.
     mutating func next() -> Duration? {
         guard total < Limits.total else { return nil }
         defer { delay = min(delay * 2, Limits.longest) }
@@ -135,7 +135,7 @@ struct BackfillProgress: Sendable {
 
     private var total: HistoryReading.Counts { finished + current }
 
-    /// Returns a line about the progress; nil if there was one a moment ago.
+    /// Returns a line about the progress; nil if the last line is recent.
     mutating func line(at now: ContinuousClock.Instant) -> String? {
         guard lastLine.duration(to: now) >= Limits.pause else { return nil }
         lastLine = now

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import Telemetry
 internal import Clients
 internal import AppStore
@@ -15,12 +16,12 @@ struct NotificationConnections: Sendable {
     let history: ServerAPINotificationHistory
     let store: any NotificationStore
     let intake: NotificationIntake
-    /// The apps to work on: the required one, or all served ones that have a key, in alphabetical order.
+    /// The apps to work on: the required app, or all served apps that have a key, in alphabetical order.
     let apps: [String]
     private let fleet: FleetConnection
     private let transport: HTTPTransport
 
-    /// - Parameter app: an app that must be served and have a key; nil for all that are and have.
+    /// - Parameter app: an app that must be served and have a key; nil for all such apps.
     init(_ configuration: GatewayConfiguration, requiring app: String?) throws(ConfigurationProblems) {
         fleet = try FleetConnection(
             configuration, needingRedisBecause: "notifications are stored in Redis, for the gateways that run")
@@ -33,7 +34,7 @@ struct NotificationConnections: Sendable {
             throw ConfigurationProblems("gateway.apple.enabled", "is false: the command sends requests to Apple")
         }
         (transport, store) = (connection.transport, fleet.store.notifications)
-        history = ServerAPINotificationHistory(connection.serverAPI, timeout: configuration.apple.deadline)
+        history = ServerAPINotificationHistory(connection.serverAPI, timeout: configuration.apple.timeouts.deadline)
         intake = NotificationIntake(
             NotificationVerifier(verifier, apps: NotificationApps(fleet.access)), queue: store,
             observe: fleet.metrics.notifications.observe, onStored: { _ in })
@@ -54,7 +55,7 @@ struct NotificationConnections: Sendable {
 
 extension Access {
     /// Returns the served apps that have a key of the App Store Server API.
-    /// - Parameter app: the only one to return; nil for all.
+    /// - Parameter app: the only app to return; nil for all.
     fileprivate func appsWithHistory(requiring app: String?) throws(ConfigurationProblems) -> [String] {
         let served = servedApps ?? []
         let apps = served.filter { rules.serverAPIKeys.key(forApp: $0) != nil }

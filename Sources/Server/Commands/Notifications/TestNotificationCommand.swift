@@ -175,7 +175,7 @@ extension TestNotificationFault {
 }
 
 extension SendAttempt {
-    /// The remedy of a failed attempt, or of one that reached another server.
+    /// The remedy of a failed attempt, or of an attempt that reached another server.
     fileprivate var advice: String {
         switch result {
         case "SUCCESS":

@@ -55,7 +55,7 @@ struct ListVerificationsCommand: AsyncParsableCommand {
     func run() async throws {
         let fleet = try options.verificationFleet()
         let found = try await fleet.useOrExit {
-            // One more shows that there are more.
+            // One more verification shows that there are more.
             try await fleet.store.jobs.list(status, maximum: limit + 1)
         }
         let listing = VerificationListing(found, status, maximum: limit)
@@ -76,7 +76,7 @@ struct VerificationListing {
         hasMore = found.count > maximum
     }
 
-    /// The verifications in columns; empty without one.
+    /// The verifications in columns; empty without verifications.
     var text: String {
         guard !jobs.isEmpty else { return "" }
         let header = ["CREATED", "CLIENT", "ATTEMPTS", "NEXT", "ANSWER", "ID"]

@@ -66,7 +66,7 @@ extension HTTPWebhookSender {
 
 /// The answer to a test event.
 struct WebhookTestResult: Hashable, Sendable {
-    /// The status of the answer; nil without one.
+    /// The status of the answer; nil without an answer.
     let status: Int?
     let fault: DeliveryFault?
     let took: Duration
