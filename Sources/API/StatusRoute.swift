@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 package import Receipts
 internal import Resilience
+internal import Telemetry
 
 /// The state of the store that the nodes share.
 package struct StoreStatus: Sendable {

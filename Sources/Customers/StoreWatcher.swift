@@ -69,7 +69,7 @@ package final class StoreWatcher<Interest: Sendable>: Sendable {
         return await waiter.value(waitLimit: limit, timeouts) ?? .elapsed
     }
 
-    /// Wakes requests because of a change that this node made.
+    /// Wakes the requests that a change concerns.
     func wake(with outcome: Outcome = .changed, where isMeant: Changes) {
         let watches = state.withLock { Array($0.watches.values) }
         for watch in watches where isMeant(watch.interest) { watch.waiter.end(with: outcome) }

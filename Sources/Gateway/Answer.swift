@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Resilience
 package import Receipts
+package import Resilience
 
 package enum Verdict: Hashable, Sendable {
     /// Apple signed the evidence, and it matches the client's expectations.

@@ -70,9 +70,9 @@ extension DegradedReason {
 /// The facts about a reason that decide about repetition.
 package struct DegradedReasonFacts: Hashable, Sendable {
     package enum Cause: Hashable, Sendable {
-        /// This node or its fleet, beside requests to Apple.
+        /// This node or its fleet: the shared store, the time that a request may wait, the limit for customers.
         case gateway
-        /// The guards of requests to Apple: no request was sent, because none can be sent now.
+        /// The guards of requests to Apple: no request can be sent now, also because Apple just requested a pause.
         case guards
         /// Apple's answer, or a request to Apple that failed.
         case apple
@@ -88,7 +88,7 @@ package struct DegradedReasonFacts: Hashable, Sendable {
 
     package let cause: Cause
     package let persistence: Persistence
-    /// True if other nodes would fail as well; false if the reason is local to this node.
+    /// True if the reason is at Apple, so that other nodes would fail as well; false if it is local to this node.
     let concernsAllNodes: Bool
     /// True if the reason lies in the evidence, so that the next request about it would fail alike.
     package let isOfEvidence: Bool

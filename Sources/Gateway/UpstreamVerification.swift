@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
-package import Receipts
 internal import Cryptography
+package import Receipts
+internal import Resilience
 
 /// Answers with Apple's data about a purchase, and decides if a request to Apple is needed and possible.
 ///

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import Receipts
+internal import Resilience
 
 /// A result that may be used, and where it comes from.
 struct UsableResult: Sendable {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Resilience
 package import Cryptography
+package import Resilience
 
 /// The data that a client sends for verification.
 package enum Evidence: Hashable, Sendable {

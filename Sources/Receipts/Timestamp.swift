@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import JSON
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -181,5 +183,16 @@ extension Timestamp {
         // SAFETY: the pointer to a local variable is used only during the call.
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+extension JSONWriter {
+    /// Writes a date and its twin in milliseconds; nothing for nil.
+    package mutating func member(_ name: StaticString, _ value: Timestamp?) {
+        guard let value else { return }
+        key(name)
+        string { value.appendRFC3339(to: &$0) }
+        key(name, suffix: "_ms")
+        integer(value.millisecondsSince1970)
     }
 }

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import NIOCore
 internal import Cryptography
+package import NIOCore
 
 /// Redis in any topology: one node, a master with sentinels, or a cluster.
 ///

@@ -36,7 +36,7 @@ package struct FleetStore: Sendable {
 
 extension FleetStore {
     /// - Parameters:
-    ///   - cacheBytes: the maximum size of the results kept in this process while Redis is unavailable.
+    ///   - cacheBytes: the maximum memory of the results that are also kept in this process.
     ///   - isNode: false for a command that is no gateway, and no node of the fleet.
     ///   - relays: returns true for an app whose notifications are relayed.
     package init(

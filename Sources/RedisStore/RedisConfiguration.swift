@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
+package import Cryptography
 internal import Receipts
 package import Redis
-package import Cryptography
 
 /// The settings of the Redis that all nodes share.
 package struct RedisConfiguration: Hashable, Sendable {

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Resilience
 package import Gateway
 internal import JSON
 package import Receipts
 internal import Redis
+package import Resilience
 internal import Synchronization
 
 /// The purges of the fleet, in Redis, and the newest purges in this process.

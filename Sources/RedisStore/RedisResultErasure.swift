@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Customers
 internal import Gateway
 internal import JSON
-internal import Customers
 internal import Redis
 
 /// Deletes the cached results about a customer of an app from Redis. They are invalid already (`CachedResultPurge`), and would end

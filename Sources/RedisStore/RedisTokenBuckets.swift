@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import Resilience
 package import Redis
+internal import Resilience
 
 /// The fleet's token buckets in Redis: one key each, one script call for all buckets of a request.
 ///

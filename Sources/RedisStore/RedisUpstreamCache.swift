@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import Gateway
 internal import Receipts
 internal import Redis
+internal import Resilience
 internal import Synchronization
 
 /// The shared cache of upstream results in Redis, encrypted under pseudonymous names.

@@ -5,8 +5,8 @@ internal import Gateway
 internal import JSON
 internal import Logging
 internal import Redis
-internal import Synchronization
 internal import Resilience
+internal import Synchronization
 
 /// A signal to refresh from the shared store. Signals before the next refresh count as one signal.
 struct RefreshSignal: Sendable {

@@ -3,8 +3,8 @@
 
 internal import Gateway
 package import Redis
-internal import ServiceLifecycle
 internal import Resilience
+internal import ServiceLifecycle
 
 /// Runs the connections to Redis: connects before the first request, probes and sends heartbeats, and leaves last.
 struct StoreService: Service {

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import Gateway
 internal import Receipts
+internal import Resilience
 
 /// The stored form of a cached result, before encryption:
 ///

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import API
-internal import Clients
 internal import AppStore
-internal import Gateway
-internal import HTTPServer
-internal import HTTPClient
+internal import Clients
 internal import Customers
-internal import Resilience
+internal import Gateway
+internal import HTTPClient
+internal import HTTPServer
 internal import Receipts
 internal import RedisStore
+internal import Resilience
 internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry

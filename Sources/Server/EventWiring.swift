@@ -16,8 +16,7 @@ extension EventRouteSettings {
     }
 }
 
-/// Ends the waits of event readers at the shutdown, before the data plane waits for their connections.
-/// Wakes all waiting requests once the gateway stops.
+/// Ends the waits of requests at the shutdown, before the data plane waits for their connections.
 struct StoreWatcherService<Interest: Sendable>: Service {
     let watcher: StoreWatcher<Interest>
 

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Redis
 internal import API
 package import Clients
-package import RedisStore
 internal import Cryptography
 internal import Customers
 package import Gateway
 package import Logging
-internal import Resilience
 package import Receipts
+internal import Redis
+package import RedisStore
+internal import Resilience
 internal import ServiceLifecycle
 package import Settings
 package import Telemetry

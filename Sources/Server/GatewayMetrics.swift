@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Customers
 internal import Gateway
 internal import HTTPServer
-internal import Customers
-internal import Telemetry
 internal import RedisStore
 internal import Settings
+internal import Telemetry
 
 /// The metrics of this process, by the part that counts them.
 struct GatewayMetrics: Sendable {

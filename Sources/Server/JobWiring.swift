@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
 internal import API
+internal import Clients
 internal import Customers
 internal import Gateway
 internal import Receipts
@@ -47,5 +47,3 @@ struct JobService: Service {
         await cancelWhenGracefulShutdown { await dispatcher.run() }
     }
 }
-
-/// Ends the waits for deferred verifications at the shutdown, before the data plane waits for their connections.

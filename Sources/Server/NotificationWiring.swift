@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
 internal import AppStore
+internal import Clients
 internal import Customers
 internal import Gateway
-internal import Resilience
 internal import Receipts
 internal import RedisStore
+internal import Resilience
 internal import ServiceLifecycle
 internal import Synchronization
 internal import Telemetry

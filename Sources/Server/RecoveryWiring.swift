@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
-internal import Telemetry
-internal import Clients
 internal import AppStore
+internal import Clients
 internal import Customers
+internal import Gateway
 internal import Receipts
 internal import RedisStore
 internal import ServiceLifecycle
 internal import Settings
+internal import Telemetry
 
 /// Recovers missed notifications until the shutdown, and at once what the store lost.
 struct RecoveryService: Service {

@@ -3,8 +3,8 @@
 
 internal import AppStore
 internal import Gateway
-internal import Telemetry
 internal import Synchronization
+internal import Telemetry
 
 /// The state of the App Store Server API's client that each scrape reads.
 ///

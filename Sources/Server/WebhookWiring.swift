@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Customers
 internal import Gateway
 internal import HTTPClient
 internal import Receipts
@@ -9,7 +10,6 @@ internal import RedisStore
 internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
-internal import Customers
 
 /// Delivers events to the endpoints in the clients file until the shutdown. Attempts in flight end first; the rest waits
 /// in the store for other nodes.

@@ -1,21 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
-internal import AppStore
 internal import API
+internal import AppStore
+internal import Clients
 internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 internal import Logging
 internal import Operations
-internal import Telemetry
-internal import Resilience
 internal import Receipts
 internal import RedisStore
+internal import Resilience
 internal import ServiceLifecycle
 internal import Settings
+internal import Telemetry
 internal import Tracing
 
 /// The dependencies from outside the configuration. Tests replace them.

@@ -4,8 +4,8 @@
 import Gateway
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import AppStore
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
+import Cryptography
 import HTTPClient
 import NIOHTTP1
 import Receipts
-import Cryptography
 import Testing
 
 /// With the production transport and a local server.

@@ -5,8 +5,8 @@ import Gateway
 import JSON
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import AppStore
 

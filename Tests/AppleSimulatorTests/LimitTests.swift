@@ -4,8 +4,8 @@
 import LoopbackPorts
 import NIOCore
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import AppleSimulator
 

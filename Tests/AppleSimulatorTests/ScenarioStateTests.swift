@@ -3,8 +3,8 @@
 
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import AppleSimulator
 

@@ -4,8 +4,8 @@
 import Foundation
 import LoopbackPorts
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

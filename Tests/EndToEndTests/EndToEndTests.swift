@@ -4,8 +4,8 @@
 import Foundation
 import RealCorpus
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// The real binaries, run as an operator runs them.
 @Suite(.serialized) struct EndToEndTests {

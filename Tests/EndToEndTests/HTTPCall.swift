@@ -5,8 +5,8 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import TestSupport
 import Testing
+import TestSupport
 
 /// One request to a server on this machine, over a connection of its own. A thousand at once are no trouble.
 struct HTTPCall {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// `receipt-loadtest scenario` and `bench`: complete fleets, for a second or two.
 @Suite(.serialized) struct LoadScenarioTests {

@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// New keys, secrets and limits for the real binary while it serves.
 @Suite(.timeLimit(.patient)) struct ReloadTests {

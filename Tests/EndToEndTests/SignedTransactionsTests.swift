@@ -4,8 +4,8 @@
 import Foundation
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 /// Signed items of StoreKit 2, verified by the real binary under an operator's root.
 @Suite(.timeLimit(.patient))

@@ -3,8 +3,8 @@
 
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

@@ -6,8 +6,8 @@ import Gateway
 import JSON
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 /// Random stories of customers, with a subscription of five-minute periods and single purchases each.
 struct EventOrderTests {

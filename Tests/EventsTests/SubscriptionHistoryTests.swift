@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import Customers
+import Gateway
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 /// Properties of the timeline, checked with random subscriptions of which any part may be known.
 struct SubscriptionHistoryTests {

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import Gateway
 
 /// A promise to app developers: no answer says active past the end, however it was cached.
 struct BoundaryTests {

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
+import Cryptography
 import ReceiptForge
 import Receipts
-import Cryptography
 import Testing
+
+@testable import Gateway
 
 @Suite("Evidence and subjects")
 struct EvidenceTests {

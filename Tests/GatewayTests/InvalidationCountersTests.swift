@@ -3,8 +3,8 @@
 
 import Testing
 
-@testable import Resilience
 @testable import Gateway
+@testable import Resilience
 
 struct InvalidationCountersTests {
     @Test func `a version is out of date once a name has changed, or all have`() {

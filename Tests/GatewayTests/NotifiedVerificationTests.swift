@@ -1,12 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Resilience
-@testable import Gateway
 import ReceiptForge
 import Receipts
+import Resilience
 import Synchronization
 import Testing
+
+@testable import Gateway
 
 /// Verifications after server notifications. The subscription's period ends 240 seconds after it was signed; in the
 /// sandbox, evidence is an answer for 30 seconds.

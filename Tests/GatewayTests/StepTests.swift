@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Resilience
 import Testing
 
 @testable import Gateway
-import Resilience
 
 struct StepTests {
     private struct Failure: Error {}

@@ -1,14 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
-import Resilience
+import Cryptography
 import ReceiptForge
 import Receipts
-import Cryptography
+import Resilience
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import Gateway
 
 /// A gateway with a scripted upstream, and a receipt whose period ends 100 seconds after it was made.
 private struct Fixture {

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import ReceiptForge
 import Receipts
 import Testing
+
+@testable import Gateway
 
 struct VerificationServiceTests {
     // MARK: Verdicts

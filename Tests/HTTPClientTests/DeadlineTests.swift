@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPClient
-import TestSupport
 import Testing
+import TestSupport
 
 /// The time limits of requests. Limits not under test are an hour: a request that ends has met its deadline.
 @Suite(.timeLimit(.patient)) struct DeadlineTests {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPClient
-import TestSupport
 import Testing
+import TestSupport
 
 /// Cancellation, shutdown, and the release of all resources.
 struct LifecycleTests {

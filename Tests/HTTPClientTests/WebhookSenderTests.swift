@@ -6,8 +6,8 @@ import HTTPClient
 import LoopbackPorts
 import ReceiptForge
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Customers
 

@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Customers
 import Gateway
 import Logging
-@testable import Telemetry
 import Receipts
 import Testing
-import Customers
 import Yams
 
 @testable import HTTPServer
 @testable import Operations
 @testable import Server
 @testable import Settings
+@testable import Telemetry
 
 /// The documentation matches the code, in both directions.
 struct DocumentationTests {

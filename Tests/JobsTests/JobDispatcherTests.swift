@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Gateway
 import Receipts
 import Synchronization
 import Testing
+
+@testable import Customers
 
 struct JobDispatcherTests {
     /// Ten clients, an hour without Apple, then 20 requests a second.

@@ -3,8 +3,8 @@
 
 import Gateway
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Customers
 

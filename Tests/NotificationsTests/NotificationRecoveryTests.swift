@@ -1,12 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Gateway
 import ReceiptForge
 import Receipts
-import Testing
 import Resilience
+import Testing
+
+@testable import Customers
 
 struct NotificationRecoveryTests {
     private typealias Samples = RecoverySamples

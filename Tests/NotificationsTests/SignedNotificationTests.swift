@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import Customers
 import ReceiptForge
 import Receipts
 import Testing
+
+@testable import Customers
 
 /// The effects of notifications that the forge signed.
 struct SignedNotificationTests {

@@ -3,8 +3,8 @@
 
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 /// A test that fails on purpose, to show what `.ci/test` makes of it (`.ci/demonstration`).
 @Suite(.enabled(if: Demonstration.isRequested)) struct DemonstrationTests {

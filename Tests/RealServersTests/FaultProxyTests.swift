@@ -5,8 +5,8 @@ import LoopbackPorts
 import NIOCore
 import NIOPosix
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 /// The proxy in front of an echo server.
 @Suite(.timeLimit(.patient)) struct FaultProxyTests {

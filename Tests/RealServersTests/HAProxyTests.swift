@@ -5,8 +5,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 /// The load balancer in front of two servers that return their names.
 @Suite(.timeLimit(.patient)) struct HAProxyTests {

@@ -4,8 +4,8 @@
 import Foundation
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 struct Base64Tests {
     @Test(

@@ -5,8 +5,8 @@ import Foundation
 import ReceiptForge
 import Receipts
 import ReceiptsFoundation
-import TestSupport
 import Testing
+import TestSupport
 
 struct TimestampDateTests {
     @Test func `the time now lies between two readings of Foundation's clock`() {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Redis
 

@@ -1,9 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Receipts
 import Testing
+
+@testable import Customers
 
 /// Order and completeness, under faults of the endpoint, of nodes and of the store.
 struct DeliveryOrderTests {

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import Customers
 
 /// The rules of time: the schedule of one event, the health of an endpoint, and the shares of nodes.
 struct DeliveryRulesTests {

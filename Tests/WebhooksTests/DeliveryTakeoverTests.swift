@@ -1,9 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Receipts
 import Testing
+
+@testable import Customers
 
 /// Several nodes with one store, of which some end or lose it.
 struct DeliveryTakeoverTests {

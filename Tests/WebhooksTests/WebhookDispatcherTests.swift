@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Gateway
 import Receipts
 import Synchronization
 import Testing
+
+@testable import Customers
 
 /// The dispatcher with its tasks: endpoints beside each other, changes of the configuration, and the shutdown.
 struct WebhookDispatcherTests {

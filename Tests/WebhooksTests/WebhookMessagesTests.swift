@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import JSON
 import Receipts
 import Testing
+
+@testable import Customers
 
 struct WebhookMessagesTests {
     private let now = Timestamp(millisecondsSince1970: 1_614_265_330_900)

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import LoopbackPorts
 package import ReceiptForge
 package import Receipts
-internal import LoopbackPorts
 internal import Synchronization
 
 /// Servers that behave like Apple's verifyReceipt and App Store Server API, faults included, on the loopback interface.

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
 package import AppStore
+internal import Clients
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes

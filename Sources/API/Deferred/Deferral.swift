@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+package import Customers
 package import Gateway
 internal import HTTPServer
 internal import HTTPTypes
-package import Customers
 package import Receipts
 internal import Resilience
 

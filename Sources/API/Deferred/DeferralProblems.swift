@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Customers
 internal import HTTPServer
 internal import HTTPTypes
-internal import Customers
 
 extension Problem {
     static let invalidIdempotencyKey: Problem = {

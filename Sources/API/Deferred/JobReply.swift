@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
-internal import Customers
 internal import Receipts
 
 extension Reply {

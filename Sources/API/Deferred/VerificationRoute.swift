@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
+package import Customers
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
-package import Customers
 package import Receipts
 internal import Resilience
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
+package import Customers
 package import Gateway
 internal import HTTPServer
-package import Customers
 package import Receipts
 internal import Resilience
 

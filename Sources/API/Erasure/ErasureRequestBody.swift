@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Customers
 internal import Gateway
 internal import JSON
-internal import Customers
 
 /// The JSON body of `POST /v1/erasures`.
 struct ErasureRequestBody: Sendable {

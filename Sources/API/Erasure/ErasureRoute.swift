@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+package import Customers
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 package import Logging
 internal import NIOCore
-package import Customers
 internal import Receipts
-internal import Synchronization
 internal import Resilience
+internal import Synchronization
 
 /// `POST /v1/erasures`: deletes everything that is stored about a customer. Clients need `may: [erase]`.
 ///

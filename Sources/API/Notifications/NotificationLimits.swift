@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Customers
 package import Gateway
 internal import HTTPServer
-internal import Customers
 internal import Resilience
 internal import Telemetry
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
+package import Customers
 internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import NIOCore
-package import Customers
 package import Receipts
 internal import Resilience
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import JSON
-internal import Customers
 internal import Resilience
 
-/// A genuine answer after the check of the account that the client named.
+/// An answer as the client gets it, and the relation of the account to its purchases.
 struct OwnedAnswer: Sendable {
     /// Rejected if the client rejects purchases of other accounts.
     var answer: Answer

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+package import Customers
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 package import Logging
 internal import NIOCore
-package import Customers
 internal import Receipts
 internal import Resilience
 

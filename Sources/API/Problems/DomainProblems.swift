@@ -9,7 +9,7 @@ internal import HTTPTypes
 internal import JSON
 internal import Resilience
 
-// The statuses of the domain's errors. No other folder knows them.
+// The statuses of the errors of `Gateway`, `AppStore` and the shared store.
 
 extension GatewayError: ProblemError {
     package var problem: Problem {

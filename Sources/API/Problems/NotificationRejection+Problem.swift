@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Clients
+internal import Customers
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
-internal import Customers
 internal import Receipts
 
 // Apple sends a notification again after any of these.

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import Gateway
 internal import HTTPServer
 internal import NIOCore
 internal import Receipts
+internal import Resilience
 internal import Synchronization
 internal import Telemetry
 
@@ -148,7 +148,7 @@ final class CachedReply: Sendable {
             + (claims?.byteCount ?? 0)
     }
 
-    /// The object, the head of the reply, the name of the signed app, and a version.
+    /// The object, the head of the reply, the members of log lines, the name of the signed app, and a version.
     private static let fixedByteCount = 832
     /// The memory of a text beside its bytes, rounded up as malloc does.
     private static let textBytes = 48

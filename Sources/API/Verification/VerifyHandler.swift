@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
+internal import Customers
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
-internal import Customers
 package import Receipts
-package import Telemetry
 internal import Resilience
+package import Telemetry
 
 /// The handler of requests to verify receipts, for every endpoint.
 ///

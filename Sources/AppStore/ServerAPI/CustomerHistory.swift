@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
+internal import Cryptography
 internal import Gateway
 internal import Receipts
-internal import Cryptography
+internal import Resilience
 internal import Synchronization
 
 /// The purchases of one customer, collected from the pages of a history and from the statuses.

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 package import Gateway
 internal import HTTPClient
 package import JSON
 internal import Receipts
-internal import Cryptography
 
 /// One call of the App Store Server API, without host, app and token. Only valid calls can be created.
 package struct ServerAPICall: Hashable, Sendable {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 package import Gateway
 package import HTTPClient
 package import Logging
-package import Resilience
 package import Receipts
-internal import Cryptography
+package import Resilience
 internal import Synchronization
 
 /// The base URLs of Apple's hosts, without a slash at the end.

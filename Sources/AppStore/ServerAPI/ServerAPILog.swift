@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 internal import Gateway
 internal import Logging
-internal import Cryptography
 
 /// Logs one line for each call, with Apple's correlation key, and one for each pause of a key, with its app. Never an ID
 /// of a purchase, a token or a body.

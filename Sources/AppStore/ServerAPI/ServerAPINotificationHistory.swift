@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Gateway
 package import Customers
+package import Gateway
 package import Receipts
 
 /// Reads Apple's notification history with the App Store Server API, and requests test notifications.

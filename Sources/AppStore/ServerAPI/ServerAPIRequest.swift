@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 package import Gateway
 package import Receipts
-internal import Cryptography
 
 /// A call for an app in an environment.
 package struct ServerAPIRequest: Sendable {

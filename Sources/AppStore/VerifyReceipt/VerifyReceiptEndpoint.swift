@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Cryptography
 package import HTTPClient
 internal import JSON
 package import Receipts
-package import Cryptography
 
 /// A client of `verifyReceipt` at one URL. It does not choose the URL or retry.
 package struct VerifyReceiptEndpoint: Sendable {

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 package import Gateway
 package import JSON
 package import Receipts
-internal import Cryptography
 
 /// The answer to `POST /verifyReceipt`: the bytes, the JSON, and the parsed members that decide about entitlements.
 ///

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Cryptography
 package import Gateway
 internal import HTTPClient
 package import Logging
 internal import Receipts
-package import Cryptography
 
 package struct VerifyReceiptUpstream: Upstream {
     private let production: VerifyReceiptEndpoint

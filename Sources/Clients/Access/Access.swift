@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import AppStore
+package import Cryptography
 package import Customers
 package import Receipts
-package import Cryptography
 internal import Synchronization
 
 /// The clients that may send requests, and the credentials of requests to Apple.

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Gateway
 package import Customers
+package import Gateway
 package import Receipts
 
 /// A client of the gateway, such as an app's backend, identified by its API keys.

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Receipts
 internal import Cryptography
+package import Receipts
 
 /// Authenticates requests of the form API by the key and the token in their body.
 package struct FormAuthenticator: Sendable {

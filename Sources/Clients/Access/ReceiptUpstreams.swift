@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-package import Gateway
 internal import Customers
+package import Gateway
 
 /// The interfaces that are permitted for the receipts of each app.
 package struct ReceiptUpstreams: Hashable, Sendable {

@@ -3,8 +3,8 @@
 
 package import Cryptography
 internal import Gateway
-internal import Resilience
 internal import Receipts
+internal import Resilience
 internal import Yams
 
 /// The settings that reading form accounts depends on.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 internal import Customers
 internal import Gateway
 internal import JSON
-internal import Cryptography
 internal import Yams
 
 extension ClientsFile {

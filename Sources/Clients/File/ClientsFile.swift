@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import AppStore
+package import Cryptography
+package import Customers
 package import Gateway
 internal import JSON
-package import Customers
 package import Receipts
-package import Cryptography
 internal import Yams
 
 /// Reads a text file.

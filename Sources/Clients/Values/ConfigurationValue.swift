@@ -197,3 +197,15 @@ extension ByteCount: ConfigurationValue {
         return unit.map { "\(bytes >> $0.1)\($0.0)" } ?? String(bytes)
     }
 }
+
+extension UInt8 {
+    /// True for letters, digits, `-` and `_`.
+    package var isBase64URL: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Resilience
 package import Gateway
+package import Resilience
 
 /// Invalidates the cached results about a customer of an app on all nodes. No node uses such a result afterwards, not
 /// even a result that is being fetched. The results of other apps stay.

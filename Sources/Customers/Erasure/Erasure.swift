@@ -148,3 +148,13 @@ extension Erasure {
         }
     }
 }
+
+/// An event in the erasure of customers' data, for metrics.
+package enum ErasureEvent: Hashable, Sendable {
+    case done(ErasureCount)
+    /// A store was unreachable. A repetition completes it.
+    case failed
+}
+
+/// Observes the erasure of customers' data.
+package typealias ErasureObserver = @Sendable (ErasureEvent) -> Void

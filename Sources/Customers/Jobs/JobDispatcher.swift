@@ -3,8 +3,8 @@
 
 internal import Gateway
 package import Receipts
-internal import Synchronization
 internal import Resilience
+internal import Synchronization
 
 /// Works on the jobs of the store, together with the other nodes.
 ///

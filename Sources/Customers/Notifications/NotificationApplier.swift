@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 package import Gateway
 package import Receipts
+internal import Resilience
 internal import Synchronization
 
 /// Applies stored notifications: takes over their signed states, and purges the cached results that they make wrong.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 internal import Gateway
 internal import JSON
 internal import Receipts
-internal import Cryptography
 
 /// The body of a notification, by the version that its members show.
 package enum NotificationBody: Sendable {

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
+package import Cryptography
 internal import Gateway
 package import Receipts
-package import Cryptography
+internal import Resilience
 internal import Synchronization
 
 /// The apps whose notifications are accepted, and the values that these must have. The configuration may change.

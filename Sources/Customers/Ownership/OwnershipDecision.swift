@@ -53,3 +53,16 @@ extension OwnershipClaim {
         return token == ASCII.bytes(uuid: id.utf8Span.span)
     }
 }
+
+/// An event in the check of ownership, for metrics.
+package enum OwnershipEvent: Hashable, Sendable {
+    /// An answer was checked for an account.
+    case checked(Ownership)
+    /// An answer was rejected because a purchase is bound to another account.
+    case rejected
+    /// `fraud.suspected` was written to the log.
+    case fraudSuspected
+}
+
+/// Observes the check of ownership.
+package typealias OwnershipObserver = @Sendable (OwnershipEvent) -> Void

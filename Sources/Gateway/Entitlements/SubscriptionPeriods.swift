@@ -129,3 +129,21 @@ extension Transaction {
         (purchaseDate ?? .earliest, transactionID) < (other.purchaseDate ?? .earliest, other.transactionID)
     }
 }
+
+/// The identity of a purchased period, which all its copies share.
+///
+/// Restored and regranted purchases have transaction IDs of their own. All copies of a period share one
+/// `webOrderLineItemId` (an Apple engineer, forum thread 711952); purchases without a subscription have none.
+package struct PurchasedPeriod: PurchaseIdentity, Sendable {
+    private let webOrderLineItemID: String
+    private let productID: String
+    /// True for a copy that a member of the family shares: the end of sharing does not end the purchase.
+    private let isShared: Bool
+
+    /// Nil for a transaction without such an identity.
+    package init?(of transaction: Transaction) {
+        guard transaction.isSubscription, let item = transaction.webOrderLineItemID, item != "0" else { return nil }
+        (webOrderLineItemID, productID) = (item, transaction.productID)
+        isShared = transaction.ownership == .familyShared
+    }
+}

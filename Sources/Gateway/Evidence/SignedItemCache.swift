@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import Receipts
+internal import Resilience
 internal import Synchronization
 
 /// The items verified lately in this process, by the digest of all bytes of their JWS; bounded in bytes.

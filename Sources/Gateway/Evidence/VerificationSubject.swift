@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Receipts
 internal import Cryptography
+package import Receipts
 
 /// The purchase that a verification is about: signed evidence, or an identifier to look up at Apple.
 package enum VerificationSubject: Sendable {

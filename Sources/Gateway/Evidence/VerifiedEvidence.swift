@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Receipts
 internal import Cryptography
+package import Receipts
 
 /// Evidence whose Apple signatures were verified: one or more items of one app and environment.
 package struct VerifiedEvidence: Sendable {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Receipts
 internal import Cryptography
+package import Receipts
 
 /// The key of a cached result. The same key means the same request to Apple, in any encoding of the evidence.
 ///

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Receipts
 package import Cryptography
+package import Receipts
 
 /// The port to Apple: one request to one endpoint, one reply. The gateway selects endpoints and interprets replies.
 package protocol Upstream: Sendable {

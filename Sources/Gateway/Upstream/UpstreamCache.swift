@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Resilience
 package import Receipts
+package import Resilience
 internal import Synchronization
 
 /// Stores results of requests to Apple. It may drop any of them at any time; a fault is a miss.

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import Receipts
+internal import Resilience
 
 /// Fetches results from Apple and stores them. In a node one request fetches and other requests join. In the fleet one
 /// node sends the request and other nodes wait for a moment.

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Resilience
 internal import Receipts
+package import Resilience
 internal import Synchronization
 
 package struct UpstreamGuardPolicy: Hashable, Sendable {

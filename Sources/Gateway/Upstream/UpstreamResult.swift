@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Resilience
 package import Receipts
+package import Resilience
 
 /// The outcome of a request to Apple about a genuine receipt.
 package enum UpstreamResult: Sendable {

@@ -4,6 +4,7 @@
 package import Clients
 internal import HTTPTypes
 internal import NIOCore
+internal import Synchronization
 
 /// The state that all connections of one listener share.
 struct Edge: Sendable {
@@ -80,5 +81,22 @@ extension EdgeRules {
             default: false
             }
         return !isHarmless && header.origin.isForeignOrigin(to: header.authority) ? .foreignOrigin : nil
+    }
+}
+
+/// The stage of the process, for the listeners and `/readyz`. It only moves forward.
+package final class ServerLifecycle: Sendable {
+    package enum Stage: CaseIterable, Comparable, Sendable {
+        case starting, ready, draining
+    }
+
+    private let current = Mutex(Stage.starting)
+
+    package init() {}
+
+    package var stage: Stage { current.withLock { $0 } }
+
+    package func advance(to stage: Stage) {
+        current.withLock { $0 = max($0, stage) }
     }
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Telemetry
 internal import HTTPTypes
 internal import Receipts
+internal import Telemetry
 
 /// The header of a request with the fields that the edge uses, found in one pass. Ambiguous fields become nil.
 ///

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Telemetry
 internal import HTTPTypes
 internal import JSON
 internal import NIOCore
 internal import Receipts
+internal import Telemetry
 
 /// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, parts of requests out.
 ///

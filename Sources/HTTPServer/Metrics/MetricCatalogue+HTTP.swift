@@ -23,7 +23,7 @@ extension MetricCatalogue {
         "receipt_gateway_http_refusals_total", .counter,
         "Requests that the HTTP server itself rejected.", by: EdgeRefusal.self)
     static let lifecycle = MetricFamily(
-        "receipt_gateway_lifecycle_stage", .gauge, "1 for the current stage of the process, 0 for the others.",
+        "receipt_gateway_lifecycle_stage", .gauge, "1 for the current stage of the process, 0 for all other stages.",
         by: ServerLifecycle.Stage.self)
     /// The families of the HTTP server: the data plane only, and the stage of the process.
     package static let http = [

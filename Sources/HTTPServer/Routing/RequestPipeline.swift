@@ -6,8 +6,8 @@ internal import HTTPTypes
 package import Logging
 internal import NIOCore
 internal import Receipts
-internal import Telemetry
 internal import Resilience
+internal import Telemetry
 
 /// The path of every request that the edge accepts: dispatch, handler, problem, log, trace, common header fields.
 package final class RequestPipeline: Sendable {

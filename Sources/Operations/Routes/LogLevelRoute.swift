@@ -9,8 +9,8 @@ internal import JSON
 package import Logging
 internal import NIOCore
 package import Receipts
-package import Telemetry
 internal import Resilience
+package import Telemetry
 
 /// `GET /log-level` and `PUT /log-level` on the admin plane: the log settings, and a change of them for a limited time.
 package struct LogLevelRoute: Sendable {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Customers
 internal import Gateway
 internal import HTTPServer
-internal import Customers
-internal import Telemetry
-internal import Resilience
 internal import RedisStore
+internal import Resilience
+internal import Telemetry
 
 /// The counts of the status page: sums of existing metric series.
 enum StatusCount: Hashable, Sendable {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Settings
-internal import Telemetry
 internal import Gateway
 internal import HTTPServer
 internal import Receipts
 internal import RedisStore
 internal import Resilience
+internal import Settings
+internal import Telemetry
 
 /// An issue that an operator should know, with advice.
 struct StatusIssue: Hashable, Sendable {

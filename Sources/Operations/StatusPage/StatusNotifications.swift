@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Gateway
 internal import Customers
+internal import Gateway
 internal import Receipts
 internal import Telemetry
 

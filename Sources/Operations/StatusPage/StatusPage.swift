@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
 internal import Cryptography
+internal import Telemetry
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
 internal import JSON
 internal import Receipts
+internal import Telemetry
 
 struct StatusReport: Sendable {
     let time: Timestamp

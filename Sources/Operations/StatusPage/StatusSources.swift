@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Customers
 package import Gateway
 package import HTTPServer
-internal import Customers
-package import Telemetry
 package import Receipts
 internal import Redis
 internal import RedisStore
 internal import Resilience
 package import Settings
+package import Telemetry
 
 /// The sources of the status page. Nothing is kept for the page alone.
 package struct StatusSources: Sendable {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Customers
 internal import Gateway
 internal import Receipts
 internal import Telemetry
-internal import Customers
 
 // Webhooks: the queues are the whole fleet's, the last attempts are this node's.
 extension StatusSources {

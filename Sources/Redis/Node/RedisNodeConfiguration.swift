@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 internal import NIOCore
 internal import NIOSSL
-internal import Cryptography
 
 package struct RedisNodeConfiguration: Sendable {
     package var address: RedisAddress

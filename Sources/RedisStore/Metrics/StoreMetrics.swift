@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-package import Telemetry
 internal import Redis
 internal import Resilience
+package import Telemetry
 
 package final class StoreMetrics: Sendable {
     private let commands: [StoreCommandOutcome: PrometheusCounter]
@@ -160,7 +160,8 @@ extension StoreHealth {
 
 extension MetricCatalogue {
     static let storeState = MetricFamily(
-        "receipt_gateway_store_state", .gauge, "1 for the state of this node's connection to Redis, 0 for the others.",
+        "receipt_gateway_store_state", .gauge,
+        "1 for the state of this node's connection to Redis, 0 for all other states.",
         by: StoreCondition.self)
     package static let storeCommands = MetricFamily(
         "receipt_gateway_store_commands_total", .counter, "Commands to Redis, by outcome.",
@@ -183,7 +184,7 @@ extension MetricCatalogue {
         by: RedisConnectionRole.self)
     static let storeBreakerState = MetricFamily(
         "receipt_gateway_store_circuit_breaker_state", .gauge,
-        "1 for the current state of the breaker for Redis, 0 for the others.", by: CircuitBreaker.State.Name.self)
+        "1 for the current state of the breaker for Redis, 0 for all other states.", by: CircuitBreaker.State.Name.self)
     static let storeBreakerTransitions = MetricFamily(
         "receipt_gateway_store_circuit_breaker_transitions_total", .counter,
         "Changes of the state of the breaker for Redis.", by: CircuitBreaker.Transition.self)

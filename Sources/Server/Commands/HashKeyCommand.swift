@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Clients
 internal import ArgumentParser
-internal import JSON
+internal import Clients
 internal import Cryptography
+internal import JSON
+internal import Settings
 internal import Telemetry
 
 struct HashKeyCommand: AsyncParsableCommand {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Clients
-internal import HTTPServer
 internal import ArgumentParser
+internal import Clients
 internal import HTTPClient
+internal import HTTPServer
 internal import Operations
+internal import Settings
 
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

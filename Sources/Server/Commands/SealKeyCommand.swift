@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Clients
 internal import ArgumentParser
+internal import Clients
 internal import Cryptography
+internal import Settings
 
 /// `receipt-gateway seal-key`
 struct SealKeyCommand: AsyncParsableCommand {

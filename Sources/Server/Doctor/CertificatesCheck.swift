@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Clients
 internal import HTTPClient
 internal import Receipts
+internal import Settings
 
 extension AreaCheck {
     /// The time before a root's end from which a warning is given.

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Clients
 internal import AppStore
+internal import Clients
 internal import Gateway
 internal import Receipts
+internal import Settings
 
 extension AreaCheck {
     /// The time before a key's end from which a warning is given: a month is enough to replace it.

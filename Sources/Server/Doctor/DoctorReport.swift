@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import Operations
 internal import Telemetry
-internal import JSON
 
 package struct DoctorReport: Sendable {
     let observations: [CheckResult]

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPServer
-internal import Settings
-internal import Operations
 internal import Clients
 internal import Gateway
+internal import HTTPServer
+internal import Operations
+internal import Settings
 internal import Telemetry
 
 extension AreaCheck {

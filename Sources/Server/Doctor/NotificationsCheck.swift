@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppStore
+internal import Clients
 internal import RedisStore
 internal import Settings
-internal import Clients
-internal import AppStore
 
 extension AreaCheck {
     /// Checks the settings for Apple's notifications.

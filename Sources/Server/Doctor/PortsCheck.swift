@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Clients
-package import HTTPServer
 package import HTTPClient
+package import HTTPServer
 internal import JSON
 internal import NIOCore
 internal import NIOPosix
+internal import Settings
 
 extension AreaCheck {
     /// Checks that the gateway can listen on its ports, by binding them for a moment.

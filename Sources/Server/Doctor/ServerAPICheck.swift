@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
 internal import AppStore
+internal import Clients
 internal import Gateway
 internal import HTTPClient
 internal import Logging
-internal import Resilience
 internal import Receipts
+internal import Resilience
 internal import Settings
 
 /// The reply of one host to a call that a key signed.

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Operations
 internal import Clients
 internal import Customers
+internal import Operations
 internal import RedisStore
+internal import Settings
 
 extension AreaCheck {
     /// Checks the settings for deferred verifications and ownership.

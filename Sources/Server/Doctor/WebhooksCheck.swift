@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Clients
 internal import AppStore
+internal import Clients
 internal import Customers
 internal import Gateway
 internal import HTTPClient
 internal import Receipts
+internal import Settings
 
 /// The answer of an endpoint to a request without an event.
 struct TriedEndpoint: Sendable {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RedisStore
-package import Receipts
-package import Clients
 internal import AppStore
+package import Clients
 internal import Customers
 internal import Gateway
+package import Receipts
+internal import RedisStore
 
 extension AccessRules {
     /// Creates the rules from the configuration and the clients file, if there is one.

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
-package import Clients
 package import AppStore
+package import Clients
+internal import Cryptography
 package import Gateway
 internal import HTTPClient
 package import Receipts
 package import Resilience
-internal import Cryptography
+internal import Telemetry
 
 package struct AppleConfiguration: Hashable, Sendable {
     package var isEnabled = true

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
-internal import Telemetry
-internal import RedisStore
-internal import HTTPServer
 internal import Clients
 internal import Customers
+internal import Gateway
+internal import HTTPServer
+internal import RedisStore
+internal import Telemetry
 
 /// All settings, in the order of the documentation. The loader, `check-config` and the test of docs/configuration.md
 /// read this list.
@@ -231,7 +231,7 @@ package enum ConfigurationKeys {
     private static let webhooks = [
         ConfigurationKey(
             "webhooks.allow_private_addresses", \.webhooks.allowsPrivateAddresses,
-            "Allow the endpoints of webhooks to have private addresses, such as those of this network or machine."),
+            "Allow the endpoints of webhooks to have private addresses, such as addresses of this network or machine."),
         ConfigurationKey(
             "webhooks.allow_http", \.webhooks.allowsPlainHTTP,
             "Allow endpoints with `http` URLs: events cross the network in the clear."),
@@ -321,7 +321,7 @@ package enum ConfigurationKeys {
         ConfigurationKey("log.level", \.log.values.level, "Minimum level that is logged."),
         ConfigurationKey(
             "log.requests", \.log.values.requests,
-            "Requests that get a log line: all, none, or sampled (failed and slow ones, and a share of the rest)."),
+            "Requests that get a log line: all, none, or sampled (failed and slow requests, and a share of the rest)."),
         ConfigurationKey(
             "log.sampling.one_in", \.log.sampling.oneIn, in: 1...1_000_000,
             "With sampling: one in so many ordinary requests gets a line."),

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
+package import Cryptography
 package import HTTPServer
 internal import Receipts
-package import Cryptography
 
 /// The source of the configuration, at the start and at each reload.
 package struct ConfigurationSource: Sendable {

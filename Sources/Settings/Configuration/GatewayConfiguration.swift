@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
-package import HTTPServer
-package import Telemetry
-package import RedisStore
-package import Customers
-internal import Logging
 package import Cryptography
+package import Customers
+package import HTTPServer
+internal import Logging
+package import RedisStore
+package import Telemetry
 
 /// All settings, with their defaults.
 ///

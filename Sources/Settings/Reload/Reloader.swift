@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RedisStore
-package import Telemetry
 package import Clients
 internal import Logging
 package import Receipts
+internal import RedisStore
 internal import Synchronization
+package import Telemetry
 
 /// Reads the configuration again and applies the settings that may change while the gateway runs: all of them, or none
 /// if there is a problem.

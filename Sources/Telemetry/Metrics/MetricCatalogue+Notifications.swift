@@ -53,7 +53,7 @@ extension MetricCatalogue {
 }
 
 package struct ReceivedNotificationLabels: SeriesLabels {
-    /// Nil for a body of another version.
+    /// Nil for a body of neither version.
     let version: NotificationRecord.Version?
     let origin: NotificationOrigin
     package let outcome: IntakeOutcome

@@ -77,7 +77,8 @@ package enum MetricCatalogue {
         "receipt_gateway_upstream_pause_until_timestamp_seconds", .gauge,
         "The end of the pause that Apple requested; 0 if there was none.", by: UpstreamEndpoint.self)
     static let breakerState = MetricFamily(
-        "receipt_gateway_circuit_breaker_state", .gauge, "1 for the current state of the breaker, 0 for the others.",
+        "receipt_gateway_circuit_breaker_state", .gauge,
+        "1 for the current state of the breaker, 0 for all other states.",
         by: EndpointLabels<CircuitBreaker.State.Name>.self)
     static let breakerTransitions = MetricFamily(
         "receipt_gateway_circuit_breaker_transitions_total", .counter, "Changes of the state of a breaker.",
@@ -97,7 +98,7 @@ package enum MetricCatalogue {
         "Answers about subscriptions without a verifiable latest_receipt.", by: UpstreamEndpoint.self)
     package static let coalescedRequests = MetricFamily(
         "receipt_gateway_coalesced_requests_total", .counter,
-        "Requests that shared the upstream request of another one.")
+        "Requests that shared the upstream request of another request.")
     package static let cacheLookups = MetricFamily(
         "receipt_gateway_cache_lookups_total", .counter, "Lookups of Apple's result for a receipt.",
         by: CacheLookupLabel.self)

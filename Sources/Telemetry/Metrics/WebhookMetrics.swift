@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Customers
 package import Logging
 package import Receipts
 internal import Synchronization
-package import Customers
 
 /// Counts the deliveries of webhooks, and logs the events that need an operator.
 package final class WebhookMetrics: Sendable {

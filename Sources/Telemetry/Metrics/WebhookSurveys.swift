@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Customers
 package import Receipts
 internal import Synchronization
-package import Customers
 
 /// The last survey of each endpoint's queues in the store, which each scrape reads.
 package final class WebhookSurveys: Sendable {

@@ -3,10 +3,10 @@
 
 import Cryptography
 import JSON
-@testable import Receipts
 import Testing
 
 @testable import AppStore
+@testable import Receipts
 
 struct BearerTokenTests {
     private static let now = Timestamp(millisecondsSince1970: 1_760_000_000_999)

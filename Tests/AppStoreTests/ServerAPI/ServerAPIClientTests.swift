@@ -5,9 +5,9 @@ import Gateway
 import HTTPClient
 import JSON
 import NIOHTTP1
-import Resilience
 import ReceiptForge
 import Receipts
+import Resilience
 import Synchronization
 import Testing
 

@@ -3,9 +3,9 @@
 
 import Gateway
 import NIOHTTP1
-import Resilience
 import ReceiptForge
 import Receipts
+import Resilience
 import Synchronization
 import Testing
 

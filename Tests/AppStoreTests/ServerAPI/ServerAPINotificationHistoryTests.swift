@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Customers
 import Gateway
 import NIOHTTP1
-import Customers
-import Resilience
 import Receipts
+import Resilience
 import Testing
 
 @testable import AppStore

@@ -5,8 +5,8 @@ import AppStore
 import Gateway
 import HTTPClient
 import Logging
-import Resilience
 import Receipts
+import Resilience
 import Synchronization
 
 /// A client of the Server API with local servers in Apple's place, and everything it reports.

@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// The end of `verifyReceipt` with a real gateway: announced, and as a failure that nothing announced.
 ///

@@ -5,8 +5,8 @@ import AppleSimulator
 import Foundation
 import RealCorpus
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// After the end of `verifyReceipt` clients get the same answers, made from the App Store Server API.
 ///

@@ -4,8 +4,8 @@
 import Foundation
 import LoopbackPorts
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 /// The result of `receipt-gateway doctor`.
 struct Checkup {

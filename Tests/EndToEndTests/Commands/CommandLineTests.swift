@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// The help of the programs, and their shell completion.
 @Suite(.timeLimit(.patient)) struct CommandLineTests {

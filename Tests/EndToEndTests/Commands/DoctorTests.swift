@@ -5,8 +5,8 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// The report of the doctor about faults in the gateway's environment.
 @Suite(.timeLimit(.patient)) struct DoctorTests {

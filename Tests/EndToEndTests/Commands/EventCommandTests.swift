@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// The commands about events and webhooks, with a running gateway, Redis and `receipt-loadtest apple`.
 @Suite(.serialized, .timeLimit(.patient), .sharedCorpus) struct EventCommandTests {

@@ -4,8 +4,8 @@
 import Foundation
 import LoopbackPorts
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 /// The health check of a container.
 @Suite(.timeLimit(.patient)) struct HealthTests {

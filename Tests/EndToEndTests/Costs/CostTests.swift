@@ -4,8 +4,8 @@
 import Foundation
 import NIOCore
 import NIOPosix
-import TestSupport
 import Testing
+import TestSupport
 
 /// The price of an input is its length: no contents cost more than plain text, and twice the length at most twice as much.
 ///

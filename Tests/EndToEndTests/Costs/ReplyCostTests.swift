@@ -5,8 +5,8 @@ import AppleSimulator
 import Foundation
 import NIOCore
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// The price of Apple's reply is its length too.
 @Suite(.serialized, .timeLimit(.patient)) struct ReplyCostTests {

@@ -4,8 +4,8 @@
 import Foundation
 import RealServers
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// The price of what another writer leaves in Redis is its length too.
 @Suite(.serialized, .timeLimit(.patient)) struct StoredValueCostTests {

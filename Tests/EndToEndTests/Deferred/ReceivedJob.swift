@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// A deferred verification as a client receives it.
 struct ReceivedJob: Sendable, CustomStringConvertible {

@@ -7,8 +7,8 @@ import NIOCore
 import RealServers
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

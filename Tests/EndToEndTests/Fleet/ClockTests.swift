@@ -3,8 +3,8 @@
 
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 extension FleetTests {
     /// A node whose clock is suddenly wrong by an hour, stepped by Tests/WallClock.

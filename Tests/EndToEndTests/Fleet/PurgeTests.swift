@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 extension FleetTests {
     /// A purge at one node affects the cached results of all.

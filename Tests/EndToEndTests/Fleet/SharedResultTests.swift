@@ -5,8 +5,8 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 extension FleetTests {
     /// Nodes share results: no node repeats a request to Apple that another has made.

@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

@@ -3,8 +3,8 @@
 
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 extension FleetTests {
     /// Faults of a Redis with several servers, while three gateways are under load.

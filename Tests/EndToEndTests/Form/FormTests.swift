@@ -5,8 +5,8 @@ import AppleSimulator
 import Foundation
 import RealCorpus
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// `POST /api` and `POST /apiencrypted` of the real binary, with a simulated Apple and without.
 @Suite(.timeLimit(.patient)) struct FormTests {

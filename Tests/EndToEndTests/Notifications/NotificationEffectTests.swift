@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 /// The effects of Apple's notifications at all nodes of a fleet.
 @Suite(.serialized, .timeLimit(.patient)) struct NotificationEffectTests {

@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 /// Faults of gateways and of Redis while Apple sends notifications: none is lost, and all are in effect in the end.
 @Suite(.serialized, .timeLimit(.patient)) struct NotificationFaultTests {

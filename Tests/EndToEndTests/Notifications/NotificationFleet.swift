@@ -5,8 +5,8 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

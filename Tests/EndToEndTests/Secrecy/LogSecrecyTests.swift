@@ -5,8 +5,8 @@ import Foundation
 import NIOCore
 import NIOPosix
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

@@ -5,8 +5,8 @@ import AppleSimulator
 import Foundation
 import RealServers
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// Gateways that use the App Store Server API and share a Redis. All of them are processes, and so is Apple, as in
 /// docs/server-api.md.

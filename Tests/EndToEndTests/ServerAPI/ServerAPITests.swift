@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// The App Store Server API with real programs: gateways, Redis, and `receipt-loadtest apple` in place of Apple.
 @Suite(.serialized, .timeLimit(.patient), .sharedCorpus) struct ServerAPITests {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import TestSupport
 import Testing
+import TestSupport
 
 /// Apple's announcements of the end of `verifyReceipt`, and the operator's metrics.
 @Suite(.timeLimit(.patient)) struct AnnouncementTests {

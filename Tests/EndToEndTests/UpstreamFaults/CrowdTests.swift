@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// Many requests at once, with clients that leave and a gateway that stops. One after another: crowds disturb each
 /// other.

@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// Answers that are invalid, or must not be trusted.
 @Suite(.timeLimit(.patient)) struct FaultyAnswerTests {

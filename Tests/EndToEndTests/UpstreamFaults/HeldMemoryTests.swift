@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import NIOCore
-import TestSupport
 import Testing
+import TestSupport
 
 /// Memory of requests whose clients have gone, while Apple is slow.
 @Suite(.serialized, .timeLimit(.patient)) struct HeldMemoryTests {

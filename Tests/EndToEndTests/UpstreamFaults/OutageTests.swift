@@ -3,8 +3,8 @@
 
 import AppleSimulator
 import LoopbackPorts
-import TestSupport
 import Testing
+import TestSupport
 
 /// Outages of Apple, for minutes or hours.
 @Suite(.timeLimit(.patient)) struct OutageTests {

@@ -3,8 +3,8 @@
 
 import AppleSimulator
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Rate limits by Apple.
 @Suite(.timeLimit(.patient)) struct PauseTests {

@@ -3,8 +3,8 @@
 
 import AppleSimulator
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Secrets and receipts in logs and metrics.
 @Suite(.timeLimit(.patient)) struct SecretTests {

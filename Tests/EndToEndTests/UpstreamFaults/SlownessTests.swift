@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// Late answers from Apple.
 @Suite(.timeLimit(.patient)) struct SlownessTests {

@@ -4,8 +4,8 @@
 import AppleSimulator
 import Foundation
 import ReceiptForge
-import TestSupport
 import Testing
+import TestSupport
 
 /// A gateway with a simulated Apple.
 struct Stage {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// Apple's knowledge beyond the receipt, at either of its servers.
 @Suite(.timeLimit(.patient)) struct StoryTests {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import Customers
+import Gateway
 import Receipts
 
 /// The states of chains and their events, as notifications, verifications and time make them.

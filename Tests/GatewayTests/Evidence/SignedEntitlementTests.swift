@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import ReceiptForge
 import Receipts
 import Testing
+
+@testable import Gateway
 
 /// The entitlements that signed transactions and renewal infos give.
 struct SignedEntitlementTests {

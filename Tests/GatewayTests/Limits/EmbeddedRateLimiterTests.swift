@@ -1,8 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Resilience
 import Testing
+
+@testable import Resilience
 
 struct EmbeddedRateLimiterTests {
     private static let policy = RatePolicy(name: "second", quota: 10, window: .seconds(1))

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Resilience
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import Resilience
 
 struct FleetRateLimiterTests {
     private static let minute = RatePolicy(name: "minute", quota: 6000, window: .seconds(60))

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReceiptForge
-@testable import Resilience
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import Resilience
 
 /// Simulates random nodes, clients and requests, and checks every time interval.
 struct FleetSimulationTests {

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
+import Cryptography
 import ReceiptForge
 import Receipts
-import Cryptography
 import Testing
+
+@testable import Gateway
 
 /// Receipts that the App Store Server API answers for, because `verifyReceipt` ends or fails.
 struct AfterVerifyReceiptTests {

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import ReceiptForge
 import Receipts
 import Testing
+
+@testable import Gateway
 
 /// Answers of Apple from which an item was left out because it cannot be read. The evidence's period ends 240 seconds
 /// after it was signed.

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import Gateway
 
 /// Evidence that the App Store Server API is asked about.
 struct ServerAPIEvidenceTests {

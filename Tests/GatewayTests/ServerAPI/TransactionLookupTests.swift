@@ -1,12 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
-import Resilience
 import Receipts
+import Resilience
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import Gateway
 
 /// A gateway with a scripted App Store Server API. Times are seconds after the sample transaction was signed.
 struct CustomerFixture {

@@ -1,9 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import ReceiptForge
 import Receipts
+
+@testable import Gateway
 
 /// Values for many tests. Each key is made once, because generating it takes time.
 enum Samples {

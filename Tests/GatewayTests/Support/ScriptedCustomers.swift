@@ -1,9 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import Receipts
 import Synchronization
+
+@testable import Gateway
 
 /// A scripted App Store Server API: for each ID the results in order, then the last one again and again. It knows no
 /// other IDs. Records the requests.

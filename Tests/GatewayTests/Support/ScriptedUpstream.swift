@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Cryptography
 import Gateway
 import Receipts
-import Cryptography
 import Synchronization
 
 /// A scripted upstream: replies in order, then the last one again and again. Records the requests.

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import Customers
 import Synchronization
+
+@testable import Customers
 
 /// A store of jobs that workers reach only at times.
 final class InterruptedJobStore: JobStore {

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Gateway
 import Receipts
 import Resilience
 import Synchronization
+
+@testable import Customers
 
 /// The wall clock and the steady clock, which go on when the test says so.
 final class JobClock: Sendable {

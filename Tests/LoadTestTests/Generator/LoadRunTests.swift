@@ -4,8 +4,8 @@
 import Histogram
 import NIOCore
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import LoadTest
 

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Gateway
 import ReceiptForge
 import Receipts
 import Synchronization
+
+@testable import Customers
 
 /// Nodes with one store, and Apple's history in the test's hands.
 struct RecoveryBench: Sendable {

@@ -3,8 +3,8 @@
 
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 /// Random changes to genuine JWS. None may be genuine, but for the other one of the two signatures of ES256.
 struct MutatedJWSTests {

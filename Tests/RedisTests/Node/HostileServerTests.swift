@@ -5,8 +5,8 @@ import NIOCore
 import NIOPosix
 import Redis
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.patient))
 struct HostileServerTests {

@@ -3,8 +3,8 @@
 
 import NIOPosix
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Redis
 

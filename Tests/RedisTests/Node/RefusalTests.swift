@@ -3,8 +3,8 @@
 
 import RealServers
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.patient))
 struct RefusalTests {

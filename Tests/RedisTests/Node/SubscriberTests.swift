@@ -4,8 +4,8 @@
 import NIOPosix
 import RealServers
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.patient))
 struct SubscriberTests {

@@ -6,8 +6,8 @@ import NIOPosix
 import RealServers
 import ReceiptForge
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.patient))
 struct TransportTests {

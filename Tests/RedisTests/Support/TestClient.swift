@@ -5,8 +5,8 @@ import NIOCore
 import NIOPosix
 import RealServers
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Redis
 

@@ -4,8 +4,8 @@
 import NIOCore
 import NIOPosix
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Redis
 

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import AppleSimulator
+import Cryptography
 import Foundation
 import ReceiptForge
 import Receipts
-import Cryptography
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
 @testable import Server
 @testable import Settings
 

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Resilience
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import AppStore
 @testable import API
+@testable import AppStore
+@testable import Clients
 @testable import Gateway
 @testable import HTTPServer
 

@@ -1,21 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-import Resilience
+import Gateway
 import HTTPTypes
 import Logging
 import NIOCore
 import NIOHTTP1
-@testable import Telemetry
 import Receipts
+import Resilience
 import Synchronization
 
-@testable import AppStore
 @testable import API
-import Gateway
+@testable import AppStore
+@testable import Clients
 @testable import HTTPServer
 @testable import Server
+@testable import Telemetry
 
 /// The proxy of one client, in front of a client of the Server API whose results are scripted.
 final class ProxySite: Sendable {

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Gateway
 import Receipts
 import Testing
+
+@testable import Clients
 
 @Suite("The rights of clients at the App Store Server API")
 struct AppleRightsTests {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
+import Cryptography
 import Gateway
 import Receipts
-import Cryptography
 import Testing
 
+@testable import Clients
 @testable import Server
 
 @Suite("API keys")

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Gateway
-import Resilience
 import Receipts
+import Resilience
 import Testing
+
+@testable import Clients
 
 @Suite("The limits in the clients file")
 struct ClientLimitsTests {

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import AppStore
 import Cryptography
 import ReceiptForge
 import Receipts
 import Testing
 
+@testable import Clients
 @testable import Settings
 
 @Suite("The keys of the App Store Server API in the clients file")

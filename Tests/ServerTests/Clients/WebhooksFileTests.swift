@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import RedisStore
-@testable import Clients
 import Customers
 import Receipts
 import Redis
 import Testing
 
+@testable import Clients
+@testable import RedisStore
 @testable import Settings
 
 @Suite("The webhooks in the clients file")

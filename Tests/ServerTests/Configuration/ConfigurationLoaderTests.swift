@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import HTTPServer
-@testable import Telemetry
-@testable import Clients
+import Cryptography
 import Customers
 import HTTPClient
 import ReceiptForge
 import Receipts
-import Cryptography
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
+@testable import HTTPServer
 @testable import Settings
+@testable import Telemetry
 
 @Suite("Reading the configuration")
 struct ConfigurationLoaderTests {

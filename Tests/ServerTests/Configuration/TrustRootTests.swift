@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import ReceiptForge
 import Receipts
 import Testing
 
+@testable import Clients
 @testable import Settings
 
 struct TrustRootTests {

@@ -1,22 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-@testable import Gateway
+import Cryptography
 import Customers
 import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-@testable import Telemetry
-import Resilience
 import Receipts
-import Cryptography
+import Resilience
 import Synchronization
 
 @testable import API
+@testable import Clients
+@testable import Gateway
 @testable import HTTPServer
 @testable import Server
+@testable import Telemetry
 
 /// `POST /v1/verify` and `GET /v1/verifications/{id}` with a scripted App Store Server API, and jobs in this process.
 struct DeferredSite {

@@ -1,17 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-@testable import Gateway
 import HTTPTypes
 import NIOHTTP1
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import API
-@testable import HTTPServer
+@testable import Clients
 @testable import Customers
+@testable import Gateway
+@testable import HTTPServer
 
 @Suite("Deferred verifications", .timeLimit(.patient))
 struct DeferredVerificationTests {

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-import NIOHTTP1
 import Customers
-import TestSupport
+import NIOHTTP1
 import Testing
+import TestSupport
 
 @testable import API
+@testable import Clients
 @testable import Gateway
 @testable import HTTPServer
 

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-@testable import HTTPServer
 import Foundation
 import Gateway
 import ReceiptForge
 import Receipts
-@testable import Cryptography
 import Testing
 
 @testable import AppStore
+@testable import Clients
+@testable import Cryptography
+@testable import HTTPServer
 @testable import Operations
 @testable import Server
 @testable import Settings

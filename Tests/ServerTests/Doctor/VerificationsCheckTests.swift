@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-import Customers
 import Cryptography
+import Customers
+import Foundation
 import Redis
 import Testing
 
-@testable import Server
 @testable import RedisStore
+@testable import Server
 @testable import Settings
 
 /// The doctor's checks of deferred verifications and ownership.

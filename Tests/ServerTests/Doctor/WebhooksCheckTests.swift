@@ -4,12 +4,12 @@
 import Foundation
 import Gateway
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Customers
 @testable import Server
 @testable import Settings
-@testable import Customers
 
 /// The doctor's checks of webhooks.
 @Suite("Webhooks in the doctor's report", .timeLimit(.patient))

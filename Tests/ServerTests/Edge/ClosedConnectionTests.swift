@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-import HTTPTypes
 import Cryptography
-import TestSupport
+import HTTPTypes
 import Testing
+import TestSupport
 
+@testable import Clients
 @testable import Customers
 @testable import HTTPServer
 @testable import Resilience

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import HTTPServer
 @testable import Server
+@testable import Settings
 
 @Suite("Stopping", .timeLimit(.patient))
 struct DrainTests {

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Gateway
 import Logging
 import NIOCore
 import NIOEmbedded
-@testable import Telemetry
-import Resilience
 import Receipts
+import Resilience
 import Testing
 
 @testable import API
+@testable import Clients
 @testable import HTTPServer
 @testable import Server
+@testable import Telemetry
 
 /// One connection without a socket, observed between the ticks of its event loop.
 @Suite("Back pressure of a connection")

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Testing
 
+@testable import Clients
 @testable import HTTPServer
 
 @Suite("The rules of a connection")

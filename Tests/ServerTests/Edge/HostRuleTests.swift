@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
+import Cryptography
+import Testing
+import TestSupport
+
 @testable import Clients
 @testable import HTTPServer
-import Cryptography
-import TestSupport
-import Testing
-
 @testable import Server
+@testable import Settings
 
 /// The protection of loopback listeners against web pages in a browser on this machine. `RawRequestTests` covers the
 /// data plane without a clients file.

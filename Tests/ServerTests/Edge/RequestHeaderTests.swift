@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-import Telemetry
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import Telemetry
 import Testing
 
+@testable import Clients
 @testable import HTTPServer
 
 @Suite("Request headers")

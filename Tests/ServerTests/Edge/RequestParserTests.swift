@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import NIOCore
 import Testing
 
+@testable import Clients
 @testable import HTTPServer
 
 /// The parser as a value. `RawRequestTests` has the tables of what it accepts.

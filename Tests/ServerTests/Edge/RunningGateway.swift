@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
+import Cryptography
 import FoundationEssentials
 import Logging
-import Cryptography
 import ServiceLifecycle
 import Synchronization
 
+@testable import Clients
 @testable import HTTPServer
 @testable import Server
 @testable import Settings

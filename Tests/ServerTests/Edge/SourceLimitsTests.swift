@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-@testable import Clients
 import NIOCore
 import NIOHTTP1
-@testable import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
 @testable import HTTPServer
 @testable import Server
+@testable import Settings
+@testable import Telemetry
 
 @Suite("Limits for one address", .timeLimit(.patient))
 struct SourceLimitsTests {

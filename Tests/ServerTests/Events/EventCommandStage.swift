@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Gateway
 import Receipts
 import Synchronization
+
+@testable import Customers
 
 /// A log and deliveries in this process, with a clock that the test sets.
 final class EventCommandStage: Sendable {

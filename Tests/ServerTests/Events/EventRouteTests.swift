@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-@testable import Clients
 import Foundation
 import Gateway
 import NIOHTTP1
 import Resilience
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import API
+@testable import Clients
 @testable import Customers
 @testable import HTTPServer
 @testable import Server
+@testable import Settings
 
 @Suite("GET /v1/events", .timeLimit(.patient))
 struct EventRouteTests {

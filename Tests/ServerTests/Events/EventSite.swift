@@ -1,20 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
+import Cryptography
 import Customers
 import Foundation
 import Gateway
 import Logging
-@testable import Telemetry
-import Resilience
 import Receipts
-import Cryptography
+import Resilience
 import Synchronization
 
 @testable import API
+@testable import Clients
 @testable import HTTPServer
 @testable import Server
+@testable import Telemetry
 
 /// `GET /v1/events` behind a real listener, for two clients, over logs in this process.
 struct EventSite: Sendable {

@@ -1,21 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-@testable import Clients
 import Gateway
 import NIOCore
 import NIOHTTP1
-import Telemetry
 import Receipts
 import Synchronization
-import TestSupport
+import Telemetry
 import Testing
+import TestSupport
 
 @testable import API
+@testable import Clients
 @testable import Customers
 @testable import HTTPServer
 @testable import Server
+@testable import Settings
 
 /// Requests that wait, and streams.
 @Suite("Waiting for events, over HTTP", .timeLimit(.patient))

@@ -5,8 +5,8 @@ import Customers
 import RealServers
 import Receipts
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import RedisStore
 

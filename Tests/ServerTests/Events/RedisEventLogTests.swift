@@ -7,8 +7,8 @@ import RealServers
 import Receipts
 import Redis
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import RedisStore
 

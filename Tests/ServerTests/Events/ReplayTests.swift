@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Foundation
 import Gateway
 import Receipts
 import Testing
 
+@testable import Customers
 @testable import Server
 
 /// `events replay`, `events redeliver` and `events endpoints`.

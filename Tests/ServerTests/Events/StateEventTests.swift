@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import Customers
 import RealServers
 import Receipts
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Customers
 @testable import RedisStore
 
 /// The events that a real Redis writes together with the states that make them.

@@ -1,12 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Cryptography
 import Foundation
 import Gateway
 import Receipts
 import Testing
+
+@testable import Clients
 
 /// Form accounts: the clients file, and the right pairs of key and token.
 struct FormAccountTests {

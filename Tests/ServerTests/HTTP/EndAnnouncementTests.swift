@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
 import HTTPTypes
 import Receipts
-import TestSupport
+import Resilience
 import Testing
+import TestSupport
 
 @testable import API
 @testable import Gateway
 @testable import HTTPServer
-import Resilience
+@testable import Settings
 
 @Suite("Deprecation, Sunset and Link fields", .timeLimit(.patient))
 struct EndAnnouncementTests {

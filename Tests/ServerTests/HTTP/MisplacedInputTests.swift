@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import API
 import Foundation
 import Gateway
 import HTTPServer
@@ -10,6 +9,8 @@ import JSON
 import NIOCore
 import Receipts
 import Testing
+
+@testable import API
 
 /// Texts that clients send in place of a receipt.
 struct MisplacedInputTests {

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import HTTPTypes
 import NIOHTTP1
-import Resilience
 import Receipts
-import TestSupport
+import Resilience
 import Testing
+import TestSupport
 
 @testable import API
+@testable import Clients
 @testable import Gateway
 @testable import HTTPServer
 

@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-@testable import Telemetry
 import Resilience
 
 @testable import API
+@testable import Clients
 @testable import Gateway
 @testable import HTTPServer
 @testable import Server
+@testable import Telemetry
 
 extension ClientAdmission {
     /// The admission of one process.

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Foundation
 import ReceiptForge
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
 @testable import Server
 @testable import Settings
 

@@ -1,20 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-@testable import Telemetry
 import JSON
 import NIOCore
 import Receipts
 import Resilience
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import Gateway
 @testable import API
+@testable import Gateway
 @testable import HTTPServer
 @testable import Operations
 @testable import Server
+@testable import Settings
+@testable import Telemetry
 
 @Suite("GET /v1/status", .timeLimit(.patient))
 struct StatusRouteTests {

@@ -1,21 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-@testable import Gateway
+import Cryptography
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-@testable import Telemetry
-import Resilience
 import Receipts
-import Cryptography
+import Resilience
 import Synchronization
 import Testing
 
 @testable import API
+@testable import Clients
+@testable import Gateway
 @testable import HTTPServer
 @testable import Server
+@testable import Telemetry
 
 @Suite("transaction_id in POST /v1/verify")
 struct TransactionIDTests {

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import Foundation
 import NIOCore
 import ReceiptForge
 import Receipts
+import Resilience
 import Testing
 
 @testable import API
+@testable import Gateway
 @testable import HTTPServer
-import Resilience
 
 /// Requests with signed items as they are read, and the JSON of their answers.
 @Suite("Signed items at POST /v1/verify")

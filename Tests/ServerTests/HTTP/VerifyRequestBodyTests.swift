@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import API
 import JSON
 import Receipts
 import Testing
+
+@testable import API
 
 @Suite("The body of POST /v1/verify")
 struct VerifyRequestBodyTests {

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
+import Cryptography
+import Testing
+import TestSupport
+
 @testable import Clients
 @testable import HTTPServer
-import Cryptography
-import TestSupport
-import Testing
-
 @testable import Server
+@testable import Settings
 
 @Suite("POST /v1/verify", .timeLimit(.patient))
 struct VerifyRouteTests {

@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import Customers
+import Gateway
 import RealServers
 import Receipts
 import Redis
+
 @testable import RedisStore
 
 /// Deferred verifications for tests.

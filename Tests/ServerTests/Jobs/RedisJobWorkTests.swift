@@ -1,15 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import Customers
+import Gateway
 import RealServers
 import Receipts
 import Redis
-@testable import RedisStore
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import RedisStore
 
 /// Deferred verifications in real Redis servers: the work on them.
 @Suite(.timeLimit(.patient)) struct RedisJobWorkTests {

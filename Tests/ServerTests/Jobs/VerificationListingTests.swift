@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Customers
 import Foundation
 import Gateway
-import Customers
 import Receipts
 import Testing
 

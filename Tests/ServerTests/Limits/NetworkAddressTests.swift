@@ -1,8 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Testing
+
+@testable import Clients
 
 struct NetworkAddressTests {
     @Test(

@@ -3,10 +3,10 @@
 
 import Gateway
 import HTTPTypes
-@testable import Resilience
 import Testing
 
 @testable import HTTPServer
+@testable import Resilience
 
 /// The header fields, byte for byte.
 struct RateLimitFieldsTests {

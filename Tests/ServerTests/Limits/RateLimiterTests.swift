@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Resilience
 import RealServers
 import Redis
+import Resilience
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// The behaviour of every rate limiter, embedded and in Redis.
 @Suite(.timeLimit(.patient))

@@ -4,11 +4,11 @@
 import Cryptography
 import Gateway
 import NIOPosix
-import Resilience
 import RealServers
 import Redis
-import TestSupport
+import Resilience
 import Testing
+import TestSupport
 
 @testable import RedisStore
 

@@ -4,11 +4,11 @@
 import Gateway
 import RealServers
 import Redis
-@testable import Resilience
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import RedisStore
+@testable import Resilience
 
 struct RedisTokenBucketsTests {
     private static let policy = RatePolicy(name: "minute", quota: 600, window: .seconds(60))

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-@testable import Resilience
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Gateway
 @testable import RedisStore
+@testable import Resilience
 
 /// The budget of an app's calls to the App Store Server API, in a fleet, by the hours of a real Redis.
 @Suite(.serialized, .timeLimit(.patient))

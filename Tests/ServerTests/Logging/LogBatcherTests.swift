@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import JSON
 import NIOCore
 import NIOPosix
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
 @testable import Telemetry
 
 @Suite("Batches of log lines", .timeLimit(.patient))

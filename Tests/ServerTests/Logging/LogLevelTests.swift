@@ -1,17 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-@testable import Clients
 import HTTPTypes
 import Logging
 import NIOHTTP1
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
 @testable import HTTPServer
 @testable import Operations
+@testable import Settings
 @testable import Telemetry
 
 @Suite("Log settings at run time", .timeLimit(.patient))

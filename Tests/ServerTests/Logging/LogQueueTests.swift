@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Dispatch
 import Testing
 
+@testable import Clients
 @testable import Telemetry
 
 /// Not async: these tests stand for the logging threads, and block as those would.

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
 import Testing
 
+@testable import Settings
 @testable import Telemetry
 
 @Suite("Sampling of request lines")

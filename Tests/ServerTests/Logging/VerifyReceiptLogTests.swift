@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Cryptography
 import Gateway
 import Logging
 import Receipts
-import Cryptography
 import Testing
 
 @testable import AppStore

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Customers
-@testable import Telemetry
 import Testing
 
 @testable import Server
+@testable import Telemetry
 
 /// Ownership and erasures, in metrics.
 struct CustomerMetricsTests {

@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Gateway
 import HTTPTypes
 import Logging
 import NIOCore
 import NIOEmbedded
-@testable import Telemetry
+import Resilience
 import Testing
 
+@testable import Clients
 @testable import HTTPServer
 @testable import Server
-import Resilience
+@testable import Telemetry
 
 /// A connection without a socket. The test decides when its requests are answered.
 private struct Connection {

@@ -3,12 +3,12 @@
 
 import Customers
 import Logging
-@testable import Telemetry
 import Receipts
 import Synchronization
 import Testing
 
 @testable import Server
+@testable import Telemetry
 
 /// Deferred verifications, in metrics and log.
 struct JobMetricsTests {

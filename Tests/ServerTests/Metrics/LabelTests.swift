@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import HTTPTypes
-@testable import Telemetry
 import Testing
 
+@testable import Clients
 @testable import HTTPServer
+@testable import Telemetry
 
 struct LabelTests {
     @Test func `unexpected methods and codes share one label`() {

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Customers
 import Logging
-@testable import Telemetry
 import Receipts
 import Synchronization
 import Testing
 
+@testable import Customers
 @testable import Server
+@testable import Telemetry
 
 /// The handling of notifications, in metrics and log.
 struct NotificationMetricsTests {

@@ -1,17 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-@testable import Clients
-@testable import Gateway
 import Logging
-@testable import Telemetry
 import Resilience
 import Synchronization
 import Testing
 
 @testable import AppStore
+@testable import Clients
+@testable import Gateway
 @testable import Server
+@testable import Settings
+@testable import Telemetry
 
 /// The events of requests to Apple, in metrics and log.
 struct UpstreamMetricsTests {

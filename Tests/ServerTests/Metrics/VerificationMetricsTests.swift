@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Telemetry
 import Receipts
 import Testing
 
 @testable import Gateway
 @testable import Server
+@testable import Telemetry
 
 /// The verdicts in the metrics.
 struct VerificationMetricsTests {

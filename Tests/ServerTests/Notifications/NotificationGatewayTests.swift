@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Cryptography
 import Foundation
-import Telemetry
 import ReceiptForge
 import Receipts
-import Cryptography
-import TestSupport
+import Telemetry
 import Testing
+import TestSupport
 
 @testable import Server
 @testable import Settings

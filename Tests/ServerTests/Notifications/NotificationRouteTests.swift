@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-@testable import Customers
 import Gateway
 import HTTPTypes
 import NIOCore
-import Telemetry
-import Resilience
 import ReceiptForge
 import Receipts
+import Resilience
+import Telemetry
 import Testing
 
 @testable import API
+@testable import Clients
+@testable import Customers
 @testable import HTTPServer
 
 /// The answers to Apple's notifications.

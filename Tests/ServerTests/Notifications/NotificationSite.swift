@@ -1,24 +1,24 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import AppStore
-@testable import Customers
+import Cryptography
 import Foundation
 import Gateway
 import Logging
 import NIOCore
 import NIOHTTP1
-@testable import Telemetry
-import Resilience
 import ReceiptForge
 import Receipts
-import Cryptography
+import Resilience
 import Synchronization
 
 @testable import API
+@testable import Clients
+@testable import Customers
 @testable import HTTPServer
 @testable import Server
+@testable import Telemetry
 
 /// The routes for notifications of one app, over a store in this process. Time stands still.
 final class NotificationSite: Sendable {

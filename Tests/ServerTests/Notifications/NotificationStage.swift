@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import Customers
 import NIOPosix
 import RealServers
 import Receipts
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Customers
 @testable import RedisStore
 
 /// Notifications in a real Redis.

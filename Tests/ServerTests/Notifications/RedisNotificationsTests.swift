@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import Customers
 import RealServers
 import ReceiptForge
 import Receipts
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Customers
 @testable import RedisStore
 
 /// Notifications and customer states in real Redis servers.

@@ -4,8 +4,8 @@
 import Customers
 import Gateway
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import API
 

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Customers
 import Foundation
 import Gateway
-import Customers
 import RealCorpus
 import ReceiptForge
 import Receipts
-import Testing
 import Resilience
+import Testing
 
 @Suite("The purchases of an answer that are bound to an account")
 struct OwnershipClaimTests {

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
+import Customers
 import Gateway
 import HTTPTypes
 import NIOHTTP1
-import Customers
-import Resilience
 import Receipts
+import Resilience
 import Testing
 
 @testable import API
+@testable import Clients
 @testable import HTTPServer
 
 @Suite("PUT and DELETE /v1/ownership/{original_transaction_id}")

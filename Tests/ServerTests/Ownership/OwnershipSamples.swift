@@ -5,8 +5,9 @@ import Customers
 import Gateway
 import Receipts
 import Redis
-@testable import RedisStore
 import Testing
+
+@testable import RedisStore
 
 /// Purchases and accounts for tests.
 enum OwnershipSamples {

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Customers
 import Logging
 import NIOCore
 import NIOHTTP1
 import Receipts
-import Synchronization
 import Resilience
+import Synchronization
 
 @testable import API
+@testable import Clients
 @testable import Gateway
 @testable import HTTPServer
 @testable import Telemetry

@@ -6,9 +6,10 @@ import Gateway
 import RealServers
 import Receipts
 import Redis
-@testable import RedisStore
-import TestSupport
 import Testing
+import TestSupport
+
+@testable import RedisStore
 
 /// The accounts of purchases in real Redis servers.
 @Suite(.timeLimit(.patient)) struct RedisOwnershipTests {

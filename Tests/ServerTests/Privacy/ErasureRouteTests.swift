@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
+import Customers
 import Gateway
 import HTTPTypes
 import Logging
 import NIOCore
 import NIOHTTP1
-import Customers
-import TestSupport
-import Testing
 import Resilience
+import Testing
+import TestSupport
 
 @testable import API
+@testable import Clients
 @testable import HTTPServer
 
 @Suite("POST /v1/erasures", .timeLimit(.patient))

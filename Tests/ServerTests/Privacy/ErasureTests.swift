@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Resilience
 import Customers
 import RealServers
 import Receipts
 import Redis
-import TestSupport
+import Resilience
 import Testing
+import TestSupport
 
 @testable import Gateway
 @testable import RedisStore

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import Customers
+import Gateway
 import Synchronization
 
 /// A store that records what it is to erase.

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Resilience
-@testable import Gateway
-@testable import Customers
 import Receipts
 import Redis
+import Resilience
 import Testing
 
+@testable import Customers
+@testable import Gateway
 @testable import RedisStore
 
 /// A customer of whom every store has something.

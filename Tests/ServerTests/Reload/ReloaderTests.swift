@@ -1,21 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Telemetry
-@testable import Clients
 import AppStore
+import Cryptography
+import Customers
 import Foundation
 import Gateway
 import HTTPTypes
 import ReceiptForge
 import Receipts
-import Cryptography
 import Synchronization
 import Testing
-import Customers
 
+@testable import Clients
 @testable import Server
 @testable import Settings
+@testable import Telemetry
 
 /// Reloads with real files.
 struct ReloaderTests {

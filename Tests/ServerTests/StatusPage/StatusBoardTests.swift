@@ -4,8 +4,8 @@
 import Foundation
 import NIOCore
 import Receipts
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import HTTPServer
 @testable import Operations

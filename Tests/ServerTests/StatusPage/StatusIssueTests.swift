@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-@testable import Telemetry
 import Receipts
 import Redis
 import Resilience
@@ -12,6 +11,7 @@ import Testing
 @testable import Operations
 @testable import RedisStore
 @testable import Settings
+@testable import Telemetry
 
 /// The issues on the page, and their conditions.
 @Suite("Issues on the status page")

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-import Gateway
 import Customers
-@testable import Telemetry
+import Gateway
 import Testing
 
 @testable import Operations
+@testable import Settings
+@testable import Telemetry
 
 /// Deferred verifications on the status page.
 @Suite("Deferred verifications on the status page")

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-@testable import Settings
 import Customers
 import Foundation
-@testable import Telemetry
 import Receipts
 import Testing
 
+@testable import Clients
 @testable import Operations
+@testable import Settings
+@testable import Telemetry
 
 /// Apple's notifications on the status page.
 @Suite("Notifications on the status page")

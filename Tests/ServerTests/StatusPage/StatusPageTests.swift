@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Cryptography
 import Foundation
 import Gateway
 import HTTPTypes
-@testable import Telemetry
 import Receipts
-import Cryptography
 import Testing
 
 @testable import Operations
 @testable import Settings
+@testable import Telemetry
 
 @Suite("The status page")
 struct StatusPageTests {

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Settings
-@testable import HTTPServer
-@testable import Clients
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
+@testable import HTTPServer
 @testable import Operations
 @testable import Server
+@testable import Settings
 
 /// The stream of events on a real connection.
 @Suite("The stream of the status page", .timeLimit(.patient))

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Gateway
 import Logging
-@testable import Telemetry
 import Receipts
 import Resilience
 import Synchronization
 
+@testable import Clients
 @testable import HTTPServer
 @testable import Operations
 @testable import RedisStore
 @testable import Server
 @testable import Settings
+@testable import Telemetry
 
 /// The sources of the status page, without a gateway.
 struct StatusSample {

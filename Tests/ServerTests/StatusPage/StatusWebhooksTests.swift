@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Customers
 import Foundation
 import Receipts
 import Testing
-import Customers
 
 @testable import Operations
 @testable import Telemetry

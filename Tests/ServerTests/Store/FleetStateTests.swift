@@ -3,13 +3,13 @@
 
 import AppStore
 import Gateway
-import Telemetry
 import RealServers
 import Receipts
 import Redis
 import Synchronization
-import TestSupport
+import Telemetry
 import Testing
+import TestSupport
 
 @testable import RedisStore
 @testable import Server

@@ -3,8 +3,8 @@
 
 import Customers
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import RedisStore
 

@@ -4,8 +4,8 @@
 import Foundation
 import Gateway
 import RealServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import RedisStore
 

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Resilience
-@testable import Gateway
+import Cryptography
 import Receipts
 import Redis
-import Cryptography
-import TestSupport
+import Resilience
 import Testing
+import TestSupport
 
+@testable import Gateway
 @testable import RedisStore
 
 /// The behaviour of the cache in Redis only.

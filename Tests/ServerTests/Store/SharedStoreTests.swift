@@ -1,20 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Gateway
 import HTTPTypes
-@testable import Telemetry
 import RealServers
 import Redis
 import Resilience
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
 @testable import HTTPServer
 @testable import Operations
 @testable import RedisStore
 @testable import Server
+@testable import Telemetry
 
 @Suite(.timeLimit(.patient))
 struct SharedStoreTests {

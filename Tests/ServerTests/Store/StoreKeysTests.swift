@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Receipts
 import Testing
 
+@testable import Clients
 @testable import RedisStore
 
 struct StoreKeysTests {

@@ -1,25 +1,25 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
+import Cryptography
 import Gateway
 import Logging
-import Telemetry
 import RealServers
 import ReceiptForge
 import Receipts
 import Redis
-import Cryptography
+import Resilience
 import ServiceLifecycle
 import Synchronization
+import Telemetry
+import Testing
+import TestSupport
 
+@testable import Clients
 @testable import HTTPServer
 @testable import RedisStore
 @testable import Server
 @testable import Settings
-import TestSupport
-import Testing
-import Resilience
 
 /// A node of a fleet without HTTP: the shared store as the gateway wires it, with a scripted Apple.
 struct StoreNode: Sendable {

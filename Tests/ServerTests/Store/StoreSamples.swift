@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Resilience
-@testable import Gateway
 import NIOCore
 import NIOPosix
 import RealServers
 import ReceiptForge
 import Receipts
 import Redis
+import Resilience
 import Synchronization
 import TestSupport
 
 @testable import AppStore
+@testable import Gateway
 @testable import RedisStore
 
 /// A receipt, Apple's answer to it, and keys to encrypt that with.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
 import Receipts
 import Testing
 
+@testable import Gateway
 @testable import RedisStore
 
 struct StoredResultTests {

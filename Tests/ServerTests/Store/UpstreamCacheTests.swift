@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Gateway
+import Cryptography
 import ReceiptForge
 import Receipts
-import Cryptography
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Gateway
 @testable import Resilience
 
 /// The behaviour of every cache of upstream results, embedded and in Redis.

@@ -1,17 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Cryptography
 import Gateway
 import NIOCore
-@testable import Telemetry
 import Receipts
-import Cryptography
+import Resilience
 import Testing
 
 @testable import API
 @testable import HTTPServer
 @testable import Server
-import Resilience
+@testable import Telemetry
 
 @Suite("The near cache")
 struct NearCacheTests {

@@ -7,8 +7,8 @@ import ReceiptForge
 import Receipts
 import Testing
 
-@testable import AppStore
 @testable import API
+@testable import AppStore
 
 struct AppReceiptResponseTests {
     private static let pki = ForgedPKI(seed: 7)

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import Foundation
+import Gateway
 import JSON
 import RealCorpus
 import Receipts
 import Testing
 
-@testable import AppStore
 @testable import API
+@testable import AppStore
 
 /// Real answers of Apple, which are not part of this repository.
 @Suite(.enabled(if: RealCorpus.answers != nil, Comment(rawValue: RealCorpus.answersMissing)))

@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
-@testable import Gateway
+import Cryptography
 import Foundation
 import HTTPTypes
 import JSON
@@ -10,12 +9,13 @@ import NIOCore
 import RealCorpus
 import ReceiptForge
 import Receipts
-import Cryptography
-import Testing
 import Resilience
+import Testing
 
-@testable import AppStore
 @testable import API
+@testable import AppStore
+@testable import Clients
+@testable import Gateway
 @testable import HTTPServer
 
 /// Answers of every interface to transaction receipts (iOS 6), without Apple.

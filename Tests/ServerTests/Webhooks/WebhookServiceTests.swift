@@ -1,24 +1,24 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import Clients
 import Cryptography
-@testable import Customers
 import Foundation
 import Logging
-@testable import Telemetry
-import Resilience
 import Receipts
+import Resilience
 import ServiceLifecycle
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Clients
+@testable import Customers
 @testable import Gateway
 @testable import HTTPServer
 @testable import RedisStore
 @testable import Server
 @testable import Settings
+@testable import Telemetry
 
 /// Webhooks as the gateway wires them, from the log of events to a real endpoint.
 @Suite("The delivery of webhooks in a gateway", .timeLimit(.patient))

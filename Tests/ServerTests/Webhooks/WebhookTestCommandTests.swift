@@ -6,9 +6,9 @@ import Receipts
 import Synchronization
 import Testing
 
+@testable import Customers
 @testable import Operations
 @testable import Server
-@testable import Customers
 
 /// `webhook test`.
 struct WebhookTestCommandTests {

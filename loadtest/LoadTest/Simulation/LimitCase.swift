@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import ReceiptForge
+internal import Resilience
 
 /// A client with one limit, its requests, and their way into the fleet.
 struct LimitCase: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import ReceiptForge
+internal import Resilience
 
 /// One client with a limit in front of a fleet: every request, one at a time.
 struct LimitSimulation {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Resilience
 internal import ReceiptForge
+internal import Resilience
 
 /// A fleet of nodes that limits one client by one bucket in Redis. Every decision is made by the gateway's own
 /// `NodeBuckets`: with leases (`TokenLease`), remembered refusals, and `FairShare` while Redis is lost.

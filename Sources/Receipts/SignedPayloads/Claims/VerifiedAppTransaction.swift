@@ -75,3 +75,17 @@ extension VerifiedAppTransaction: CustomStringConvertible, CustomReflectable {
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension VerifiedTransaction {
+    /// The value that binds the transaction to a device; nil in copies from Apple's servers.
+    public var deviceBinding: DeviceVerification? {
+        DeviceVerification(value: deviceVerification, nonce: deviceVerificationNonce)
+    }
+}
+
+extension VerifiedAppTransaction {
+    /// The value that binds the app transaction to a device; nil in copies from Apple's servers.
+    public var deviceBinding: DeviceVerification? {
+        DeviceVerification(value: deviceVerification, nonce: deviceVerificationNonce)
+    }
+}

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
 internal import ArgumentParser
+internal import Clients
+internal import Customers
 internal import Gateway
 internal import RedisStore
-internal import Customers
 
 struct RedeliverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
 internal import ArgumentParser
+internal import Clients
 internal import Customers
 internal import Gateway
 internal import Receipts

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
-internal import Telemetry
-internal import Clients
 internal import AppStore
-internal import HTTPClient
+internal import Clients
 internal import Customers
+internal import Gateway
+internal import HTTPClient
 internal import Receipts
 internal import RedisStore
 internal import Settings
+internal import Telemetry
 
 /// The connections of a command about notifications: to Apple's history, and to the store of the fleet.
 struct NotificationConnections: Sendable {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import JSON
 internal import Customers
+internal import JSON
 internal import Receipts
 internal import RedisStore
 internal import Telemetry

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Clients
 internal import ArgumentParser
+internal import Clients
+internal import Customers
 internal import HTTPClient
 internal import Operations
 internal import Receipts
 internal import Settings
-internal import Customers
 
 struct TestWebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -92,4 +92,16 @@ struct WebhookTestResult: Hashable, Sendable {
         guard let fault else { return "\(endpoint) accepted the test event: it \(answer) \(time)." }
         return "\(endpoint) \(answer) \(time) (\(fault.rawValue)).\n\(fault.advice)"
     }
+}
+
+struct WebhookCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webhook",
+        abstract: "Test the endpoints of webhooks.",
+        discussion: """
+            `receipt-gateway events endpoints` shows their state.
+
+            Exit status: 0 for success; see the help of each command.
+            """,
+        subcommands: [TestWebhookCommand.self])
 }
