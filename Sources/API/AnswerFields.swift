@@ -13,7 +13,7 @@ extension HTTPField.Name {
     static let gatewaySource = known("Gateway-Source")
     /// `Gateway-Degraded`: the reason why Apple's answer is missing.
     static let gatewayDegraded = known("Gateway-Degraded")
-    /// `Gateway-Reason`: the part that Apple's status does not tell, such as the rule a receipt breaks.
+    /// `Gateway-Reason`: the part that Apple's status does not show, such as the rule a receipt breaks.
     static let gatewayReason = known("Gateway-Reason")
     /// `Deprecation` (RFC 9745).
     static let deprecation = known("Deprecation")

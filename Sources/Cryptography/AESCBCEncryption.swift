@@ -5,8 +5,8 @@ internal import COpenSSL
 
 /// Encryption with AES in CBC mode (NIST SP 800-38A) and PKCS #7 padding (RFC 5652 §6.3).
 ///
-/// There is no decryption, on purpose. CBC without a MAC does not tell changed bytes from genuine bytes, so a program
-/// that decrypts input of other programs becomes a padding oracle.
+/// There is no decryption, on purpose. CBC without a MAC does not detect changed bytes, so a program that
+/// decrypts input of other programs becomes a padding oracle.
 public struct AESCBCEncryption: Hashable, Sendable, CustomReflectable {
     private let key: [UInt8]
     /// Empty, so that no dump shows the key.

@@ -109,17 +109,28 @@ package final class StoreWatcher<Interest: Sendable>: Sendable {
     }
 }
 
+/// The limits of the two watchers: a generic type cannot have them.
+private enum WatcherLimits {
+    /// The time between two round trips for events: the delay of an event that another node wrote.
+    static let eventInterval: Duration = .milliseconds(250)
+    /// The time between two round trips for jobs: the delay of a job that ended on another node.
+    static let jobInterval: Duration = .milliseconds(500)
+    /// The requests that wait for jobs at most. Further requests are answered at once.
+    static let waitingForJobs = 4096
+}
+
 // MARK: - Events
 
 /// Wakes the readers that wait for events after their positions.
 package typealias EventWatcher = StoreWatcher<[AppPartition: EventPosition]>
 
 extension StoreWatcher<[AppPartition: EventPosition]> {
-    /// - Parameter pause: returns after the time between two round trips, the delay of an event that another node wrote.
-    package convenience init(
-        _ log: any EventLog,
-        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(250)) }
-    ) {
+    package convenience init(_ log: any EventLog) {
+        self.init(log) { try? await Task.sleep(for: WatcherLimits.eventInterval) }
+    }
+
+    /// - Parameter pause: returns after the time between two round trips.
+    convenience init(_ log: any EventLog, pause: @escaping @Sendable () async -> Void) {
         self.init(pollsAtOnce: false, pause: pause) { interests in
             let partitions = Array(Set(interests.flatMap(\.keys)))
             guard let newest = await log.newest(partitions, .events) else { return nil }
@@ -142,12 +153,13 @@ extension StoreWatcher<[AppPartition: EventPosition]> {
 package typealias JobWatcher = StoreWatcher<String>
 
 extension StoreWatcher<String> {
-    /// - Parameter pause: returns after the time between two round trips, the delay of a job that ended on another node.
-    package convenience init(
-        _ store: any JobStore,
-        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .milliseconds(500)) }
-    ) {
-        self.init(maximumWaiting: 4096, pollsAtOnce: true, pause: pause) { interests in
+    package convenience init(_ store: any JobStore) {
+        self.init(store) { try? await Task.sleep(for: WatcherLimits.jobInterval) }
+    }
+
+    /// - Parameter pause: returns after the time between two round trips.
+    convenience init(_ store: any JobStore, pause: @escaping @Sendable () async -> Void) {
+        self.init(maximumWaiting: WatcherLimits.waitingForJobs, pollsAtOnce: true, pause: pause) { interests in
             let ids = Array(Set(interests))
             guard let statuses = try? await store.statuses(of: ids) else { return nil }
             let ended = Set(zip(ids, statuses).filter { $1 != .waiting }.map(\.0))

@@ -67,56 +67,56 @@ extension DegradedReason {
 
 // MARK: - Facts
 
-/// The facts about a reason that decide about repetition.
-package struct DegradedReasonFacts: Hashable, Sendable {
-    package enum Cause: Hashable, Sendable {
-        /// This node or its fleet: the shared store, the time that a request may wait, the limit for customers.
-        case gateway
-        /// The guards of requests to Apple: no request can be sent now, also because Apple just requested a pause.
-        case guards
-        /// Apple's answer, or a request to Apple that failed.
-        case apple
-    }
-
-    package enum Persistence: Hashable, Sendable {
-        case passing
-        /// Until the operator changes a secret or a key, or Apple its mind.
-        case untilRepaired
-        /// The evidence has too many customers, or Apple too much or too little about it, and always will.
-        case permanent
-    }
-
-    package let cause: Cause
-    package let persistence: Persistence
-    /// True if the reason is at Apple, so that other nodes would fail as well; false if it is local to this node.
-    let concernsAllNodes: Bool
-    /// True if the reason lies in the evidence, so that the next request about it would fail alike.
-    package let isOfEvidence: Bool
-
-    fileprivate init(
-        _ cause: Cause, _ persistence: Persistence = .passing, allNodes: Bool, ofEvidence: Bool = false
-    ) {
-        (self.cause, self.persistence) = (cause, persistence)
-        (concernsAllNodes, isOfEvidence) = (allNodes, ofEvidence)
-    }
-}
-
 extension DegradedReason {
-    package var facts: DegradedReasonFacts {
+    /// The facts about a reason that decide about repetition.
+    package struct Facts: Hashable, Sendable {
+        package enum Cause: Hashable, Sendable {
+            /// This node or its fleet: the shared store, the time that a request may wait, the limit for customers.
+            case gateway
+            /// The guards of requests to Apple: no request can be sent now, also because Apple just requested a pause.
+            case guards
+            /// Apple's answer, or a request to Apple that failed.
+            case apple
+        }
+
+        package enum Persistence: Hashable, Sendable {
+            case passing
+            /// Until the operator changes a secret or a key, or Apple its mind.
+            case untilRepaired
+            /// The evidence has too many customers, or Apple too much or too little about it, and always will.
+            case permanent
+        }
+
+        package let cause: Cause
+        package let persistence: Persistence
+        /// True if the reason is at Apple, so that other nodes would fail as well; false if it is local to this node.
+        let concernsAllNodes: Bool
+        /// True if the reason lies in the evidence, so that the next request about it would fail alike.
+        package let isOfEvidence: Bool
+
+        fileprivate init(
+            _ cause: Cause, _ persistence: Persistence = .passing, allNodes: Bool, ofEvidence: Bool = false
+        ) {
+            (self.cause, self.persistence) = (cause, persistence)
+            (concernsAllNodes, isOfEvidence) = (allNodes, ofEvidence)
+        }
+    }
+
+    package var facts: Facts {
         switch self {
-        case .sharedStoreUnreachable, .upstreamSlow: DegradedReasonFacts(.gateway, allNodes: false)
-        case .customerLimit: DegradedReasonFacts(.gateway, .permanent, allNodes: false)
-        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .stopping: DegradedReasonFacts(.guards, allNodes: false)
-        case .upstreamPaused: DegradedReasonFacts(.guards, allNodes: true)
-        case .upstreamUnreachable, .upstreamTLS: DegradedReasonFacts(.apple, allNodes: false)
-        case .sharedSecretRejected, .serverAPIKeyRejected: DegradedReasonFacts(.apple, .untilRepaired, allNodes: false)
+        case .sharedStoreUnreachable, .upstreamSlow: Facts(.gateway, allNodes: false)
+        case .customerLimit: Facts(.gateway, .permanent, allNodes: false)
+        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .stopping: Facts(.guards, allNodes: false)
+        case .upstreamPaused: Facts(.guards, allNodes: true)
+        case .upstreamUnreachable, .upstreamTLS: Facts(.apple, allNodes: false)
+        case .sharedSecretRejected, .serverAPIKeyRejected: Facts(.apple, .untilRepaired, allNodes: false)
         case .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer, .upstreamUnavailable,
             .upstreamRequestRefused, .upstreamCallsMalformed, .upstreamContradiction, .transactionUnknown:
-            DegradedReasonFacts(.apple, allNodes: true)
-        case .upstreamItemUnreadable: DegradedReasonFacts(.apple, .untilRepaired, allNodes: true)
-        case .upstreamDisagrees: DegradedReasonFacts(.apple, .untilRepaired, allNodes: true, ofEvidence: true)
+            Facts(.apple, allNodes: true)
+        case .upstreamItemUnreadable: Facts(.apple, .untilRepaired, allNodes: true)
+        case .upstreamDisagrees: Facts(.apple, .untilRepaired, allNodes: true, ofEvidence: true)
         case .upstreamAnswerTooLarge, .upstreamRecordBroken:
-            DegradedReasonFacts(.apple, .permanent, allNodes: true, ofEvidence: true)
+            Facts(.apple, .permanent, allNodes: true, ofEvidence: true)
         }
     }
 }

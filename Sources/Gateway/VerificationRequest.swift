@@ -262,7 +262,7 @@ package enum GatewayError: Error, Hashable, Sendable {
     case appMissing
     /// The request has no evidence, and the gateway has no key for the app.
     case serverAPINotConfigured
-    /// A rate limit is exceeded; the outcomes tell which buckets are empty, and until when.
+    /// A rate limit is exceeded; the outcomes show which buckets are empty, and until when.
     case rateLimited(RateAdmission)
     case tooManyInFlight
 }

@@ -38,7 +38,7 @@ struct FormEndpoint: VerifyEndpoint {
         }
     }
 
-    /// The first and the repeated reply are equal: the format does not tell the provenance.
+    /// The first and the repeated reply are equal: the format does not show the provenance.
     func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
     ) -> (first: Reply, repeated: Reply) {

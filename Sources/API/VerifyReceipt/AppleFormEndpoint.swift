@@ -59,7 +59,7 @@ extension Route {
 // MARK: - Answers
 
 extension AppleFormEndpoint {
-    /// Apple's form does not tell the provenance, so both replies are equal.
+    /// Apple's form does not show the provenance, so both replies are equal.
     package func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
     ) -> (first: Reply, repeated: Reply) {
@@ -152,7 +152,7 @@ extension Answer {
 }
 
 extension Reply {
-    /// Creates an answer in a format that does not tell its provenance: header fields name it.
+    /// Creates an answer in a format that does not show its provenance: header fields name it.
     init(body: ReplyBody, from provenance: Provenance, rebuilding members: [String] = []) {
         self.init(body: body)
         if !members.isEmpty { fields[.gatewayRebuilt] = members.joined(separator: ", ") }

@@ -14,7 +14,7 @@ package struct YAMLFault: Error, Hashable, Sendable, CustomStringConvertible {
 /// nothing in these files needs them.
 package enum YAMLText {
     /// The maximum number of asterisks before a word, which aliases begin with. So few cannot make the tree large; the
-    /// parser then tells aliases from asterisks in texts.
+    /// parser then distinguishes aliases from asterisks in texts.
     static let maximumAsterisks = 16
 
     /// Returns the root of the only document; nil for an empty text.

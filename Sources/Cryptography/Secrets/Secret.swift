@@ -34,5 +34,5 @@ extension Secret {
     }
 
     /// The key of this process alone.
-    private static let comparisonKey = HMACKey((0..<HMACKey.codeByteCount).map { _ in UInt8.random(in: .min ... .max) })
+    private static let comparisonKey = HMACKey(SecureRandom.bytes(HMACKey.codeByteCount))
 }

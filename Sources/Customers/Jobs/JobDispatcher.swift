@@ -13,7 +13,7 @@ internal import Synchronization
 ///                                                       └─────▶ end ──▶ event ──▶ announced
 /// ```
 /// Each step may be repeated. A job whose worker disappears is due again when its lease ends, and goes on from there. Only
-/// a process that ended during an attempt counts as a loss of the job: what an unreachable store did not learn is told later.
+/// a process that ended during an attempt counts as a loss of the job: results for an unreachable store are reported later.
 package final class JobDispatcher: Sendable {
     package enum Limits {
         /// The time between two checks whether something may be taken.

@@ -162,7 +162,7 @@ struct EdgeConnection {
 
     /// Begins an answer. Returns the request, and whether the answer is the connection's last; nil if it comes too
     /// late.
-    /// - Parameter hasLength: true if the header tells the answer's end. In HTTP/1.0 the only other way is to end the
+    /// - Parameter hasLength: true if the header shows the answer's end. In HTTP/1.0 the only other way is to end the
     ///   connection.
     mutating func beginAnswer(
         isLast: Bool, hasLength: Bool = true

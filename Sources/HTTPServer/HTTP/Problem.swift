@@ -6,8 +6,8 @@ internal import JSON
 
 /// An error as the client sees it: problem details (RFC 9457).
 ///
-/// `type` is `about:blank` unless IANA has registered a type, so `title` is the status phrase. `code` tells problems of
-/// one status apart; programs should evaluate it.
+/// `type` is `about:blank` unless IANA has registered a type, so `title` is the status phrase. `code` distinguishes
+/// problems of one status; programs should evaluate it.
 package struct Problem: Error, Hashable, Sendable {
     package let status: HTTPResponse.Status
     package let code: Code

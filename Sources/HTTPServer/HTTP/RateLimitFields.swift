@@ -5,7 +5,7 @@ package import HTTPTypes
 package import Resilience
 
 extension RateAdmission {
-    /// Returns the header fields that tell a client its limits: `RateLimit-Policy` and `RateLimit`
+    /// Returns the header fields that show a client its limits: `RateLimit-Policy` and `RateLimit`
     /// (draft-ietf-httpapi-ratelimit-headers), lists of structured fields (RFC 9651). Policies in shadow mode are left
     /// out.
     /// - Parameter withLegacy: adds the three older `X-RateLimit` fields, with the same values for one policy.

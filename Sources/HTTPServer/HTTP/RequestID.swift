@@ -30,7 +30,7 @@ enum RequestID: Hashable, Sendable {
         return String(buffer: bytes)
     }
 
-    /// Random digits that tell this process from all other processes.
+    /// Random digits that distinguish this process from all other processes.
     fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
     private static let counter = Atomic<UInt64>(0)
 

@@ -3,7 +3,7 @@
 
 internal import JSON
 
-/// Members of a request's log line that its handler adds. They are also attributes of its span.
+/// Members of a request's log line, such as those its handler adds. A handler's are also attributes of the request's span.
 ///
 /// An object, because a cached answer has them for all requests that get it; their JSON is written once.
 package final class LogMembers: Sendable {

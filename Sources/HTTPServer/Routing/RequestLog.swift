@@ -16,7 +16,7 @@ package struct RequestLog: Sendable {
     private let settings: LogSettings
     private let sampler: RequestSampler
     private let clock: @Sendable () -> Timestamp
-    private let fixedMembers: ArraySlice<UInt8>
+    private let fixedMembers: LogMembers
     /// The tracing of the same requests.
     let tracing: RequestTracing
 
@@ -34,17 +34,9 @@ package struct RequestLog: Sendable {
         self.sampler = sampler
         self.tracing = tracing
         self.clock = clock
-        fixedMembers = Self.fixedMembers(label: logger?.label ?? "")
-    }
-
-    private static func fixedMembers(label: String) -> ArraySlice<UInt8> {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("level", Logger.Level.info.rawValue)
-            json.member("logger", label)
-            json.member("message", "request")
-        }
-        return json.bytes.dropFirst().dropLast()
+        fixedMembers = LogMembers([
+            "level": Logger.Level.info.rawValue, "logger": logger?.label ?? "", "message": "request",
+        ])
     }
 
     struct Line: Sendable {
@@ -105,7 +97,7 @@ package struct RequestLog: Sendable {
         lines.append { json in
             json.object { json in
                 json.member("time", appending: clock().appendRFC3339)
-                json.members(fixedMembers)
+                fixedMembers.write(to: &json)
                 line.writeMembers(to: &json)
             }
         }

@@ -144,7 +144,7 @@ struct ConfigurationLoader {
 enum UnknownNames {
     static func problems(environment: [String: String], file: ConfigurationFile?) -> [ConfigurationProblem] {
         let known = ConfigurationKeys.all.flatMap { key in
-            [key.fileName] + (key.isSecret ? [key.fileName + "_file"] : [])
+            [key.fileName, key.secretFileName].compactMap(\.self)
         }
         let knownVariables = known.map(ConfigurationKey.environmentName(of:))
         let variables = environment.keys.filter { name in

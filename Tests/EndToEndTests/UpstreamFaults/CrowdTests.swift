@@ -90,13 +90,14 @@ import TestSupport
     {
         try await withStage("faults: [{latency: 0.2}]", Self.unhurried) { stage in
             let asked = try await makeRoom(for: 500, on: stage)
+            let answered = stage.apple.stats.production
             // On a busy machine the last of them arrives seconds after the first.
             try stage.play("faults: [{latency: 20}]")
             async let verdicts = stage.verify(all: (asked..<asked + 500).map { Sample.receipt($0) })
             try await eventually("all are at Apple") { stage.apple.statsDetails.inFlight == 500 }
             #expect(await stage.gateway.stop() == 0)
             Self.expectApples(500, try await verdicts)
-            #expect(stage.apple.stats.production == asked + 500)
+            #expect(stage.apple.stats.production == answered + 500)
         }
     }
 
@@ -115,7 +116,8 @@ import TestSupport
         }
     }
 
-    /// Sends quick requests until the concurrency limit has this size.
+    /// Sends quick requests until the concurrency limit has this size. A slow machine's first calls let the gateway
+    /// expect a long wait, so it may reject some requests.
     /// - Returns: the number of requests sent.
     private func makeRoom(for count: Int, on stage: Stage) async throws -> Int {
         var asked = 0
@@ -123,7 +125,9 @@ import TestSupport
             < Double(count)
         {
             let receipts = (asked..<asked + count).map { Sample.receipt($0) }
-            Self.expectApples(count, try await stage.verify(all: receipts))
+            for verdict in try await stage.verify(all: receipts) {
+                #expect(verdict.isApples || verdict.isLabelled("upstream_saturated"), "\(verdict)")
+            }
             asked += count
         }
         return asked

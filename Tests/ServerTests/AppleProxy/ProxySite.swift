@@ -51,7 +51,7 @@ final class ProxySite: Sendable {
                 sent.append(request)
                 return result
             },
-            hasKey: hasKey, invalidation: CacheInvalidation(purges, observe: purges.observe),
+            hasKey: hasKey, invalidation: CacheInvalidation(purges, observe: { _ in }),
             admission: ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots),
             charging: RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
             timeout: .seconds(10), logger: logger)
@@ -126,7 +126,6 @@ final class PurgeRecorder: ResultPurges {
         purged.withLock { $0 += purges }
     }
 
-    func observe(_ event: UpstreamEvent) {}
     var position: PurgePosition { .beginning }
 
     func decision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
