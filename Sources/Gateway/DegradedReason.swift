@@ -15,7 +15,7 @@ package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     case upstreamSaturated = "upstream_saturated"
     /// Apple takes longer than this request may wait; the request to Apple continues in the background.
     case upstreamSlow = "upstream_slow"
-    // As in `UpstreamFailure`.
+    // As in `UpstreamFailure`, whose cases have the details.
     case upstreamUnreachable = "upstream_unreachable"
     case upstreamTLS = "upstream_tls"
     case upstreamTimeout = "upstream_timeout"
@@ -26,7 +26,9 @@ package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     case upstreamItemUnreadable = "upstream_item_unreadable"
     /// Apple's answer is larger than the gateway reads.
     case upstreamAnswerTooLarge = "upstream_answer_too_large"
+    /// Apple reports a temporary fault.
     case upstreamUnavailable = "upstream_unavailable"
+    /// Apple did not accept the request itself.
     case upstreamRequestRefused = "upstream_request_refused"
     /// Apple reports a well-formed receipt with a valid signature as malformed (21002): a temporary fault.
     case upstreamCallsMalformed = "upstream_calls_malformed"
@@ -44,6 +46,7 @@ package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     case customerLimit = "customer_limit"
     /// Apple knows no transaction of the evidence, which Apple signed: a temporary fault, or a very new purchase.
     case transactionUnknown = "transaction_unknown"
+    /// This node is stopping.
     case stopping
 }
 

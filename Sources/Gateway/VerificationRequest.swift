@@ -305,3 +305,18 @@ package struct Account: Hashable, Sendable {
 extension Account: Redacted {
     package var description: String { "Account" }
 }
+
+extension VerificationOptions {
+    /// Throws `.appNotPermitted` if the client names an app that it may not use.
+    package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
+        guard let bundleID = expectations.bundleID else { return }
+        guard client.permittedApps.contains(bundleID) else { throw .appNotPermitted }
+    }
+}
+
+extension RequestClient {
+    /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
+    func check(mayUse bundleID: String?) throws(GatewayError) {
+        guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
+    }
+}

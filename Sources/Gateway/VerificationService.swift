@@ -7,9 +7,10 @@ package import Resilience
 /// Verifies evidence, looks up transactions, and answers requests.
 ///
 /// ```
-/// request ──▶ verify locally ──▶ app permitted? ──▶ UpstreamVerification ──▶ answer
-///                  │ forged                             │ not needed, or failed
-///                  └──▶ rejected                        └──▶ evidence
+/// request ──▶ verify locally ──▶ app permitted? ──▶ NotifiedStates ──▶ UpstreamVerification ──▶ answer
+///                  │ forged                              │ states of     │ not needed, or failed
+///                  └──▶ rejected                         │ notifications └──▶ evidence
+///                                                        └──▶ evidence with these states
 /// ```
 ///
 /// Local verification takes microseconds for each item and never suspends, so it can run on an event loop. Only shared
@@ -44,26 +45,26 @@ package final class VerificationService: Sendable {
     /// - Throws: `GatewayError` if the client may not see the answer.
     package func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
         switch request.subject {
-        case .evidence(let evidence): try answer(request, about: evidence, at: now)
-        case .transactionID(let id): try answer(request, about: id, at: now)
+        case .evidence(let evidence): try verify(evidence, for: request, at: now)
+        case .transactionID(let id): try lookUp(id, for: request, at: now)
         }
     }
 
-    private func answer(
-        _ request: VerificationRequest, about evidence: Evidence, at now: Timestamp
+    private func verify(
+        _ evidence: Evidence, for request: VerificationRequest, at now: Timestamp
     ) throws -> Step<Answer, any Error> {
         switch verifyLocally(evidence, at: now) {
-        case .verified(let evidence): try answer(request, with: evidence, at: now)
+        case .verified(let evidence): try evaluate(evidence, for: request, at: now)
         case .rejected(let rule): .done(rejected(rule, at: now))
         case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).naming(items))
         // The other items are answered from what is signed: the gateway sends Apple no request about a rejected item.
         case .itemsRejected(let items, let others?):
-            try answer(request.local, with: others, at: now).map { $0.rejected(because: items) }
+            try evaluate(others, for: request.local, at: now).map { $0.rejected(because: items) }
         }
     }
 
-    private func answer(
-        _ request: VerificationRequest, with evidence: VerifiedEvidence, at now: Timestamp
+    private func evaluate(
+        _ evidence: VerifiedEvidence, for request: VerificationRequest, at now: Timestamp
     ) throws -> Step<Answer, any Error> {
         let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
@@ -73,16 +74,15 @@ package final class VerificationService: Sendable {
             // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
         }
-        return try answer(
-            to: EvaluatedRequest(.signed(evidence), for: request, at: now, rules: rules))
+        return try answer(EvaluatedRequest(.signed(evidence), for: request, at: now, rules: rules))
     }
 
-    private func answer(
-        _ request: VerificationRequest, about transactionID: String, at now: Timestamp
+    private func lookUp(
+        _ transactionID: String, for request: VerificationRequest, at now: Timestamp
     ) throws -> Step<Answer, any Error> {
         let bundleID = try app(ofLookup: request.options, by: request.client)
         let subject = VerificationSubject.lookup(bundleID: bundleID, transactionID: transactionID)
-        return try answer(to: EvaluatedRequest(subject, for: request, at: now, rules: rules))
+        return try answer(EvaluatedRequest(subject, for: request, at: now, rules: rules))
     }
 
     /// Returns the app of a request without evidence: the named app, else the client's only app.
@@ -94,18 +94,18 @@ package final class VerificationService: Sendable {
         return bundleID
     }
 
-    private func answer(to evaluated: EvaluatedRequest) throws -> Step<Answer, any Error> {
+    private func answer(_ evaluated: EvaluatedRequest) throws -> Step<Answer, any Error> {
         let mode = evaluated.request.options.mode, hasEvidence = evaluated.subject.evidence != nil
         // Without evidence, mode `local` is answered from the cache of Apple's answers.
         guard mode != .local || !hasEvidence else { return .done(evaluated.withoutUpstream(.upstreamNotConfigured)) }
         let isAppleAsked = { [apple] in apple?.isAsked(about: evaluated) ?? false }
         guard let states, hasEvidence, mode == .auto || (mode == .appleFirst && !isAppleAsked()) else {
-            return answer(fromAppleAbout: evaluated)
+            return askApple(evaluated)
         }
-        return try states.answer(to: evaluated, isAppleAsked: isAppleAsked) { self.answer(fromAppleAbout: $0) }
+        return try states.answer(to: evaluated, isAppleAsked: isAppleAsked) { self.askApple($0) }
     }
 
-    private func answer(fromAppleAbout evaluated: EvaluatedRequest) -> Step<Answer, any Error> {
+    private func askApple(_ evaluated: EvaluatedRequest) -> Step<Answer, any Error> {
         if let apple { return apple.answer(to: evaluated) }
         return .done(
             states?.answerWithoutUpstream(to: evaluated) ?? evaluated.withoutUpstream(.upstreamNotConfigured))
@@ -181,20 +181,5 @@ extension LocalVerification {
         case .rejected(let rule): rule
         case .itemsRejected(let items, _): items.first?.rule
         }
-    }
-}
-
-extension VerificationOptions {
-    /// Throws `.appNotPermitted` if the client names an app that it may not use.
-    package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
-        guard let bundleID = expectations.bundleID else { return }
-        guard client.permittedApps.contains(bundleID) else { throw .appNotPermitted }
-    }
-}
-
-extension RequestClient {
-    /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
-    func check(mayUse bundleID: String?) throws(GatewayError) {
-        guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
 }

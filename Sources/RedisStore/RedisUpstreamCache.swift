@@ -174,7 +174,7 @@ final class RedisUpstreamCache: UpstreamCache {
     private func inOurTime(_ known: CachedResult, age: Duration) throws(SharedCacheFault) -> CachedResult {
         let difference = known.fetchedAt.duration(to: clock().advanced(by: .zero - age))
         guard age >= .zero - Self.tolerance, age <= policy.longestRetention(of: known.result),
-            difference.magnitude <= StoredResultLimits.clockDifference
+            difference.magnitude <= StoredResult.Limits.clockDifference
         else { throw .implausibleTimes }
         return difference.magnitude <= Self.tolerance ? known : known.shifted(by: difference)
     }
@@ -189,7 +189,7 @@ final class RedisUpstreamCache: UpstreamCache {
         let names = names.names(of: key), version = counters.version(of: names)
         let stored = StoredResult(known: result, retention: policy.retention(of: result))
         guard let bytes = stored.bytes else { return }
-        let isLocalOnly = bytes.count > StoredResultLimits.bytes
+        let isLocalOnly = bytes.count > StoredResult.Limits.bytes
         if isLocalOnly {
             observe(.tooLarge)
         } else {
@@ -224,5 +224,27 @@ final class RedisUpstreamCache: UpstreamCache {
     func flushed() {
         counters.invalidateAll()
         redisPurges.announce()
+    }
+}
+
+extension StoredResult.Limits {
+    /// The maximum size: a thousand transactions. Larger values would delay other commands on the connection.
+    static let bytes = 1 << 20
+    /// The maximum difference of the writer's and the reader's clocks. Beyond this difference, the value counts as an
+    /// old value that was restored.
+    static let clockDifference: Duration = .seconds(7200)
+}
+
+extension StoredResult {
+    /// Reads decrypted bytes.
+    /// - Parameter policy: bounds the accepted times, for each kind of result.
+    init(_ bytes: [UInt8], policy: FreshnessPolicy) throws(SharedCacheFault) {
+        guard bytes.count <= Limits.bytes, let stored = try? StoredResult(storedBytes: bytes) else {
+            throw .unreadable
+        }
+        self = stored
+        guard freshness > .zero, freshness <= policy.longestFreshness(of: result), retention >= freshness,
+            retention <= policy.longestRetention(of: result), took >= .zero, took <= Limits.took
+        else { throw .implausibleTimes }
     }
 }

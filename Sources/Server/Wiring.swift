@@ -248,7 +248,7 @@ private struct Wiring {
     private func dataPlane(_ routes: RouteTable) -> any Service {
         let (http, lifecycle, access, dependencies) = (configuration.http, lifecycle, access, dependencies)
         let rules = EdgeRules(http, shutdown: configuration.shutdown) { credentials in
-            try? access.now.authenticator.client(with: credentials, at: dependencies.clock())
+            access.now.authenticator.client(with: credentials, at: dependencies.clock())
         }
         let log = RequestLog(
             logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,

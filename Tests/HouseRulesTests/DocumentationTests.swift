@@ -152,6 +152,14 @@ struct DocumentationTests {
         #expect(alerts.contains("runbook_url: \(StatusIssue.Runbook.errorsBurnFast.address)\n"))
     }
 
+    @Test func `the alert about Apple's errors counts every failure but those that this gateway causes`() throws {
+        let alerts = try Repository.text("helm/receipt-gateway/files/alerts.yaml")
+        let outcomes = try #require(alerts.firstMatch(of: /upstream_requests_total\{outcome=~"([a-z_|]+)"/)).1
+        let ours: [UpstreamFailure] = [.answerTooLarge, .requestRefused, .stopping]
+        let apples = UpstreamFailure.allCases.filter { !ours.contains($0) }.map(\.rawValue)
+        #expect(outcomes.split(separator: "|").map(String.init).sorted() == apples.sorted())
+    }
+
     @Test func `only the metrics about single apps and endpoints have labels that are not declared`() {
         let families = [
             MetricCatalogue.serverAPIKeyPaused, MetricCatalogue.appWithoutServerAPIKey,

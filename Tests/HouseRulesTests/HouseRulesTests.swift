@@ -114,7 +114,9 @@ struct HouseRulesTests {
     }
 
     /// The targets that read what clients and Redis send.
-    private static let edges = ["Sources/HTTPServer", "Sources/API", "Sources/Redis", "Sources/RedisStore"]
+    private static let edges = [
+        "Sources/HTTPServer", "Sources/API", "Sources/Redis", "Sources/RedisStore", "Sources/Gateway/StoredForms",
+    ]
     /// The files that copy bytes, each with the reason.
     private static let copiers = [
         "Sources/HTTPServer/Edge/RequestHead.swift": "the function of the edge",
@@ -126,7 +128,8 @@ struct HouseRulesTests {
         "Sources/Redis/RedisCommand.swift": "the gateway's own command",
         "Sources/Redis/Hiredis/ReplyReader.swift": "a line of at most 512 bytes, as ASCII",
         "Sources/Redis/URL/RedisURLParser.swift": "the operator's configuration",
-        "Sources/RedisStore/Format/StoredFields.swift": "a text of the gateway's own, sealed",
+        "Sources/Gateway/StoredForms/StoredForm.swift": "a text of the gateway's own, sealed",
+        "Sources/Gateway/StoredForms/StoredFormCoding.swift": "a text of the gateway's own, sealed",
         "Sources/RedisStore/StoreHealth.swift": "the gateway's own key",
         "Sources/RedisStore/Customers/Notifications/RedisCustomerStates.swift":
             "26 bytes, only compared",

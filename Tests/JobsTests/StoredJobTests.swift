@@ -56,26 +56,26 @@ struct StoredJobTests {
         let head = JobConstants(JobBench().job(1)), bytes = head.storedBytes
         #expect(try JobConstants(storedBytes: bytes) == head)
         for count in 0..<bytes.count {
-            #expect(throws: JobFormatFault.malformed) { _ = try JobConstants(storedBytes: Array(bytes.prefix(count))) }
+            #expect(throws: StoredFormFault.malformed) { _ = try JobConstants(storedBytes: Array(bytes.prefix(count))) }
         }
-        #expect(throws: JobFormatFault.malformed) { _ = try JobConstants(storedBytes: bytes + [0]) }
-        #expect(throws: JobFormatFault.unknownVersion(2)) { _ = try JobConstants(storedBytes: [2, 0, 0]) }
+        #expect(throws: StoredFormFault.malformed) { _ = try JobConstants(storedBytes: bytes + [0]) }
+        #expect(throws: StoredFormFault.unknownVersion(2)) { _ = try JobConstants(storedBytes: [2, 0, 0]) }
     }
 
     @Test(arguments: subjects) func `a part of a request, or more than one, is malformed`(subject: RequestSubject) {
         let bytes = JobRequest(subject, Self.options, chains: Self.chains).storedBytes
         for count in 0..<bytes.count {
-            #expect(throws: JobFormatFault.malformed) { _ = try JobRequest(storedBytes: Array(bytes.prefix(count))) }
+            #expect(throws: StoredFormFault.malformed) { _ = try JobRequest(storedBytes: Array(bytes.prefix(count))) }
         }
-        #expect(throws: JobFormatFault.malformed) { _ = try JobRequest(storedBytes: bytes + [0]) }
+        #expect(throws: StoredFormFault.malformed) { _ = try JobRequest(storedBytes: bytes + [0]) }
     }
 
     @Test func `a part of a result, or more than one, is malformed`() {
         let bytes = Self.result.storedBytes
         for count in 0..<bytes.count {
-            #expect(throws: JobFormatFault.malformed) { _ = try JobResult(storedBytes: Array(bytes.prefix(count))) }
+            #expect(throws: StoredFormFault.malformed) { _ = try JobResult(storedBytes: Array(bytes.prefix(count))) }
         }
-        #expect(throws: JobFormatFault.malformed) { _ = try JobResult(storedBytes: bytes + [0]) }
+        #expect(throws: StoredFormFault.malformed) { _ = try JobResult(storedBytes: bytes + [0]) }
     }
 
     @Test(arguments: subjects) func `a changed byte is malformed, or another request`(subject: RequestSubject) {
@@ -91,8 +91,8 @@ struct StoredJobTests {
     }
 
     @Test func `a newer form is named`() {
-        #expect(throws: JobFormatFault.unknownVersion(3)) { _ = try JobRequest(storedBytes: [3, 0, 0]) }
-        #expect(throws: JobFormatFault.unknownVersion(2)) { _ = try JobResult(storedBytes: [2, 0, 0]) }
+        #expect(throws: StoredFormFault.unknownVersion(3)) { _ = try JobRequest(storedBytes: [3, 0, 0]) }
+        #expect(throws: StoredFormFault.unknownVersion(2)) { _ = try JobResult(storedBytes: [2, 0, 0]) }
     }
 
     @Test func `a request that older versions can read keeps their form`() throws {

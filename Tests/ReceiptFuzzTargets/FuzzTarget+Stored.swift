@@ -47,7 +47,7 @@
             try expect(freshness >= .zero && freshness <= longest.0, "fresh for \(freshness)")
             try expect(
                 stored.retention > .zero && stored.retention <= longest.1, "kept for \(stored.retention)")
-            try expect(known.took >= .zero && known.took <= StoredResultLimits.took, "took \(known.took)")
+            try expect(known.took >= .zero && known.took <= StoredResult.Limits.took, "took \(known.took)")
             // At the limits of the representable range a date or a span is another than it was written.
             let end = known.fetchedAt.advanced(by: longest.1)
             guard known.fetchedAt > .earliest, known.fetchedAt.duration(to: end) == longest.1 else { return }

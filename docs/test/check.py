@@ -152,8 +152,19 @@ def _printed(shell: Shell, block: pages.Block, text: str) -> str | None:
     if shown and "from one run" in shown.markers:
         missing = outputs.resembles(shown.text, printed)
         return f"printed nothing that begins with {missing}:\n{printed[-3000:]}" if missing else None
-    if shown and not outputs.matches(shown.text, printed, shown.language == "json", "figures vary" in shown.markers):
-        return f"printed, in the place of what line {shown.line} shows:\n{printed[-3000:]}"
+    if not shown:
+        return None
+
+    def is_as_shown() -> bool:
+        return outputs.matches(
+            shown.text, shell.printed(), shown.language == "json", "figures vary" in shown.markers)
+
+    # A server in the background may listen before it prints.
+    if re.search(r" &$", text, flags=re.M):
+        with contextlib.suppress(TimeoutError):
+            wait_until("the servers print", is_as_shown, SECONDS, pause=0.05)
+    if not is_as_shown():
+        return f"printed, in the place of what line {shown.line} shows:\n{shell.printed()[-3000:]}"
     return None
 
 

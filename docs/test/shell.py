@@ -93,13 +93,18 @@ class Shell:
     def run(self, text: str) -> tuple[str, list[str]]:
         """What the commands printed, and which of them failed."""
         script, output, end = self._files(re.sub(r" &$", f" &\n{LISTENS} $!", text, flags=re.M))
+        self.output = output
         self._send(f". {script} >{output} 2>&1 </dev/null\n")
         self._send(f'printf %s "$failed" >{end}.part; failed=; mv {end}.part {end}\n')
         wait_until("the commands end", lambda: end.exists() or self.bash.poll() is not None, SECONDS, pause=0.02)
         assert end.exists(), f"the shell ended: {output.read_text()}"
         # Where a command failed last, reading the block in failed too.
         failed = [line for line in end.read_text().splitlines() if f": . {script}" not in line]
-        return self._as_written(output.read_text(errors="replace")), failed
+        return self.printed(), failed
+
+    def printed(self) -> str:
+        """What the last commands have printed so far, in the background as well."""
+        return self._as_written(self.output.read_text(errors="replace"))
 
     def stay(self, text: str, ready: str) -> None:
         """Starts commands as in a terminal of their own, and waits until they print something."""

@@ -199,7 +199,7 @@ package final class VerifyHandler: Sendable {
     }
 
     /// Returns a cached answer after a check of the account.
-    private func answerCached(_ known: CachedReply, with claims: CachedClaims, _ call: Call) async -> Reply {
+    private func sendCached(_ known: CachedReply, checking claims: CachedClaims, _ call: Call) async -> Reply {
         let decision = await ownership?.ownership(of: claims.claims, account: claims.account, client: call.client)
         guard decision?.isRejected == true else {
             var reply = known.reply
@@ -234,7 +234,7 @@ package final class VerifyHandler: Sendable {
     private func answerCached(_ known: CachedReply, to client: RequestClient, _ call: Call) throws -> Progress {
         try known.validity.checkApp(for: client)
         guard let claims = known.claims else { return .done(send(known.reply, known, call)) }
-        return .wait { .done(await self.answerCached(known, with: claims, call)) }
+        return .wait { .done(await self.sendCached(known, checking: claims, call)) }
     }
 
     private func send(

@@ -25,15 +25,15 @@ package struct Authenticator: Sendable {
     /// Returns the client whose key the request carries in `Authorization: Bearer` (RFC 6750 §2.1), in `X-API-Key`, or
     /// as the password of `Authorization: Basic` (RFC 7617), which HTTP libraries send for `https://user:key@host/`.
     ///
-    /// A missing, unknown, wrong or expired key throws the same error after the same work, so that the answer does not
-    /// tell which half of a guess was right.
-    package func client(with credentials: Credentials, at now: Timestamp) throws(AuthenticationFailure) -> Client {
+    /// Returns nil for a missing, unknown, wrong or expired key after the same work, so that the time does not show
+    /// which half of a guess was right.
+    package func client(with credentials: Credentials, at now: Timestamp) -> Client? {
         guard let hasher else { return .loopback }
         let key = Self.key(in: credentials)
         let owner = key.flatMap { owners[$0.id] }
         let matches = hasher.matches(
             key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
-        guard matches, let owner, owner.key.isActive(at: now) else { throw AuthenticationFailure() }
+        guard matches, let owner, owner.key.isActive(at: now) else { return nil }
         return owner.client
     }
 
@@ -51,9 +51,6 @@ package struct Authenticator: Sendable {
     private static let placeholderSecret = Secret(String(repeating: "A", count: 43))
     private static let placeholderHash = [UInt8](repeating: 0, count: 32)
 }
-
-/// The request carries no valid key. Deliberately without details.
-package struct AuthenticationFailure: Error, Hashable, Sendable {}
 
 /// The credentials in a request's header. Several values of one field are joined to a list (RFC 9110 §5.3), which is
 /// not a valid key.

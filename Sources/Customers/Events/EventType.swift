@@ -1,7 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The kind of change that an event reports. The raw values appear in the API (docs/events.yaml).
+/// The kind of change that an event reports. The raw values appear in the API (docs/events.yaml). `PlanChange` and
+/// `TransactionChange` derive the changes; `EventContents` names them in IDs.
 package enum EventType: String, CaseIterable, Hashable, Sendable {
     case subscriptionStarted = "subscription.started"
     case subscriptionRenewed = "subscription.renewed"

@@ -150,21 +150,6 @@ package struct MergeOutcome: Hashable, Sendable {
     }
 }
 
-/// A signed state of a transaction or of a chain's plan.
-package enum SignedStateItem: Hashable, Sendable {
-    case transaction(Transaction)
-    case renewal(Renewal)
-
-    package var signedDate: Timestamp {
-        let date =
-            switch self {
-            case .transaction(let transaction): transaction.signedDate
-            case .renewal(let renewal): renewal.signedDate
-            }
-        return date ?? Timestamp(millisecondsSince1970: 0)
-    }
-}
-
 /// Apple's record of the notifications that it sent (Get Notification History).
 package protocol NotificationHistory: Sendable {
     /// Returns true if the app has a key, without which Apple shows no history.

@@ -1,8 +1,23 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
-internal import Receipts
+package import Gateway
+package import Receipts
+
+/// A signed state of a transaction or of a chain's plan.
+package enum SignedStateItem: Hashable, Sendable {
+    case transaction(Transaction)
+    case renewal(Renewal)
+
+    package var signedDate: Timestamp {
+        let date =
+            switch self {
+            case .transaction(let transaction): transaction.signedDate
+            case .renewal(let renewal): renewal.signedDate
+            }
+        return date ?? Timestamp(millisecondsSince1970: 0)
+    }
+}
 
 /// The order of the signed states of one transaction or plan. The later state counts, in whatever order states arrive.
 package struct SignedStateOrder: Comparable, Hashable, Sendable {

@@ -63,7 +63,9 @@ extension FieldVisitor {
 }
 
 extension Transaction {
-    /// Visits all fields in Apple's order and by Apple's names. To add a field, add a property and a line here.
+    /// Visits all fields in Apple's order and by Apple's names. To add a field, add a property and a line here. It
+    /// changes the stored forms (`StoredForm`): cached results get another version. Signed states live for a year, so
+    /// they must stay readable: a field of signed items follows the others, under a `SignedExtent` of its own.
     package mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.count("quantity", &quantity)
         try visitor.required("product_id", &productID)

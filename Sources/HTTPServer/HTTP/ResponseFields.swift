@@ -16,14 +16,6 @@ extension HTTPField.Name {
 
     package static let referrerPolicy = known("Referrer-Policy")
 
-    /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
-    static let rateLimitPolicy = known("RateLimit-Policy")
-    static let rateLimit = known("RateLimit")
-    /// The three fields that were common before this draft.
-    static let xRateLimitLimit = known("X-RateLimit-Limit")
-    static let xRateLimitRemaining = known("X-RateLimit-Remaining")
-    static let xRateLimitReset = known("X-RateLimit-Reset")
-
     package static func known(_ name: String) -> HTTPField.Name {
         guard let fieldName = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }
         return fieldName
@@ -31,6 +23,14 @@ extension HTTPField.Name {
 }
 
 // MARK: - Values
+
+extension Duration {
+    /// The whole seconds, rounded up so that a client that waits so long does not return too early.
+    package var secondsRoundedUp: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) + (attoseconds > 0 ? 1 : 0)
+    }
+}
 
 /// The header field `Date` (RFC 9110 §6.6.1), written once a second.
 final class DateField: Sendable {

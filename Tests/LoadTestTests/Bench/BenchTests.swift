@@ -36,8 +36,12 @@ struct BenchTests {
             BenchFigure("hit", 0.9, "ratio", .atLeast(0.8)), BenchFigure("tail", 3.5, "ms", .atMost(2), note: "late"),
         ]
         report.servers = [
-            .init(name: .gateway, requestsPerSecond: 20_000, requestsPerBusySecond: 31_234, generatorCpuShare: 0.97),
-            .init(name: .nio, requestsPerSecond: 30_000, requestsPerBusySecond: 32_000, generatorCpuShare: 0.5),
+            .init(
+                name: .gateway, connections: 32, requestsPerSecond: 20_000, requestsPerBusySecond: 31_234,
+                generatorCpuShare: 0.97),
+            .init(
+                name: .nio, connections: 4, requestsPerSecond: 30_000, requestsPerBusySecond: 32_000,
+                generatorCpuShare: 0.5),
         ]
         let lines = BenchTable(report: report).text.split(separator: "\n")
         #expect(lines[1].contains("hit  0.900  ratio  >= 0.8     met"))
@@ -48,9 +52,12 @@ struct BenchTests {
 
     // MARK: - Arithmetic
 
-    private static func turn(_ name: BenchServer.Name, _ requests: Int, cpu: Double) -> BenchTurn {
+    private static func turn(
+        _ name: BenchServer.Name, _ requests: Int, cpu: Double, connections: Int = 32
+    ) -> BenchTurn {
         BenchTurn(
-            name: name, requests: requests, seconds: 2, serverCPUSeconds: cpu, generatorShare: 0.5, outcomes: [],
+            name: name, connections: connections, requests: requests, seconds: 2, serverCPUSeconds: cpu,
+            generatorShare: 0.5, outcomes: [],
             answerBytes: 3000)
     }
 
@@ -64,6 +71,9 @@ struct BenchTests {
         #expect(turns.rows.map(\.name) == [.gateway, .nio])
         #expect(turns.rows[0].requestsPerBusySecond == 8000 && turns.rows[0].requestsPerSecond == 4000)
         #expect(Self.turn(.nginx, 100, cpu: 0).requestsPerBusySecond.isFinite)
+        let few = Self.turn(.gateway, 50, cpu: 1, connections: 4)
+        #expect((turns + [few]).rows.map(\.connections) == [32, 32, 4])
+        #expect((turns + [few]).over(4) == [few])
     }
 
     @Test func `times of two stages in a row add up`() {

@@ -28,10 +28,10 @@ struct AuthenticatorTests {
         for credentials in [
             Credentials(authorization: "Bearer \(key.exposed)"), Credentials(authorization: "bearer \(key.exposed)"),
             Credentials(apiKey: key.exposed),
-        ] { #expect(try authenticator.client(with: credentials, at: Self.before).name == "shop") }
+        ] { #expect(authenticator.client(with: credentials, at: Self.before)?.name == "shop") }
     }
 
-    @Test func `every wrong credential gets the same failure`() throws {
+    @Test func `no wrong credential finds a client`() throws {
         let other = APIKey.random()
         let wrong = [
             Credentials(), Credentials(authorization: ""), Credentials(authorization: "Bearer"),
@@ -43,15 +43,11 @@ struct AuthenticatorTests {
             Credentials(apiKey: key.exposed + "A"), Credentials(apiKey: String(key.exposed.dropLast())),
             Credentials(apiKey: key.exposed + String(repeating: "A", count: 200)),
         ]
-        for credentials in wrong {
-            #expect(throws: AuthenticationFailure()) { try authenticator.client(with: credentials, at: Self.before) }
-        }
+        for credentials in wrong { #expect(authenticator.client(with: credentials, at: Self.before) == nil) }
     }
 
     @Test func `a key is rejected from its expiry on`() {
-        #expect(throws: AuthenticationFailure()) {
-            try authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.expiry)
-        }
+        #expect(authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.expiry) == nil)
     }
 
     @Test func `another pepper gives another hash`() {
@@ -59,7 +55,7 @@ struct AuthenticatorTests {
     }
 
     @Test func `without keys every client is the loopback client`() throws {
-        #expect(try Authenticator.loopbackOnly.client(with: Credentials(), at: Self.before) == .loopback)
+        #expect(Authenticator.loopbackOnly.client(with: Credentials(), at: Self.before) == .loopback)
     }
 
     @Test func `a new key has 32 random bytes and reads back`() throws {
@@ -79,7 +75,7 @@ struct AuthenticatorTests {
         let text = "clients:\n  - name: shop\n    apps: '*'\n    keys:\n" + key.clientsFileSnippet(hasher: hasher)
         let clients = try ClientsFile(text, path: "clients.yaml", now: Self.before).clients
         let authenticator = Authenticator(clients: clients, hasher: hasher)
-        #expect(try authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.before).name == "shop")
+        #expect(authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.before)?.name == "shop")
     }
 }
 

@@ -83,7 +83,7 @@ struct EventSite: Sendable {
         http.deadlines = HTTPDeadlines(
             headers: .seconds(3600), request: .seconds(3600), answer: answer, idle: .seconds(3600))
         let rules = EdgeRules(http, shutdown: ShutdownConfiguration()) { credentials in
-            try? access.now.authenticator.client(with: credentials, at: .now())
+            access.now.authenticator.client(with: credentials, at: .now())
         }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)

@@ -34,11 +34,11 @@ import TestSupport
             let bytes = event.storedBytes
             #expect(try Event(storedBytes: bytes, bundleID: Samples.bundleID) == event)
             for count in 0..<min(bytes.count, 200) {
-                #expect(throws: SharedCacheFault.unreadable) {
+                #expect(throws: StoredFormFault.malformed) {
                     try Event(storedBytes: Array(bytes.prefix(count)), bundleID: Samples.bundleID)
                 }
             }
-            #expect(throws: SharedCacheFault.unreadable) {
+            #expect(throws: StoredFormFault.malformed) {
                 try Event(storedBytes: bytes + [0], bundleID: Samples.bundleID)
             }
         }

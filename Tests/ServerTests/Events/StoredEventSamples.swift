@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Customers
+import Gateway
 import Receipts
 import Redis
 

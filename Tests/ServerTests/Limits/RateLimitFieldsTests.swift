@@ -5,6 +5,7 @@ import Gateway
 import HTTPTypes
 import Testing
 
+@testable import API
 @testable import HTTPServer
 @testable import Resilience
 

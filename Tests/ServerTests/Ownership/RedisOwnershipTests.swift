@@ -407,11 +407,11 @@ import TestSupport
     }
 
     @Test func `a chain is the same after storing, and part of one is none`() throws {
-        let chain = Samples.chain(), bytes = chain.storedBytes
-        #expect(try PurchaseChain(storedBytes: bytes, bundleID: Samples.bundleID) == chain)
+        let chain = Samples.chain(), bytes = StoredAccountChain(chain).storedBytes
+        #expect(try StoredAccountChain(storedBytes: bytes, bundleID: Samples.bundleID).chain == chain)
         for part in (0..<bytes.count).map({ Array(bytes.prefix($0)) }) + [bytes + [0]] {
-            #expect(throws: SharedCacheFault.unreadable) {
-                try PurchaseChain(storedBytes: part, bundleID: Samples.bundleID)
+            #expect(throws: StoredFormFault.self) {
+                try StoredAccountChain(storedBytes: part, bundleID: Samples.bundleID)
             }
         }
     }

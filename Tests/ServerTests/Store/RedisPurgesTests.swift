@@ -145,7 +145,7 @@ import TestSupport
             let store = TestRedis(redis.node), key = try StoreSamples.key()
             let cache = redis.cache(through: store), other = redis.cache()
             // Too large for Redis: only this node has it.
-            await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
+            await cache.keep(try StoreSamples.known(padding: StoredResult.Limits.bytes), for: key)
             cache.flushed()
             store.fail(.timeout)
             try await other.purge(transactionIDs: [Self.id])

@@ -256,7 +256,7 @@ import TestSupport
         try await StoreRedis.with { redis in
             let faults = FaultLog(), cache = redis.cache(faults: faults), neighbour = redis.cache()
             let key = try StoreSamples.key()
-            await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
+            await cache.keep(try StoreSamples.known(padding: StoredResult.Limits.bytes), for: key)
             #expect(faults.all == [.tooLarge])
             #expect(await cache.result(for: key) != nil)
             #expect(await neighbour.result(for: key) == nil)

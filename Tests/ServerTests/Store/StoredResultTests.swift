@@ -274,8 +274,8 @@ struct StoredResultTests {
     }
 
     @Test func `a value larger than the limit is rejected`() throws {
-        let fits = try StoreSamples.known(padding: StoredResultLimits.bytes - Self.bytes(StoreSamples.known()).count)
-        #expect(try Self.bytes(fits).count == StoredResultLimits.bytes)
+        let fits = try StoreSamples.known(padding: StoredResult.Limits.bytes - Self.bytes(StoreSamples.known()).count)
+        #expect(try Self.bytes(fits).count == StoredResult.Limits.bytes)
         #expect(try StoredResult(Self.bytes(fits), policy: Self.policy).known.fetchedAt == StoreSamples.time(100))
         #expect(throws: SharedCacheFault.unreadable) {
             try StoredResult(Self.bytes(fits) + [0x20], policy: Self.policy)

@@ -110,7 +110,7 @@ extension Bench {
     /// Returns a plan without a schedule.
     func plan(for port: Int) throws -> LoadPlan {
         var load = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(port)/v1/verify"))
-        load.connections = plan.connections
+        load.connections = BenchPlan.manyConnections
         return load
     }
 
@@ -163,17 +163,16 @@ extension Bench {
     }
 
     /// Measures a server in a closed loop.
-    /// - Parameter connections: the number of the load's connections; nil for the plan's.
     @discardableResult
     func turn(
-        _ server: BenchServer, _ source: TrafficSource, seconds: Double, before: Int = 0, connections: Int? = nil
+        _ server: BenchServer, _ source: TrafficSource, seconds: Double, before: Int = 0
     ) async throws -> BenchTurn {
         let cpu = server.processes.cpuSeconds
         var load = try closedPlan(for: server.port, seconds: seconds)
-        if let connections { load.connections = connections }
+        load.connections = server.connections
         let measurements = try await drive(load, source, before: before)
         passed(seconds)
-        return BenchTurn(server.name, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
+        return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
     }
 
     private static let neededShare = 0.97

@@ -14,8 +14,9 @@ struct BenchCommand: AsyncParsableCommand {
 
               near         near-cache hits beside a bare SwiftNIO handler, nginx and
                            Varnish; with the log of all requests, of some and of
-                           none
-              local        local verification of distinct receipts over HTTP
+                           none; over 32 connections and over 4
+              local        local verification of distinct receipts over HTTP; over 32
+                           connections and over 4
               verify       parse-and-verify in process: receipts, signed
                            transactions, transaction receipts and notifications
               transactions signed transactions over HTTP: one, twenty, and a new
@@ -134,7 +135,10 @@ struct BenchPlan: Hashable, Sendable {
     var keys = 1000
     /// The approximate size of a request's body.
     var bodyBytes = 8192
-    var connections = 64
+    /// The number of the load's connections: as of a busy gateway, and as of a gateway whose event loop wakes for a few
+    /// requests at once.
+    static let manyConnections = 32
+    static let fewConnections = 4
     /// The number of receipts that are sent in turn where no cache is to help.
     var distinctReceipts = 20_000
     /// The number of notifications in each run.
@@ -162,8 +166,8 @@ struct BenchPlan: Hashable, Sendable {
     func estimate(_ part: BenchPart) -> Double {
         let count = Double(runs)
         return switch part {
-        case .near: 7 * (warmupSeconds + 1 + count * (seconds + Self.refreshSeconds))
-        case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (2 * seconds + 1)
+        case .near: 6 * (warmupSeconds + 1) + 8 * count * (seconds + Self.refreshSeconds)
+        case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (4 * seconds + 2)
         case .verify: 4 * count * seconds
         case .transactions: 3 * (warmupSeconds + count * seconds)
         case .notifications: (count + 1) * estimatedNotificationSeconds

@@ -41,6 +41,7 @@ struct BenchReport: Encodable, Sendable {
     /// A server in a closed loop; medians of all runs.
     struct Server: Encodable, Hashable, Sendable {
         let name: BenchServer.Name
+        let connections: Int
         let requestsPerSecond, requestsPerBusySecond, generatorCpuShare: Double
     }
 
@@ -78,10 +79,10 @@ struct BenchTable {
     }
 
     private var servers: String {
-        table(["server", "requests/s", "per busy second", "generator busy"], report.servers) { row in
+        table(["server", "connections", "requests/s", "per busy second", "generator busy"], report.servers) { row in
             let share = row.generatorCpuShare, sign = share > BenchTurn.saturation ? " (!)" : ""
             return [
-                row.name.rawValue, row.requestsPerSecond.asRate, row.requestsPerBusySecond.asRate,
+                row.name.rawValue, "\(row.connections)", row.requestsPerSecond.asRate, row.requestsPerBusySecond.asRate,
                 "\((100 * share).fixed(0)) %\(sign)",
             ]
         }

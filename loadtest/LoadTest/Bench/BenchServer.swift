@@ -9,6 +9,15 @@ struct BenchServer: Sendable {
     let name: Name
     let port: Int
     let processes: ProcessTree
+    /// The number of the load's connections.
+    private(set) var connections = BenchPlan.manyConnections
+
+    /// Returns the server under a load over so many connections.
+    func over(_ connections: Int) -> BenchServer {
+        var server = self
+        server.connections = connections
+        return server
+    }
 
     enum Name: String, CaseIterable, Codable, Sendable {
         /// With the default configuration, which logs each request.
@@ -101,6 +110,7 @@ extension PeerTemplate {
 /// One server in a closed loop for a while.
 struct BenchTurn: Hashable, Sendable {
     let name: BenchServer.Name
+    let connections: Int
     let requests: Int
     let seconds: Double
     let serverCPUSeconds: Double
@@ -120,16 +130,20 @@ struct BenchTurn: Hashable, Sendable {
 }
 
 extension BenchTurn {
-    init(_ name: BenchServer.Name, _ measurements: LoadMeasurements, serverCPUSeconds: Double) {
+    init(_ server: BenchServer, _ measurements: LoadMeasurements, serverCPUSeconds: Double) {
         let counts = measurements.counts
         self.init(
-            name: name, requests: counts.answered, seconds: max(measurements.seconds, 0.001),
+            name: server.name, connections: server.connections, requests: counts.answered,
+            seconds: max(measurements.seconds, 0.001),
             serverCPUSeconds: serverCPUSeconds, generatorShare: measurements.cpuShare(workers: 1),
             outcomes: counts.outcomes, answerBytes: counts.receivedBytes / max(1, counts.answered))
     }
 }
 
 extension [BenchTurn] {
+    /// Returns the turns over so many connections.
+    func over(_ connections: Int) -> [BenchTurn] { filter { $0.connections == connections } }
+
     func rates(_ name: BenchServer.Name, _ value: (BenchTurn) -> Double) -> Rates {
         filter { $0.name == name }.map(value)
     }
@@ -139,11 +153,17 @@ extension [BenchTurn] {
         rates(name, \.requestsPerBusySecond).ratio(to: rates(other, \.requestsPerBusySecond))
     }
 
-    /// A row for each server, in the order of all names.
+    /// A row for each server and number of connections, in the order of all names.
     var rows: [BenchReport.Server] {
+        let counts = Set(map(\.connections)).sorted(by: >)
+        return counts.flatMap { over($0).rows(connections: $0) }
+    }
+
+    private func rows(connections: Int) -> [BenchReport.Server] {
         BenchServer.Name.allCases.filter { name in contains { $0.name == name } }.map { name in
             BenchReport.Server(
-                name: name, requestsPerSecond: rates(name, \.requestsPerSecond).median.rounded(toDecimals: 0),
+                name: name, connections: connections,
+                requestsPerSecond: rates(name, \.requestsPerSecond).median.rounded(toDecimals: 0),
                 requestsPerBusySecond: rates(name, \.requestsPerBusySecond).median.rounded(toDecimals: 0),
                 generatorCpuShare: rates(name, \.generatorShare).median.rounded(toDecimals: 2))
         }

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Customers
-internal import Gateway
+package import Customers
+package import Gateway
 internal import JSON
 internal import Receipts
 internal import Redis
@@ -73,74 +73,35 @@ struct StoredDelivery {
     }
 }
 
-/// The stored form of a held event, before encryption:
-///
-/// ```
-/// 1 byte   version of the form, 1
-/// text     chain
-/// 8 bytes  failed attempts
-/// date     next attempt
-/// date     first attempt
-/// ```
-extension HeldEvent {
-    private static let storedForm: UInt8 = 1
-
-    var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter(), event = self
-        fields.write(Self.storedForm)
-        fields.write(Optional(chain))
-        fields.write(Int64(attempts))
-        fields.date("next_attempt", &event.nextAttempt)
-        fields.date("first_attempt", &event.firstAttempt)
-        return fields.bytes
+extension HeldEvent: StoredForm {
+    /// Visits all fields but the position.
+    package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try form.version(1)
+        try form.text(&chain)
+        try form.number(&attempts)
+        try form.date("next_attempt", &nextAttempt)
+        try form.date("first_attempt", &firstAttempt)
     }
 
-    init(_ position: EventPosition, storedBytes: [UInt8]) throws(SharedCacheFault) {
-        var fields = StoredFieldReader(storedBytes)
-        guard try fields.byte() == Self.storedForm else { throw .unreadable }
+    init(_ position: EventPosition, storedBytes: [UInt8]) throws(StoredFormFault) {
         self.init(position, chain: "")
-        try fields.required("chain", &chain)
-        attempts = Int(clamping: try fields.number())
-        try fields.date("next_attempt", &nextAttempt)
-        try fields.date("first_attempt", &firstAttempt)
-        guard fields.isAtEnd else { throw .unreadable }
+        try read(storedBytes)
     }
 }
 
-/// The stored form of a dead event, before encryption:
-///
-/// ```
-/// 1 byte   version of the form, 1
-/// text     event ID
-/// text     chain
-/// 8 bytes  failed attempts
-/// text     last fault
-/// 8 bytes  time of giving up
-/// ```
-extension DeadDelivery {
-    private static let storedForm: UInt8 = 1
-
-    var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter()
-        fields.write(Self.storedForm)
-        fields.write(Optional(eventID))
-        fields.write(Optional(chain))
-        fields.write(Int64(attempts))
-        fields.write(Optional(reason))
-        fields.write(time.millisecondsSince1970)
-        return fields.bytes
+extension DeadDelivery: StoredForm {
+    /// Visits all fields but the position.
+    package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try form.version(1)
+        try form.text(&eventID)
+        try form.text(&chain)
+        try form.number(&attempts)
+        try form.text(&reason)
+        try form.time(&time)
     }
 
-    init(_ position: EventPosition, storedBytes: [UInt8]) throws(SharedCacheFault) {
-        var fields = StoredFieldReader(storedBytes), eventID = "", chain = "", reason = ""
-        guard try fields.byte() == Self.storedForm else { throw .unreadable }
-        try fields.required("event_id", &eventID)
-        try fields.required("chain", &chain)
-        let attempts = Int(clamping: try fields.number())
-        try fields.required("reason", &reason)
-        let time = Timestamp(millisecondsSince1970: try fields.number())
-        guard fields.isAtEnd else { throw .unreadable }
-        self.init(
-            position: position, eventID: eventID, chain: chain, attempts: attempts, reason: reason, time: time)
+    init(_ position: EventPosition, storedBytes: [UInt8]) throws(StoredFormFault) {
+        self.init(position: position, eventID: "", chain: "", attempts: 0, reason: "", time: .earliest)
+        try read(storedBytes)
     }
 }

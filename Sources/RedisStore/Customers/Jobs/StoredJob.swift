@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Customers
+internal import Gateway
 internal import Receipts
 internal import Redis
 
@@ -42,12 +43,8 @@ struct StoredJob {
 
     /// Returns the job without its request.
     func job(_ seal: JobSeal) throws(StoredJobFault) -> VerificationJob {
-        let head = try seal.open(head, for: JobSealName.head(id)) { bytes throws(JobFormatFault) in
-            try JobConstants(storedBytes: bytes)
-        }
-        let result = try seal.open(answer, for: JobSealName.answer(id, status)) { bytes throws(JobFormatFault) in
-            try JobResult(storedBytes: bytes)
-        }
+        let head = try seal.open(head, for: JobSealName.head(id), JobConstants.init(storedBytes:))
+        let result = try seal.open(answer, for: JobSealName.answer(id, status), JobResult.init(storedBytes:))
         return VerificationJob(
             id: id, client: head.client, createdAt: head.createdAt, deadline: head.deadline, lane: head.lane,
             request: nil, status: status, attempts: attempts, nextAttempt: status == .waiting ? nextAttempt : nil,
@@ -57,9 +54,7 @@ struct StoredJob {
     /// Returns the request; nil if no node can read it.
     func request(_ seal: JobSeal) throws(StoredJobFault) -> JobRequest? {
         do throws(StoredJobFault) {
-            return try seal.open(request ?? [], for: JobSealName.request(id)) { bytes throws(JobFormatFault) in
-                try JobRequest(storedBytes: bytes)
-            }
+            return try seal.open(request ?? [], for: JobSealName.request(id), JobRequest.init(storedBytes:))
         } catch .unreadable {
             return nil
         }
@@ -74,7 +69,7 @@ struct JobSeal: Sendable {
     func seal(_ value: [UInt8], for name: String) -> RedisWord { RedisWord(seal.seal(value, for: name)) }
 
     func open<Value>(
-        _ sealed: [UInt8], for name: String, _ decode: ([UInt8]) throws(JobFormatFault) -> Value
+        _ sealed: [UInt8], for name: String, _ decode: ([UInt8]) throws(StoredFormFault) -> Value
     ) throws(StoredJobFault) -> Value {
         let bytes: [UInt8]
         do throws(SharedCacheFault) {
@@ -83,7 +78,7 @@ struct JobSeal: Sendable {
             observe(error)
             throw error == .sealUnknownKey ? .foreign : .unreadable
         }
-        do throws(JobFormatFault) {
+        do throws(StoredFormFault) {
             return try decode(bytes)
         } catch .unknownVersion {
             throw .foreign

@@ -1,111 +1,83 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Customers
-internal import Gateway
+package import Customers
+package import Gateway
 internal import Receipts
 
-/// The stored form of a notification, before encryption:
-///
-/// ```
-/// 1 byte   version of the form, 1
-/// 1 byte   version of the notification: 1 or 2
-/// 8 bytes  time of its intake, in milliseconds since 1970
-/// rest     the bytes that Apple sent
-/// ```
-extension NotificationRecord {
-    private static let storedForm: UInt8 = 1
-
-    var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter()
-        fields.write(Self.storedForm)
-        fields.write(version.rawValue)
-        fields.write(receivedAt.millisecondsSince1970)
-        return fields.bytes + bytes
+extension NotificationRecord: StoredForm {
+    package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try form.version(1)
+        try form.code(&version)
+        try form.time(&receivedAt)
+        try form.rest(&bytes)
     }
 
     init(storedBytes: [UInt8]) throws(DeadLetterReason) {
-        var fields = StoredFieldReader(storedBytes)
-        do throws(SharedCacheFault) {
-            guard try fields.byte() == Self.storedForm else { throw .unreadable }
-            let version = Version(rawValue: try fields.byte())
-            let receivedAt = Timestamp(millisecondsSince1970: try fields.number())
-            guard let version else { throw .unreadable }
-            self.init(version, Array(storedBytes.dropFirst(Self.headerBytes)), receivedAt: receivedAt)
-        } catch {
-            throw .unknownForm
-        }
+        self.init(.v2, [], receivedAt: .earliest)
+        do throws(StoredFormFault) { try read(storedBytes) } catch { throw .unknownForm }
     }
-
-    private static let headerBytes = 10
 }
 
-/// The stored form of a signed state, before encryption:
-///
-/// ```
-/// 1 byte   version of the form, 1
-/// 1 byte   kind: 1 transaction, 2 renewal, 4 renewal with a status, 5 renewal whose change of product is a downgrade
-/// rest     the fields (`visitStoredFields`), then the status of kinds 4 and 5 (`visitStatus`)
-/// ```
-/// `advanced_commerce_info` is left out: versions that do not know it could not read the state.
 /// In Redis its order precedes the encrypted form, so that a script can compare two states. It is authenticated with it.
-extension SignedStateItem {
-    private static let storedForm: UInt8 = 1
-
-    var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter(upTo: .usual)
-        fields.write(Self.storedForm)
-        switch self {
-        case .transaction(var transaction):
-            fields.write(UInt8(1))
-            transaction.visitStoredFields(with: &fields)
-        case .renewal(var renewal):
-            // Records live for a year: the usual records keep the form that older versions read.
-            let kind: UInt8 = renewal.isDowngrade ? 5 : renewal.status == nil ? 2 : 4
-            fields.write(kind)
-            renewal.visitStoredFields(with: &fields)
-            if kind != 2 { renewal.visitStatus(with: &fields) }
-        }
-        return fields.bytes
+extension SignedStateItem: StoredForm {
+    /// The kinds of states, as stored. Records live for a year: the usual records keep the form that older versions read.
+    private enum StoredKind: UInt8 {
+        case transaction = 1
+        case renewal = 2
+        case renewalWithStatus = 4
+        /// Also with a status. The change of product is a downgrade.
+        case downgrade = 5
     }
 
-    init(storedBytes: [UInt8]) throws(SharedCacheFault) {
-        var fields = StoredFieldReader(storedBytes)
-        guard try fields.byte() == Self.storedForm else { throw .unreadable }
-        let kind = try fields.byte()
-        switch kind {
-        case 1:
-            var transaction = Transaction(productID: "", transactionID: "")
-            try transaction.visitStoredFields(with: &fields)
-            self = .transaction(transaction)
-        case 2, 4, 5:
-            var renewal = Renewal(originalTransactionID: "")
-            try renewal.visitStoredFields(with: &fields)
-            if kind != 2 { try renewal.visitStatus(with: &fields) }
-            renewal.isDowngrade = kind == 5
-            self = .renewal(renewal)
-        default: throw .unreadable
+    private var storedKind: StoredKind {
+        switch self {
+        case .transaction: .transaction
+        case .renewal(let renewal):
+            renewal.isDowngrade ? .downgrade : renewal.status == nil ? .renewal : .renewalWithStatus
         }
-        guard fields.isAtEnd else { throw .unreadable }
+    }
+
+    package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        var kind = storedKind
+        try form.version(1)
+        try form.code(&kind)
+        if kind == .transaction {
+            var transaction = Transaction.blank
+            if case .transaction(let known) = self { transaction = known }
+            try transaction.visitForm(&form)
+            self = .transaction(transaction)
+        } else {
+            var renewal = Renewal.blank
+            if case .renewal(let known) = self { renewal = known }
+            try renewal.visitForm(&form)
+            if kind != .renewal { try renewal.visitStatus(with: &form) }
+            renewal.isDowngrade = kind == .downgrade
+            self = .renewal(renewal)
+        }
+    }
+
+    /// The stored form, without `advanced_commerce_info`: versions that do not know it could not read the state.
+    var storedBytes: [UInt8] { storedBytes(upTo: .usual) }
+
+    init(storedBytes: [UInt8]) throws(StoredFormFault) {
+        self = .transaction(.blank)
+        try read(storedBytes)
     }
 }
 
-/// Everything about a chain but its signed states. Its stored form, before encryption:
-///
-/// ```
-/// 1 byte   version of the form, 1
-/// 1 byte   kind: 3
-/// 8 bytes  revision: the number of the change that wrote it
-/// rest     bundle ID, environment, original transaction ID, renamed, the IDs of its events (`visitStoredFields`)
-/// ```
-struct ChainDetails {
-    let chain: PurchaseChain
-    let announced: [String]
-    let isRenamed: Bool
-    let revision: Int64
+/// Everything about a chain but its signed states.
+struct ChainDetails: StoredForm {
+    private(set) var chain: PurchaseChain
+    private(set) var announced: [String]
+    private(set) var isRenamed: Bool
+    /// The number of the change that wrote it.
+    private(set) var revision: Int64
 
-    private static let storedForm: UInt8 = 1
-    private static let kind: UInt8 = 3
+    /// Distinguishes it from signed states.
+    private enum StoredKind: UInt8 {
+        case details = 3
+    }
 
     init(_ record: ChainRecord, revision: Int64) {
         (chain, announced, isRenamed) = (record.chain, record.announced, record.isRenamed)
@@ -118,30 +90,24 @@ struct ChainDetails {
         return String(repeating: "0", count: SignedStateOrder.textBytes - digits.utf8.count) + digits
     }
 
-    var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter()
-        fields.write(Self.storedForm)
-        fields.write(Self.kind)
-        fields.write(revision)
+    mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        var kind = StoredKind.details, isRenamed: Bool? = isRenamed
         var texts: [String]? = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID] + announced
-        var isRenamed: Bool? = isRenamed
-        fields.texts("", &texts)
-        fields.flag("", &isRenamed)
-        return fields.bytes
+        try form.version(1)
+        try form.code(&kind)
+        try form.number(&revision)
+        try form.texts("texts", &texts)
+        try form.flag("is_renamed", &isRenamed)
+        guard revision >= 0, let texts, texts.count >= 3, let environment = Environment(rawValue: texts[1]) else {
+            return try form.invalid("details")
+        }
+        chain = PurchaseChain(bundleID: texts[0], environment: environment, originalTransactionID: texts[2])
+        (announced, self.isRenamed) = (Array(texts[3...]), isRenamed ?? false)
     }
 
-    init(storedBytes: [UInt8]) throws(SharedCacheFault) {
-        var fields = StoredFieldReader(storedBytes)
-        guard try fields.byte() == Self.storedForm, try fields.byte() == Self.kind else { throw .unreadable }
-        revision = try fields.number()
-        var texts: [String]?, isRenamed: Bool?
-        try fields.texts("", &texts)
-        try fields.flag("", &isRenamed)
-        guard revision >= 0, let texts, texts.count >= 3, let environment = Environment(rawValue: texts[1]),
-            fields.isAtEnd
-        else { throw .unreadable }
-        chain = PurchaseChain(bundleID: texts[0], environment: environment, originalTransactionID: texts[2])
-        announced = Array(texts[3...])
-        self.isRenamed = isRenamed ?? false
+    init(storedBytes: [UInt8]) throws(StoredFormFault) {
+        chain = PurchaseChain(bundleID: "", environment: .production, originalTransactionID: "")
+        (announced, isRenamed, revision) = ([], false, 0)
+        try read(storedBytes)
     }
 }

@@ -131,7 +131,8 @@ extension RedisOwnershipStore {
             let keys = AccountKeys(bundleID, names.names(of: account, in: bundleID)[0].name)
             let entries = chains.flatMap { chain in
                 let name = names.names(of: chain)[0]
-                return [RedisWord(name), RedisWord(seal.seal(chain.storedBytes, for: keys.sealedName(name)))]
+                let bytes = StoredAccountChain(chain).storedBytes
+                return [RedisWord(name), RedisWord(seal.seal(bytes, for: keys.sealedName(name)))]
             }
             let numbers = [rules.retention.wholeMilliseconds, Int64(Limits.chains), Int64(Limits.dropped)]
             return (

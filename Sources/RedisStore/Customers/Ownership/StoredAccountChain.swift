@@ -6,33 +6,26 @@ internal import JSON
 internal import Receipts
 internal import Redis
 
-/// The stored form of a chain in the index of an account, before encryption:
-///
-/// ```
-/// 1 byte   version of the form, 1
-/// text     environment
-/// text     original transaction ID
-/// ```
-/// The app is the key's app.
-extension PurchaseChain {
-    private static let storedForm: UInt8 = 1
+/// The stored form of a chain in the index of an account.
+struct StoredAccountChain: StoredForm {
+    private(set) var chain: PurchaseChain
 
-    var storedBytes: [UInt8] {
-        var fields = StoredFieldWriter()
-        fields.write(Self.storedForm)
-        fields.write(Optional(environment.rawValue))
-        fields.write(Optional(originalTransactionID))
-        return fields.bytes
+    init(_ chain: PurchaseChain) { self.chain = chain }
+
+    /// - Parameter bundleID: the app of the key.
+    init(storedBytes: [UInt8], bundleID: String) throws(StoredFormFault) {
+        chain = PurchaseChain(bundleID: bundleID, environment: .production, originalTransactionID: "")
+        try read(storedBytes)
     }
 
-    init(storedBytes: [UInt8], bundleID: String) throws(SharedCacheFault) {
-        var fields = StoredFieldReader(storedBytes)
-        guard try fields.byte() == Self.storedForm else { throw .unreadable }
-        var environment = "", originalTransactionID = ""
-        try fields.required("environment", &environment)
-        try fields.required("original_transaction_id", &originalTransactionID)
-        guard let environment = Environment(rawValue: environment), fields.isAtEnd else { throw .unreadable }
-        self.init(bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID)
+    /// Visits all fields but the app.
+    mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        var environment: Environment? = chain.environment, id = chain.originalTransactionID
+        try form.version(1)
+        try form.word("environment", &environment)
+        try form.text(&id)
+        guard let environment else { return try form.invalid("environment") }
+        chain = PurchaseChain(bundleID: chain.bundleID, environment: environment, originalTransactionID: id)
     }
 }
 
@@ -48,7 +41,7 @@ struct IndexedChain {
         let digits = value.prefix { $0 != UInt8(ascii: " ") }
         guard let name = String(outside: name), let usedAt = Int64(stored: digits),
             let bytes = try? seal.open(Array(value.dropFirst(digits.count + 1)), for: keys.sealedName(name)),
-            let chain = try? PurchaseChain(storedBytes: bytes, bundleID: bundleID)
+            let chain = try? StoredAccountChain(storedBytes: bytes, bundleID: bundleID).chain
         else { return nil }
         (self.usedAt, self.chain) = (usedAt, chain)
     }

@@ -15,7 +15,7 @@ extension Bench {
                 let sent = try await fleet.redis.commands { try await fleet.once(.hitShared) }
                 let redisCPU = ProcessTree(root: fleet.redis.server.program.processIdentifier),
                     before = redisCPU.cpuSeconds
-                let cost = try await fleet.load(.hitShared, connections: plan.connections)
+                let cost = try await fleet.load(.hitShared, connections: BenchPlan.manyConnections)
                 redisCosts.append(1e6 * (redisCPU.cpuSeconds - before) / Double(cost.requests))
                 gatewayCosts.append(1e6 * cost.cpuSeconds / Double(cost.requests))
                 operations.append(Double(cost.operations) / Double(cost.requests))

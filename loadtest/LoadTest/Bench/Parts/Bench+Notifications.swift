@@ -39,7 +39,7 @@ extension Bench {
         let cpu = server.processes.cpuSeconds
         let measurements = try await drive(load, traffic(pools, .only(.notification)))
         passed(plan.estimatedNotificationSeconds)
-        return BenchTurn(server.name, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
+        return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
     }
 
     /// In seconds; the number of notifications ends a run.

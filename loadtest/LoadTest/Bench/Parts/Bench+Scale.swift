@@ -34,8 +34,8 @@ extension Bench {
         for count in tenfold(from: 10, to: plan.idleConnections) {
             let name = "over \(count.grouped) connections"
             var bare = Rates()
-            try await addCost(of: gateway, repeatedTraffic, name, connections: count) {
-                let turn = try await turn(ceiling, repeatedTraffic, seconds: plan.seconds, connections: count)
+            try await addCost(of: gateway.over(count), repeatedTraffic, name) {
+                let turn = try await turn(ceiling.over(count), repeatedTraffic, seconds: plan.seconds)
                 bare.append(turn.requestsPerBusySecond)
                 try await self.turn(gateway, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
             }
@@ -64,13 +64,13 @@ extension Bench {
     /// Reports the processor time of a hit.
     /// - Parameter warm: fills the near cache before each run.
     private func addCost(
-        of gateway: BenchServer, _ source: TrafficSource, _ name: String, connections: Int? = nil,
+        of gateway: BenchServer, _ source: TrafficSource, _ name: String,
         after warm: () async throws -> Void
     ) async throws {
         var rates = Rates()
         for _ in 0..<plan.runs {
             try await warm()
-            let turn = try await turn(gateway, source, seconds: plan.seconds, connections: connections)
+            let turn = try await turn(gateway, source, seconds: plan.seconds)
             try check(turn, .hitNear)
             rates.append(turn.requestsPerBusySecond)
         }

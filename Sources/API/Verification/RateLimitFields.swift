@@ -1,15 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPTypes
-package import Resilience
+internal import HTTPServer
+internal import HTTPTypes
+internal import Resilience
 
 extension RateAdmission {
     /// Returns the header fields that show a client its limits: `RateLimit-Policy` and `RateLimit`
     /// (draft-ietf-httpapi-ratelimit-headers), lists of structured fields (RFC 9651). Policies in shadow mode are left
     /// out.
     /// - Parameter withLegacy: adds the three older `X-RateLimit` fields, with the same values for one policy.
-    package func fields(withLegacy: Bool) -> HTTPFields {
+    func fields(withLegacy: Bool) -> HTTPFields {
         let shown = outcomes.filter { !$0.policy.isShadow }
         var fields: HTTPFields = [:]
         if !shown.isEmpty { fields[.rateLimitPolicy] = shown.map(\.policyItem).joined(separator: ", ") }
@@ -23,7 +24,7 @@ extension RateAdmission {
     }
 
     /// Returns the names of the policies with a matching outcome.
-    package func policies(where isMeant: (Outcome) -> Bool) -> [String] {
+    func policies(where isMeant: (Outcome) -> Bool) -> [String] {
         outcomes.filter(isMeant).map(\.policy.name)
     }
 }
@@ -49,10 +50,12 @@ extension RateAdmission.Outcome {
     }
 }
 
-extension Duration {
-    /// The whole seconds, rounded up so that a client that waits so long does not return too early.
-    package var secondsRoundedUp: Int {
-        let (seconds, attoseconds) = components
-        return Int(seconds) + (attoseconds > 0 ? 1 : 0)
-    }
+extension HTTPField.Name {
+    /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
+    static let rateLimitPolicy = known("RateLimit-Policy")
+    static let rateLimit = known("RateLimit")
+    /// The three fields that were common before this draft.
+    static let xRateLimitLimit = known("X-RateLimit-Limit")
+    static let xRateLimitRemaining = known("X-RateLimit-Remaining")
+    static let xRateLimitReset = known("X-RateLimit-Reset")
 }
