@@ -62,6 +62,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
+        .systemLibrary(name: "CBase64"),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "AppStore",
@@ -82,7 +83,7 @@ let package = Package(
         .target(
             name: "Receipts",
             dependencies: [
-                "COpenSSL", "JSON",
+                "CBase64", "COpenSSL", "JSON",
             ],
             swiftSettings: coverageSettings),
         .target(
