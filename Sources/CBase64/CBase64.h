@@ -16,7 +16,8 @@
 /// True if this processor has AVX2.
 static inline bool CBase64_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
 
-/// The bytes of `from` to `to` become all ones, all other bytes zero. Bytes above 0x7F are negative here: never in between.
+/// The bytes of `from` to `to` become all ones, all other bytes zero. Bytes above 0x7F are negative here, and never in
+/// between.
 static inline __attribute__((target("avx2"))) __m256i CBase64_between(__m256i bytes, char from, char to) {
     return _mm256_and_si256(
         _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(from - 1)), _mm256_cmpgt_epi8(_mm256_set1_epi8(to + 1), bytes));

@@ -1,7 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import CBase64
 import Foundation
+import Glibc
 import ReceiptForge
 import Receipts
 import Testing
@@ -50,6 +52,19 @@ struct Base64Tests {
             text[place] = byte
             let outcome = Outcome(decoding: text), expected = Outcome.expected(of: byte, at: place, count: 100)
             #expect(outcome == expected, "byte \(byte)")
+        }
+    }
+
+    /// The pages behind the text and behind the output end the process that touches them.
+    @Test(.enabled(if: CBase64_has_avx2())) func `blocks are decoded within their memory`() throws {
+        let input = try GuardedPage(), output = try GuardedPage()
+        for count in 0...200 {
+            let whole = max(0, count - 12) / 32 * 32
+            let text = unsafe input.end - count, bytes = unsafe output.end - count / 4 * 3
+            unsafe text.initialize(repeating: UInt8(ascii: "/"), count: count)
+            let read = unsafe CBase64_decode_avx2(text, count, bytes)
+            let areDecoded = (0..<whole / 4 * 3).allSatisfy { unsafe bytes[$0] == 0xFF }
+            #expect(read == whole && areDecoded, "\(count) characters")
         }
     }
 
@@ -141,5 +156,27 @@ struct Base64Tests {
                 return !error.description.contains("Zx") && error.description.count > 10
             }
         }
+    }
+}
+
+/// A page of memory before a page without access.
+@safe private final class GuardedPage {
+    private let start: UnsafeMutableRawPointer
+    private static let pageBytes = sysconf(Int32(_SC_PAGESIZE))
+
+    init() throws {
+        let protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS
+        let memory = unsafe mmap(nil, 2 * Self.pageBytes, protection, flags, -1, 0)
+        guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { throw POSIXError(.ENOMEM) }
+        unsafe start = memory
+        let result = unsafe mprotect(start + Self.pageBytes, Self.pageBytes, PROT_NONE)
+        try #require(result == 0)
+    }
+
+    deinit { unsafe munmap(start, 2 * Self.pageBytes) }
+
+    /// The first byte without access.
+    var end: UnsafeMutablePointer<UInt8> {
+        unsafe (start + Self.pageBytes).assumingMemoryBound(to: UInt8.self)
     }
 }

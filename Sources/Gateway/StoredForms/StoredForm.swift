@@ -25,7 +25,7 @@ extension StoredForm {
         return form.bytes
     }
 
-    /// Replaces the value's stored fields.
+    /// Reads the stored fields into this blank value.
     package mutating func read(_ storedBytes: [UInt8]) throws(StoredFormFault) {
         var form = StoredFormReader(storedBytes)
         try visitForm(&form)
