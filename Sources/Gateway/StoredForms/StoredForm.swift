@@ -131,27 +131,17 @@ extension StoredFormVisitor {
         value = isSandbox ? .sandbox : .production
     }
 
-    /// - Parameters:
-    ///   - blank: the value of each element before it is read.
-    ///   - visit: visits one element, of at least one byte.
-    package mutating func list<Element>(
-        _ elements: inout [Element], of blank: Element,
-        _ visit: (inout Element, inout Self) throws(Failure) -> Void
-    ) throws(Failure) {
+    /// Visits a list of elements, each of at least one byte.
+    /// - Parameter blank: the value of each element before it is read.
+    package mutating func list<Element: StoredForm>(_ elements: inout [Element], of blank: Element) throws(Failure) {
         var count = UInt32(elements.count)
         try self.count(&count)
         elements.removeLast(max(0, elements.count - Int(count)))
         for index in 0..<Int(count) {
             // Only what was read takes memory, whatever number was announced.
             if index == elements.count { elements.append(blank) }
-            try visit(&elements[index], &self)
+            try elements[index].visitForm(&self)
         }
-    }
-
-    package mutating func list<Element: StoredForm>(
-        _ elements: inout [Element], of blank: Element
-    ) throws(Failure) {
-        try list(&elements, of: blank) { (element, form) throws(Failure) in try element.visitForm(&form) }
     }
 
     package mutating func optional<Value: StoredForm>(_ value: inout Value?, of blank: Value) throws(Failure) {

@@ -41,10 +41,9 @@ extension UpstreamAnswer: StoredForm {
         try unfinishedConsumables.visitForm(&form)
         try form.bit(&lacksItems)
         try form.list(&transactions, of: .blank)
-        try form.list(&renewals, of: .blank) { (renewal, form) throws(Form.Failure) in
-            try renewal.visitForm(&form)
-            try renewal.visitStatus(with: &form)
-        }
+        var renewals = renewals.map { StoredRenewal($0) }
+        try form.list(&renewals, of: StoredRenewal(.blank))
+        self.renewals = renewals.map(\.renewal)
         try form.rest(&body)
     }
 
@@ -52,22 +51,43 @@ extension UpstreamAnswer: StoredForm {
         environment: .production, bundleID: "", transactions: [], renewals: [], latestReceipt: nil, body: [])
 }
 
+/// A plan in an answer: with its status.
+private struct StoredRenewal: StoredForm {
+    private(set) var renewal: Renewal
+
+    init(_ renewal: Renewal) { self.renewal = renewal }
+
+    mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try renewal.visitForm(&form)
+        try renewal.visitStatus(with: &form)
+    }
+}
+
+/// An ID in an answer.
+private struct StoredID: StoredForm {
+    private(set) var id: String
+
+    init(_ id: String) { self.id = id }
+
+    mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) { try form.text(&id) }
+}
+
 extension UnfinishedConsumables: StoredForm {
     package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
         var kind: UInt8
-        var ids: [String] = []
+        var ids: [StoredID] = []
         switch self {
         case .notRequested: kind = 0
         case .unavailable: kind = 1
-        case .known(let known): (kind, ids) = (2, known.sorted())
+        case .known(let known): (kind, ids) = (2, known.sorted().map { StoredID($0) })
         }
         try form.byte(&kind)
         switch kind {
         case 0: self = .notRequested
         case 1: self = .unavailable
         case 2:
-            try form.list(&ids, of: "") { (id, form) throws(Form.Failure) in try form.text(&id) }
-            self = .known(Set(ids))
+            try form.list(&ids, of: StoredID(""))
+            self = .known(Set(ids.map(\.id)))
         default: try form.invalid("unfinished_consumables")
         }
     }
