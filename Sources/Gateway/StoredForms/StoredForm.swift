@@ -82,6 +82,14 @@ extension StoredFormVisitor {
         if let known = Code(rawValue: byte) { value = known } else { try invalid("code") }
     }
 
+    /// Visits one of these values by its place among them, from 1.
+    package mutating func code<Value: Equatable>(_ value: inout Value, of values: [Value]) throws(Failure) {
+        var byte = UInt8(values.firstIndex(of: value).map { $0 + 1 } ?? 0)
+        try self.byte(&byte)
+        let index = Int(byte) - 1
+        if values.indices.contains(index) { value = values[index] } else { try invalid("code") }
+    }
+
     package mutating func number(_ value: inout Int) throws(Failure) {
         var number = Int64(value)
         try self.number(&number)

@@ -21,8 +21,13 @@ extension Transaction: StoredForm {
 }
 
 extension Renewal: StoredForm {
-    /// Visits all fields but the status, the subscription and product names first.
     package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try visitPlan(&form)
+        try visitStatus(with: &form)
+    }
+
+    /// Visits all fields but the status, the subscription and product names first.
+    package mutating func visitPlan<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
         try form.required("original_transaction_id", &originalTransactionID)
         try form.text("product_id", &productID)
         try visitFields(with: &form)
@@ -41,26 +46,12 @@ extension UpstreamAnswer: StoredForm {
         try unfinishedConsumables.visitForm(&form)
         try form.bit(&lacksItems)
         try form.list(&transactions, of: .blank)
-        var renewals = renewals.map { StoredRenewal($0) }
-        try form.list(&renewals, of: StoredRenewal(.blank))
-        self.renewals = renewals.map(\.renewal)
+        try form.list(&renewals, of: .blank)
         try form.rest(&body)
     }
 
     fileprivate static let blank = UpstreamAnswer(
         environment: .production, bundleID: "", transactions: [], renewals: [], latestReceipt: nil, body: [])
-}
-
-/// A plan in an answer: with its status.
-private struct StoredRenewal: StoredForm {
-    private(set) var renewal: Renewal
-
-    init(_ renewal: Renewal) { self.renewal = renewal }
-
-    mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
-        try renewal.visitForm(&form)
-        try renewal.visitStatus(with: &form)
-    }
 }
 
 /// An ID in an answer.
@@ -139,19 +130,15 @@ extension UpstreamResult {
             }
             self = .unanswered(reason)
         case .unknownTransaction:
-            var code = UnknownCode.notFound
-            if case .unknownTransaction(.idInvalid) = self { code = .idInvalid }
-            try form.code(&code)
-            self = .unknownTransaction(code == .notFound ? .notFound : .idInvalid)
+            var reason = UnknownTransaction.notFound
+            if case .unknownTransaction(let known) = self { reason = known }
+            try form.code(&reason, of: [.notFound, .idInvalid])
+            self = .unknownTransaction(reason)
         case .alias:
             var alias = TransactionAlias(originalTransactionID: "", environment: .production, bundleID: "")
             if case .alias(let known) = self { alias = known }
             try alias.visitForm(&form)
             self = .alias(alias)
         }
-    }
-
-    private enum UnknownCode: UInt8 {
-        case notFound = 1, idInvalid
     }
 }

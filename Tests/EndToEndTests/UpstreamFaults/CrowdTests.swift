@@ -76,9 +76,7 @@ import TestSupport
             try stage.play("faults: [{requests: 20, latency: 16}]")
             let verdicts = try await stage.verify(all: (0..<300).map { Sample.receipt($0) })
             #expect(verdicts.count == 300)
-            for verdict in verdicts {
-                #expect(verdict.isApples || verdict.isLabelled("upstream_saturated"), "\(verdict)")
-            }
+            Self.expectApplesOrSaturated(verdicts)
             #expect(verdicts.contains { $0.isApples } && verdicts.contains { $0.isLabelled })
             #expect(try await stage.questions("timeout") == 0)
             #expect(try await stage.moves(from: "closed", to: "open") == 0)
@@ -125,12 +123,16 @@ import TestSupport
             < Double(count)
         {
             let receipts = (asked..<asked + count).map { Sample.receipt($0) }
-            for verdict in try await stage.verify(all: receipts) {
-                #expect(verdict.isApples || verdict.isLabelled("upstream_saturated"), "\(verdict)")
-            }
+            Self.expectApplesOrSaturated(try await stage.verify(all: receipts))
             asked += count
         }
         return asked
+    }
+
+    private static func expectApplesOrSaturated(_ verdicts: [Verdict]) {
+        for verdict in verdicts {
+            #expect(verdict.isApples || verdict.isLabelled("upstream_saturated"), "\(verdict)")
+        }
     }
 
     private static func expectApples(_ count: Int, _ verdicts: [Verdict]) {

@@ -11,7 +11,7 @@ extension JobRequest: StoredForm {
         try form.version(options.includesUnknown ? 2 : 1, accepted: 1...2)
         try subject.visitForm(&form)
         try options.visitForm(&form)
-        try form.list(&chains, of: PurchaseChain(bundleID: "", environment: .production, originalTransactionID: ""))
+        try form.list(&chains, of: .blank)
     }
 
     package init(storedBytes: [UInt8]) throws(StoredFormFault) {
@@ -27,43 +27,32 @@ extension JobRequest: StoredForm {
 }
 
 extension RequestSubject: StoredForm {
-    /// The kinds of subjects, as stored.
-    private enum StoredKind: UInt8 {
-        case appReceipt = 1, transactionReceipt, jws, signedTransactions, transactionID
-    }
-
-    private var storedKind: StoredKind {
-        switch self {
-        case .evidence(.appReceipt): .appReceipt
-        case .evidence(.transactionReceipt): .transactionReceipt
-        case .evidence(.jws): .jws
-        case .evidence(.signedTransactions): .signedTransactions
-        case .transactionID: .transactionID
-        }
-    }
-
     package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
-        var kind = storedKind, bytes: [UInt8] = [], id = "", set = SignedTransactions([])
+        var kind = kind, bytes: [UInt8] = [], set = SignedTransactions([]), id = ""
         switch self {
         case .evidence(.appReceipt(let known)), .evidence(.transactionReceipt(let known)), .evidence(.jws(let known)):
             bytes = known
         case .evidence(.signedTransactions(let known)): set = known
         case .transactionID(let known): id = known
         }
-        try form.code(&kind)
+        try form.code(&kind, of: [.appReceipt, .transactionReceipt, .jws, .signedTransactions, .transactionID])
         switch kind {
-        case .appReceipt, .transactionReceipt, .jws: try form.data(&bytes)
-        case .signedTransactions: try set.visitForm(&form)
-        case .transactionID: try form.string(&id)
+        case .appReceipt:
+            try form.data(&bytes)
+            self = .evidence(.appReceipt(bytes))
+        case .transactionReceipt:
+            try form.data(&bytes)
+            self = .evidence(.transactionReceipt(bytes))
+        case .jws:
+            try form.data(&bytes)
+            self = .evidence(.jws(bytes))
+        case .signedTransactions:
+            try set.visitForm(&form)
+            self = .evidence(.signedTransactions(set))
+        case .transactionID:
+            try form.string(&id)
+            self = .transactionID(id)
         }
-        self =
-            switch kind {
-            case .appReceipt: .evidence(.appReceipt(bytes))
-            case .transactionReceipt: .evidence(.transactionReceipt(bytes))
-            case .jws: .evidence(.jws(bytes))
-            case .signedTransactions: .evidence(.signedTransactions(set))
-            case .transactionID: .transactionID(id)
-            }
     }
 }
 
@@ -103,4 +92,7 @@ extension PurchaseChain: StoredForm {
         self = PurchaseChain(
             bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID)
     }
+
+    /// The value of a chain before it is read.
+    package static let blank = PurchaseChain(bundleID: "", environment: .production, originalTransactionID: "")
 }

@@ -50,7 +50,7 @@ extension SignedStateItem: StoredForm {
         } else {
             var renewal = Renewal.blank
             if case .renewal(let known) = self { renewal = known }
-            try renewal.visitForm(&form)
+            try renewal.visitPlan(&form)
             if kind != .renewal { try renewal.visitStatus(with: &form) }
             renewal.isDowngrade = kind == .downgrade
             self = .renewal(renewal)
@@ -106,8 +106,7 @@ struct ChainDetails: StoredForm {
     }
 
     init(storedBytes: [UInt8]) throws(StoredFormFault) {
-        chain = PurchaseChain(bundleID: "", environment: .production, originalTransactionID: "")
-        (announced, isRenamed, revision) = ([], false, 0)
+        (chain, announced, isRenamed, revision) = (.blank, [], false, 0)
         try read(storedBytes)
     }
 }
