@@ -101,17 +101,23 @@ extension UpstreamVerification {
     }
 
     private func interfaces(for evaluated: EvaluatedRequest) throws(UndecidedReason) -> [UpstreamAPI] {
-        let subject = evaluated.subject, lookupID = evaluated.lookupIDs.first
-        let endpoint = UpstreamAPI.verifyReceipt.endpoint(of: subject)
-        // One customer's receipts move together, where they name the customer.
-        let identity = lookupID.map(VerificationSubject.Identity.transaction) ?? subject.identity
+        let subject = evaluated.subject
         let conditions = UpstreamConditions(
             permitted: connection.receiptUpstream(subject.bundleID), hasSecret: secret(for: evaluated) != nil,
-            hasServerAPI: lookupID != nil && hasServerAPIKey(forApp: subject.bundleID),
-            isMoved: subject.evidence?.receiptBytes != nil
-                && connection.lifecycle.moves(identity.fraction, from: endpoint, at: evaluated.now))
+            hasServerAPI: hasServerAPIKey(forApp: subject.bundleID) && evaluated.lookupIDs.first != nil,
+            isMoved: { self.isMoved(evaluated) })
         return try UpstreamAPI.choice(
-            for: subject, mode: evaluated.request.options.mode, isFullyPaid: evaluated.isFullyPaid, conditions)
+            for: subject, mode: evaluated.request.options.mode, isFullyPaid: { evaluated.isFullyPaid }, conditions)
+    }
+
+    /// Returns true for a receipt of the share that no longer depends on `verifyReceipt`. One customer's receipts move
+    /// together, where they name the customer.
+    private func isMoved(_ evaluated: EvaluatedRequest) -> Bool {
+        var identity: VerificationSubject.Identity {
+            evaluated.lookupIDs.first.map { .transaction($0) } ?? evaluated.subject.identity
+        }
+        let endpoint = UpstreamAPI.verifyReceipt.endpoint(of: evaluated.subject)
+        return connection.lifecycle.moves(identity.fraction, from: endpoint, at: evaluated.now)
     }
 
     private func secret(for evaluated: EvaluatedRequest) -> Secret? {

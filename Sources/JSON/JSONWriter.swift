@@ -44,11 +44,20 @@ public struct JSONWriter: Sendable {
     ///   - name: a name that needs no escape.
     ///   - suffix: the end of a name that has two parts.
     package mutating func key(_ name: StaticString, suffix: StaticString = "") {
-        bytes.append(addingCapacity: name.utf8CodeUnitCount &+ suffix.utf8CodeUnitCount &+ 4) { output in
-            if needsComma { output.append(UInt8(ascii: ",")) }
+        members(ofBytes: name.utf8CodeUnitCount &+ suffix.utf8CodeUnitCount &+ 3) { output in
             output.append(name: name, suffix: suffix)
         }
         needsComma = false
+    }
+
+    /// Writes one or more members, with their names, in one step: answers hold thousands of them.
+    /// - Parameter count: the maximum bytes that `append` adds.
+    package mutating func members(ofBytes count: Int, _ append: (inout OutputSpan<UInt8>) -> Void) {
+        bytes.append(addingCapacity: count &+ 1) { output in
+            if needsComma { output.append(UInt8(ascii: ",")) }
+            append(&output)
+        }
+        needsComma = true
     }
 
     /// Writes a member's name that is not written in the program.
@@ -74,7 +83,7 @@ public struct JSONWriter: Sendable {
         string(appending: append)
     }
 
-    /// Writes a member with a string value, or nothing for nil. In one step, as answers hold thousands of them.
+    /// Writes a member with a string value, or nothing for nil.
     package mutating func member(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         let text = value.utf8Span.span
@@ -82,20 +91,31 @@ public struct JSONWriter: Sendable {
             key(name)
             return string(value)
         }
-        bytes.append(addingCapacity: name.utf8CodeUnitCount &+ text.count &+ 6) { output in
-            if needsComma { output.append(UInt8(ascii: ",")) }
+        members(ofBytes: name.utf8CodeUnitCount &+ text.count &+ 5) { output in
             output.append(name: name)
             output.append(UInt8(ascii: "\""))
             output.append(text)
             output.append(UInt8(ascii: "\""))
         }
-        needsComma = true
     }
 
     package mutating func member(_ name: StaticString, _ value: Int64?) {
         guard let value else { return }
-        key(name)
-        integer(value)
+        members(ofBytes: name.utf8CodeUnitCount &+ 3 &+ Self.longestInteger) { output in
+            output.append(name: name)
+            output.append(integer: value)
+        }
+    }
+
+    /// Writes a member with an integer as a string: JSON readers round numbers beyond 2^53. Writes nothing for nil.
+    package mutating func identifier(_ name: StaticString, _ value: Int64?) {
+        guard let value else { return }
+        members(ofBytes: name.utf8CodeUnitCount &+ 5 &+ Self.longestInteger) { output in
+            output.append(name: name)
+            output.append(UInt8(ascii: "\""))
+            output.append(integer: value)
+            output.append(UInt8(ascii: "\""))
+        }
     }
 
     package mutating func member(_ name: StaticString, _ value: Int?) { member(name, value.map { Int64($0) }) }
@@ -161,14 +181,6 @@ public struct JSONWriter: Sendable {
         appendDigits(of: value)
     }
 
-    /// Writes an integer as a string.
-    package mutating func numericString(_ value: Int64) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        appendDigits(of: value)
-        bytes.append(UInt8(ascii: "\""))
-    }
-
     /// Writes a decimal number with as many places as it needs, and at least one place.
     /// - Parameters:
     ///   - numerator: the number times 10 to the power of `places`; not negative.
@@ -188,14 +200,11 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func appendDigits(of value: Int64) {
-        bytes.append(addingCapacity: Self.longestInteger) { output in
-            if value < 0 { output.append(UInt8(ascii: "-")) }
-            output.append(digitsOf: value.magnitude)
-        }
+        bytes.append(addingCapacity: Self.longestInteger) { $0.append(integer: value) }
     }
 
     /// The bytes of the smallest 64-bit integer.
-    private static let longestInteger = 20
+    package static let longestInteger = 20
 
     /// Writes a floating-point number; infinities and NaN, which JSON lacks, become `null`.
     package mutating func number(_ value: Double) {
@@ -296,14 +305,19 @@ extension OutputSpan<UInt8> {
     }
 
     /// Appends the name of a member in quotation marks, with its colon. Both parts must need no escape.
-    @inline(__always)
-    fileprivate mutating func append(name: StaticString, suffix: StaticString = "") {
+    package mutating func append(name: StaticString, suffix: StaticString = "") {
         assert(unsafe name.bytes.span.needsNoEscape && suffix.bytes.span.needsNoEscape)
         append(UInt8(ascii: "\""))
         unsafe append(name.bytes.span)
         unsafe append(suffix.bytes.span)
         append(UInt8(ascii: "\""))
         append(UInt8(ascii: ":"))
+    }
+
+    /// Appends an integer in decimal digits.
+    package mutating func append(integer value: Int64) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        append(digitsOf: value.magnitude)
     }
 
     /// Appends a number in decimal digits, the last digit first.

@@ -143,28 +143,32 @@ extension Timestamp: CustomStringConvertible {
 
     /// Appends the description without creating a string: answers hold thousands of dates.
     package func appendRFC3339(to bytes: inout [UInt8]) {
-        let time = CivilTime(self)
-        // 24 bytes with milliseconds.
-        bytes.append(addingCapacity: 24) { text in
-            text.append(twoDigits: time.year / 100)
-            text.append(twoDigits: time.year % 100)
-            text.append(UInt8(ascii: "-"), twoDigits: time.month)
-            text.append(UInt8(ascii: "-"), twoDigits: time.day)
-            text.append(UInt8(ascii: "T"), twoDigits: time.hour)
-            text.append(UInt8(ascii: ":"), twoDigits: time.minute)
-            text.append(UInt8(ascii: ":"), twoDigits: time.second)
-            let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
-            if milliseconds != 0 {
-                text.append(UInt8(ascii: "."))
-                text.append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
-                text.append(twoDigits: milliseconds % 100)
-            }
-            text.append(UInt8(ascii: "Z"))
-        }
+        bytes.append(addingCapacity: Self.longestRFC3339) { $0.append(rfc3339: self) }
     }
+
+    /// The bytes of a description with milliseconds.
+    fileprivate static let longestRFC3339 = 24
 }
 
 extension OutputSpan<UInt8> {
+    fileprivate mutating func append(rfc3339 timestamp: Timestamp) {
+        let time = CivilTime(timestamp)
+        append(twoDigits: time.year / 100)
+        append(twoDigits: time.year % 100)
+        append(UInt8(ascii: "-"), twoDigits: time.month)
+        append(UInt8(ascii: "-"), twoDigits: time.day)
+        append(UInt8(ascii: "T"), twoDigits: time.hour)
+        append(UInt8(ascii: ":"), twoDigits: time.minute)
+        append(UInt8(ascii: ":"), twoDigits: time.second)
+        let milliseconds = Int(((timestamp.millisecondsSince1970 % 1000) + 1000) % 1000)
+        if milliseconds != 0 {
+            append(UInt8(ascii: "."))
+            append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
+            append(twoDigits: milliseconds % 100)
+        }
+        append(UInt8(ascii: "Z"))
+    }
+
     fileprivate mutating func append(_ separator: UInt8, twoDigits number: Int) {
         append(separator)
         append(twoDigits: number)
@@ -190,9 +194,15 @@ extension JSONWriter {
     /// Writes a date and its twin in milliseconds; nothing for nil.
     package mutating func member(_ name: StaticString, _ value: Timestamp?) {
         guard let value else { return }
-        key(name)
-        string { value.appendRFC3339(to: &$0) }
-        key(name, suffix: "_ms")
-        integer(value.millisecondsSince1970)
+        let count = 2 * name.utf8CodeUnitCount + 12 + Timestamp.longestRFC3339 + Self.longestInteger
+        members(ofBytes: count) { output in
+            output.append(name: name)
+            output.append(UInt8(ascii: "\""))
+            output.append(rfc3339: value)
+            output.append(UInt8(ascii: "\""))
+            output.append(UInt8(ascii: ","))
+            output.append(name: name, suffix: "_ms")
+            output.append(integer: value.millisecondsSince1970)
+        }
     }
 }

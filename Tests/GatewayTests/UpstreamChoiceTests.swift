@@ -26,8 +26,8 @@ struct UpstreamChoiceTests {
         isMoved: Bool = false, isFullyPaid: Bool = true
     ) throws -> [UpstreamAPI] {
         try UpstreamAPI.choice(
-            for: subject, mode: mode, isFullyPaid: isFullyPaid,
-            UpstreamConditions(permitted: permitted, hasSecret: secret, hasServerAPI: key, isMoved: isMoved))
+            for: subject, mode: mode, isFullyPaid: { isFullyPaid },
+            UpstreamConditions(permitted: permitted, hasSecret: secret, hasServerAPI: key, isMoved: { isMoved }))
     }
 
     @Test(

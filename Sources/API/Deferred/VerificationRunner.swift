@@ -61,7 +61,7 @@ package struct VerificationRunner: JobRunner {
         if options.account != nil, (try? await store.statuses(of: [job.id])) != [.waiting] {
             return .waiting(job.result, .request(nil))
         }
-        let owned = try await ownership.check(answer, for: options.account, of: client).value()
+        let owned = await ownership.check(answer, for: options.account, of: client)
         var reply = VerdictEndpoint().replies(to: options, with: owned.answer, at: now).first
         reply.addOwnership(owned.ownership)
         var result = JobResult(owned.answer, json: reply.body.bytes)

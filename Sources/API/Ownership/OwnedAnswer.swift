@@ -6,7 +6,6 @@ internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import JSON
-internal import Resilience
 
 /// An answer as the client gets it, and the relation of the account to its purchases.
 struct OwnedAnswer: Sendable {
@@ -17,15 +16,17 @@ struct OwnedAnswer: Sendable {
 }
 
 extension OwnershipCheck? {
-    /// Checks a genuine answer to a request with an account; returns any other as it is.
-    func check(_ answer: Answer, for account: Account?, of client: Client) -> Step<OwnedAnswer, any Error> {
-        guard let self, let account, answer.verdict == .genuine else { return .done(OwnedAnswer(answer: answer)) }
-        return .wait {
-            let decision = await self.ownership(of: answer.ownershipClaims, account: account, client: client)
-            return .done(
-                OwnedAnswer(
-                    answer: decision.isRejected ? answer.rejectedForAccount : answer, ownership: decision.ownership))
-        }
+    /// True for an answer whose purchases are to be checked: a genuine answer to a request with an account.
+    func concerns(_ answer: Answer, for account: Account?) -> Bool {
+        self != nil && account != nil && answer.verdict == .genuine
+    }
+
+    /// Checks the purchases of an answer; returns an answer that is not to be checked as it is.
+    func check(_ answer: Answer, for account: Account?, of client: Client) async -> OwnedAnswer {
+        guard let self, let account, concerns(answer, for: account) else { return OwnedAnswer(answer: answer) }
+        let decision = await self.ownership(of: answer.ownershipClaims, account: account, client: client)
+        return OwnedAnswer(
+            answer: decision.isRejected ? answer.rejectedForAccount : answer, ownership: decision.ownership)
     }
 }
 

@@ -147,47 +147,49 @@ package final class VerifyHandler: Sendable {
     /// the same body got meanwhile, else a new answer, checked for its account and deferred if it may be.
     /// - Parameter key: the key of the near cache; nil if the answer is not to be kept.
     private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
-        try job(for: request, call).then { reply in
-            if let reply { return .done(reply) }
-            if let known = key.flatMap({ self.nearCache.reply(to: $0) }), known.isValid(at: call.now) {
-                return try self.answerCached(known, to: request.client, call)
-            }
-            return try self.verification.answer(call.limiting(request), at: call.now).then { answer in
-                let written = self.written(answer, to: request, key, call)
-                return try self.ownership.check(answer, for: request.options.account, of: call.client).then { owned in
-                    let reply = self.reply(owned, insteadOf: answer, written, to: request, call)
-                    return self.deferring(owned.answer, reply, to: request, call)
-                }
-            }
+        guard let deferral, let terms = call.terms, terms.key != nil else {
+            return try decideNow(request, key, call)
         }
-    }
-
-    // MARK: - Ownership and deferral
-
-    /// Returns the reply of the job that the request's `Idempotency-Key` names; nil if there is none.
-    private func job(for request: VerificationRequest, _ call: Call) -> Step<Reply?, any Error> {
-        guard let deferral, let terms = call.terms, terms.key != nil else { return .done(nil) }
         return .wait {
-            let reply = try await deferral.reply(to: request, under: terms, of: call.client)
-            return .compute { .done(reply) }
+            if let reply = try await deferral.reply(to: request, under: terms, of: call.client) { return .done(reply) }
+            return .compute { try self.decideNow(request, key, call) }
         }
     }
 
-    /// - Parameter written: the reply with the answer before the check of the account.
-    private func reply(
-        _ owned: OwnedAnswer, insteadOf answer: Answer, _ written: Reply, to request: VerificationRequest, _ call: Call
-    ) -> Reply {
-        var reply = written
-        if owned.answer.verdict != answer.verdict {
-            reply = call.endpoint.replies(to: request.options, with: owned.answer, at: call.now).first
+    private func decideNow(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
+        if let key, let known = nearCache.reply(to: key), known.isValid(at: call.now) {
+            return try answerCached(known, to: request.client, call)
         }
-        reply.addOwnership(owned.ownership)
-        return send(reply, owned.answer, about: request.subject.kind, call)
+        let step = try verification.answer(call.limiting(request), at: call.now)
+        // Most answers are known at once, and need no closure.
+        guard case .done(let answer) = step else {
+            return try step.then { self.reply($0, to: request, key, call) }
+        }
+        return reply(answer, to: request, key, call)
+    }
+
+    /// Returns the reply with an answer, once its purchases are checked for an account that the request names.
+    private func reply(
+        _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
+    ) -> Progress {
+        let reply = written(answer, to: request, key, call), account = request.options.account
+        guard ownership.concerns(answer, for: account) else { return send(reply, answer, to: request, call) }
+        return .wait {
+            let owned = await self.ownership.check(answer, for: account, of: call.client)
+            var reply = reply
+            if owned.answer.verdict != answer.verdict {
+                reply = call.endpoint.replies(to: request.options, with: owned.answer, at: call.now).first
+            }
+            reply.addOwnership(owned.ownership)
+            return self.send(reply, owned.answer, to: request, call)
+        }
     }
 
     /// Returns the reply, or the reply of a new job if the answer may be deferred.
-    private func deferring(_ answer: Answer, _ reply: Reply, to request: VerificationRequest, _ call: Call) -> Progress
-    {
+    private func send(
+        _ reply: consuming Reply, _ answer: Answer, to request: VerificationRequest, _ call: Call
+    ) -> Progress {
+        let reply = send(reply, answer, about: request.subject.kind, call)
         guard let deferral, let terms = call.terms, terms.defers(answer, to: request.options) else {
             return .done(reply)
         }

@@ -19,13 +19,6 @@ extension JSONWriter {
         renewal.visitFields(with: &self)
         renewal.visitStatus(with: &self)
     }
-
-    /// Writes a numeric identifier or code: a string, because JSON readers round beyond 2^53. Writes nothing for nil.
-    package mutating func identifier(_ name: StaticString, _ value: Int64?) {
-        guard let value else { return }
-        key(name)
-        numericString(value)
-    }
 }
 
 extension JSONWriter: FieldVisitor {

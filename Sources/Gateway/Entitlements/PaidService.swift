@@ -16,18 +16,21 @@ struct PaidService {
 
     private var spans: [(begin: Timestamp, end: Timestamp)] = []
 
-    /// Adds the paid periods of a subscription of the group.
-    mutating func add(_ timeline: SubscriptionTimeline, _ transactions: [Transaction]) {
-        for period in timeline.periods where period.revocation == nil && transactions[period.index].isPaidByCustomer {
-            guard let begin = period.start, begin < period.end else { continue }
-            spans.append((begin, period.end))
+    /// - Parameter timelines: the subscriptions of the group.
+    init(_ timelines: [SubscriptionTimeline]) {
+        for timeline in timelines {
+            for period in timeline.periods where period.revocation == nil && period.isPaidByCustomer {
+                guard let begin = period.start, begin < period.end else { continue }
+                spans.append((begin, period.end))
+            }
         }
+        spans.sort { $0.begin < $1.begin }
     }
 
     /// Returns the whole days up to a moment. Time in several periods at once counts once.
     func days(at now: Timestamp) -> Int64 {
         var total = Duration.zero, reached = Timestamp.earliest
-        for span in spans.sorted(by: { $0.begin < $1.begin }) {
+        for span in spans {
             let begin = max(span.begin, reached), end = min(span.end, now)
             guard begin < end else { continue }
             if reached.advanced(by: Limits.gap) < begin { total = .zero }
@@ -36,8 +39,4 @@ struct PaidService {
         }
         return reached.advanced(by: Limits.gap) < now ? 0 : total.components.seconds / Limits.secondsPerDay
     }
-}
-
-extension Transaction {
-    fileprivate var isPaidByCustomer: Bool { isTrialPeriod != true && ownership != .familyShared }
 }

@@ -80,18 +80,9 @@ extension Subscription {
     package static func all(
         in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
     ) -> [Subscription] {
-        let chains = ChainNames(transactions, renewals)
-        let plans = Dictionary(grouping: renewals) { chains.current($0.originalTransactionID) }
-        let subscriptions = transactions.indices.filter { index in
-            transactions[index].isSubscription
-                || (!plans.isEmpty && plans[chains.current(transactions[index].chainID)] != nil)
-        }
-        let known = Dictionary(grouping: subscriptions) { chains.current(transactions[$0].chainID) }
-            .mapValues { KnownChain($0, of: transactions, rules) }
-        let groups = SubscriptionGroups(known, of: transactions, at: now)
-        var all = known.map { id, chain in
-            Subscription(id, transactions, chain, (plans[id] ?? [], chains), groups, at: now, rules)
-        }
+        let chains = KnownChain.all(in: transactions, renewals, rules)
+        let groups = SubscriptionGroups(chains, at: now)
+        var all = chains.indices.map { Subscription(chains[$0], of: transactions, groups, at: now, rules) }
         all.sort {
             ($0.transaction.expiryOrder, $0.originalTransactionID) > (
                 $1.transaction.expiryOrder, $1.originalTransactionID
@@ -100,31 +91,30 @@ extension Subscription {
         return all
     }
 
-    /// - Parameter plans: Apple's plans for it and for its copies, and the names of their chains.
     private init(
-        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: KnownChain,
-        _ plans: (all: [Renewal], names: ChainNames), _ groups: SubscriptionGroups, at now: Timestamp,
+        _ chain: KnownChain, of transactions: [Transaction], _ groups: SubscriptionGroups, at now: Timestamp,
         _ rules: SubscriptionRules
     ) {
         let standing = chain.timeline.standing(at: now)
-        let transaction = transactions[standing.index]
-        let own = plans.all.filter { plans.names.isSameChain($0.originalTransactionID, transaction.chainID) }
-        let renewal = own.withoutOlderSigned.plan(forProduct: transaction.productID)
+        let renewal = chain.plan(of: transactions[standing.index])
         let plan = renewal.map { SubscriptionTimeline.Plan($0, knownAt: rules.knownAt) }
         let state = standing.state(at: now, plan, lateRenewal: rules.lateRenewal)
         self.init(
-            originalTransactionID: originalTransactionID, state: state.state, accessUntil: state.accessUntil,
-            transaction: transaction, renewal: renewal,
+            originalTransactionID: chain.name, state: state.state, accessUntil: state.accessUntil,
+            transaction: transactions[standing.index], renewal: renewal,
             isEligibleForIntroOffer: groups.isEligibleForIntroOffer(chain),
-            change: SubscriptionChange(of: transaction, renewal) { isMeant in
-                chain.indices.contains { isMeant(transactions[$0]) }
-            }, paidServiceDays: groups.paidServiceDays(of: chain, named: originalTransactionID))
+            change: SubscriptionChange(of: transactions[standing.index], renewal) { isMeant in
+                chain.timeline.periods.contains { isMeant(transactions[$0.index]) }
+            }, paidServiceDays: groups.paidServiceDays(of: chain))
     }
 }
 
-/// The transactions of one subscription, by index: a transaction holds a dozen strings, and is copied only where needed.
+/// The transactions and plans of one subscription.
 private struct KnownChain {
-    let indices: [Int]
+    /// The present name.
+    let name: String
+    /// Apple's plans for the subscription and for its copies, and the names of their chains.
+    private let plans: [Renewal], names: ChainNames
     let timeline: SubscriptionTimeline
     /// A chain stays in one group. Receipts name no groups.
     let group: String?
@@ -132,12 +122,44 @@ private struct KnownChain {
     let customer: String?
     let usedIntroOffer: Bool
 
-    init(_ indices: [Int], of transactions: [Transaction], _ rules: SubscriptionRules) {
-        self.indices = indices
+    private init(
+        _ name: String, _ indices: [Int], of transactions: [Transaction], _ plans: [Renewal], _ names: ChainNames,
+        _ rules: SubscriptionRules
+    ) {
+        (self.name, self.plans, self.names) = (name, plans, names)
         timeline = SubscriptionTimeline(transactions, indices, rules: rules)
         group = indices.lazy.compactMap { transactions[$0].subscriptionGroupID }.first
         customer = indices.lazy.compactMap { transactions[$0].signedFields?.value.appTransactionID }.first
         usedIntroOffer = indices.contains { transactions[$0].usedIntroOffer }
+    }
+
+    /// Returns the chains with a subscription or a plan.
+    static func all(
+        in transactions: [Transaction], _ renewals: [Renewal], _ rules: SubscriptionRules
+    ) -> [KnownChain] {
+        let names = ChainNames(transactions, renewals)
+        let plans = Dictionary(grouping: renewals) { names.current($0.originalTransactionID) }
+        var chains: [(name: String, indices: [Int])] = []
+        var positions: [String: Int] = [:]
+        for index in transactions.indices {
+            let name = names.current(transactions[index].chainID)
+            guard transactions[index].isSubscription || plans[name] != nil else { continue }
+            // Without a search in the common case: the transactions of a chain follow each other.
+            let position = chains.last?.name == name ? chains.count - 1 : positions[name]
+            if let position {
+                chains[position].indices.append(index)
+            } else {
+                positions[name] = chains.count
+                chains.append((name, [index]))
+            }
+        }
+        return chains.map { KnownChain($0.name, $0.indices, of: transactions, plans[$0.name] ?? [], names, rules) }
+    }
+
+    /// Returns Apple's plan for the subscription while a transaction stands.
+    func plan(of transaction: Transaction) -> Renewal? {
+        plans.filter { names.isSameChain($0.originalTransactionID, transaction.chainID) }
+            .withoutOlderSigned.plan(forProduct: transaction.productID)
     }
 }
 
@@ -150,20 +172,26 @@ private struct SubscriptionGroups {
     }
 
     private var paidServiceDays: [Name: Int64] = [:]
+    /// The days of the only chain, the common case.
+    private var onlyPaidServiceDays: Int64?
     /// The customers who used an introductory offer, by group.
     private var introduced: [String: Set<String?>] = [:]
 
-    init(_ chains: [String: KnownChain], of transactions: [Transaction], at now: Timestamp) {
-        var services: [Name: PaidService] = [:]
-        for (id, chain) in chains {
-            services[Self.name(of: chain, id), default: PaidService()].add(chain.timeline, transactions)
-            if chain.usedIntroOffer, let group = chain.group { introduced[group, default: []].insert(chain.customer) }
+    init(_ chains: [KnownChain], at now: Timestamp) {
+        for chain in chains where chain.usedIntroOffer {
+            if let group = chain.group { introduced[group, default: []].insert(chain.customer) }
         }
-        paidServiceDays = services.mapValues { $0.days(at: now) }
+        guard chains.count > 1 else {
+            onlyPaidServiceDays = chains.first.map { PaidService([$0.timeline]).days(at: now) }
+            return
+        }
+        paidServiceDays = Dictionary(grouping: chains, by: Self.name).mapValues { chains in
+            PaidService(chains.map(\.timeline)).days(at: now)
+        }
     }
 
-    func paidServiceDays(of chain: KnownChain, named id: String) -> Int64 {
-        paidServiceDays[Self.name(of: chain, id)] ?? 0
+    func paidServiceDays(of chain: KnownChain) -> Int64 {
+        onlyPaidServiceDays ?? paidServiceDays[Self.name(of: chain)] ?? 0
     }
 
     /// Returns nil if the group is unknown. An unknown customer may be any.
@@ -174,8 +202,8 @@ private struct SubscriptionGroups {
         return chain.customer != nil && !customers.contains(chain.customer) && !customers.contains(nil)
     }
 
-    private static func name(of chain: KnownChain, _ id: String) -> Name {
-        Name(group: chain.group ?? id, customer: chain.customer)
+    private static func name(of chain: KnownChain) -> Name {
+        Name(group: chain.group ?? chain.name, customer: chain.customer)
     }
 }
 

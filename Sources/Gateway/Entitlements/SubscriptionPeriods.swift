@@ -35,12 +35,14 @@ private struct SubscriptionPeriods {
     /// - Parameter licenceEnd: the end of the app's volume licence, which ends every period.
     func periods(licenceEnd: Timestamp?) -> [SubscriptionTimeline.Period] {
         chain.indices.map { position in
-            let transaction = transactions[chain[position]], replacement = replacement(at: position)
+            // By index, so that no transaction is copied.
+            let index = chain[position], replacement = replacement(of: transactions[index], at: position)
             return SubscriptionTimeline.Period(
-                index: chain[position], start: transaction.purchaseDate,
-                expiry: transaction.expiresDate.map { min($0, licenceEnd ?? $0) },
-                revocation: revocation(of: transaction, replacement), replacement: replacement,
-                knownAt: transaction.signedDate ?? knownAt)
+                index: index, start: transactions[index].purchaseDate,
+                expiry: transactions[index].expiresDate.map { min($0, licenceEnd ?? $0) },
+                revocation: revocation(of: transactions[index], replacement), replacement: replacement,
+                knownAt: transactions[index].signedDate ?? knownAt,
+                isPaidByCustomer: transactions[index].isPaidByCustomer)
         }
     }
 
@@ -56,8 +58,9 @@ private struct SubscriptionPeriods {
     /// Returns the end of a period by a change to another product, as far as the transactions show it: by Apple's mark, by
     /// a cancellation at which another product begins (answers and receipts show an upgrade in this way), or by the begin of
     /// another product after this period was signed.
-    private func replacement(at position: Int) -> SubscriptionTimeline.Replacement? {
-        let transaction = transactions[chain[position]]
+    private func replacement(
+        of transaction: Transaction, at position: Int
+    ) -> SubscriptionTimeline.Replacement? {
         if let date = transaction.cancellationDate {
             guard transaction.isUpgraded || transaction.revocation == nil else { return nil }
             let hasSuccessor = changes?.hasBegin(of: position, near: date) ?? false
@@ -124,6 +127,8 @@ private struct ProductChanges {
 }
 
 extension Transaction {
+    fileprivate var isPaidByCustomer: Bool { isTrialPeriod != true && ownership != .familyShared }
+
     /// Orders periods by their begin, then by their IDs, so that the order of a list does not matter.
     fileprivate func beganEarlier(than other: Transaction) -> Bool {
         (purchaseDate ?? .earliest, transactionID) < (other.purchaseDate ?? .earliest, other.transactionID)

@@ -76,6 +76,12 @@ package struct VerificationLabels: SeriesLabels {
     /// The environment; nil if the receipt's claim cannot be trusted.
     let environment: Environment?
 
+    /// Hashes the numbers of the cases: the standard library would hash their texts.
+    package func hash(into hasher: inout Hasher) {
+        // SAFETY: four enumerations of one byte each, without padding.
+        unsafe withUnsafeBytes(of: self) { unsafe hasher.combine(bytes: $0) }
+    }
+
     package static let labelNames = ["verdict", "source", "cache", "environment"]
     package var labelValues: [String] {
         [verdict.rawValue, source.rawValue, cache.rawValue, environment?.rawValue ?? "unknown"]
