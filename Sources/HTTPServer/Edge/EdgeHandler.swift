@@ -274,7 +274,7 @@ final class EdgeHandler: ChannelDuplexHandler {
             }
         } else if step.isComputing {
             turns.verify { [self] in
-                if connection.isAnswering { proceed(step.computed(), context) }
+                if connection.isAnswering { proceed(step.computedOnce(), context) }
             }
         } else {
             wait(for: step, context)
