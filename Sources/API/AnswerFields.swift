@@ -66,12 +66,12 @@ extension UpstreamLifecycle.State {
 extension Reply {
     /// Returns the reply with the fields for the caches involved and the age of Apple's answer.
     consuming func withCacheFields(of provenance: CacheProvenance, at now: Timestamp) -> Reply {
-        if let field = provenance.cacheStatusField(at: now) {
-            added.append(HTTPField(name: .cacheStatus, value: field))
+        if provenance.cacheStatus != nil {
+            add("Cache-Status") { provenance.appendCacheStatus(at: now, to: &$0) }
         }
         guard provenance.source != .local else { return self }
         let age = max(0, provenance.verifiedAt.wholeSeconds(until: now))
-        added.append(HTTPField(name: .age, value: String(age)))
+        add("Age") { $0.append(contentsOf: String(age).utf8) }
         return self
     }
 }
@@ -80,7 +80,8 @@ extension Reply {
 struct CacheProvenance: Sendable {
     let source: Provenance.Source
     fileprivate let verifiedAt: Timestamp
-    private let cacheStatus: CacheStatus?
+    /// Nil if neither a cache nor Apple was needed.
+    fileprivate let cacheStatus: CacheStatus?
     /// RFC 9211 §2.3: the status of the upstream, or without an answer the status that a gateway would return.
     private let forwardStatus: Int
 
@@ -91,24 +92,27 @@ struct CacheProvenance: Sendable {
         forwardStatus = answer.provenance.degradedReasons.first?.status.code ?? 200
     }
 
-    /// Returns `receipt-gateway; hit; ttl=412` and the like; nil if neither a cache nor Apple was needed.
-    func cacheStatusField(at now: Timestamp) -> String? {
-        guard let cacheStatus else { return nil }
-        var field = "receipt-gateway"
+    /// Appends `receipt-gateway; hit; ttl=412` and the like.
+    func appendCacheStatus(at now: Timestamp, to field: inout [UInt8]) {
+        guard let cacheStatus else { return }
+        field.append("receipt-gateway")
         switch cacheStatus.handling {
-        case .hit: field += "; hit"
-        case .forwarded(let reason): field += "; fwd=\(reason.rawValue); fwd-status=\(forwardStatus)"
+        case .hit: field.append("; hit")
+        case .forwarded(let reason):
+            field.append(contentsOf: "; fwd=\(reason.rawValue); fwd-status=\(forwardStatus)".utf8)
         }
-        if cacheStatus.isStored { field += "; stored" }
-        if cacheStatus.isCollapsed { field += "; collapsed" }
-        if let end = cacheStatus.freshUntil { field += "; ttl=\(now.wholeSeconds(until: end))" }
-        return field
+        if cacheStatus.isStored { field.append("; stored") }
+        if cacheStatus.isCollapsed { field.append("; collapsed") }
+        if let end = cacheStatus.freshUntil {
+            field.append("; ttl=")
+            field.append(contentsOf: String(now.wholeSeconds(until: end)).utf8)
+        }
     }
 }
 
 extension Timestamp {
     /// Returns the time until another point in whole seconds; negative if that is past.
     fileprivate func wholeSeconds(until other: Timestamp) -> Int64 {
-        duration(to: other).components.seconds
+        (other.millisecondsSince1970 &- millisecondsSince1970) / 1000
     }
 }

@@ -242,6 +242,12 @@ public struct JSONWriter: Sendable {
         return taken
     }
 
+    /// Starts anew in the same memory.
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        needsComma = false
+    }
+
     package mutating func literal(_ text: String) {
         separate()
         bytes.append(contentsOf: text.utf8)

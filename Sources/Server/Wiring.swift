@@ -247,8 +247,8 @@ private struct Wiring {
 
     private func dataPlane(_ routes: RouteTable) -> any Service {
         let (http, lifecycle, access, dependencies) = (configuration.http, lifecycle, access, dependencies)
-        let rules = EdgeRules(http, shutdown: configuration.shutdown) { credentials in
-            access.now.authenticator.client(with: credentials, at: dependencies.clock())
+        let rules = EdgeRules(http, shutdown: configuration.shutdown) { [clock = dependencies.clock] credentials in
+            access.now.authenticator.client(with: credentials, at: clock())
         }
         let log = RequestLog(
             logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,

@@ -119,9 +119,9 @@ struct HouseRulesTests {
     ]
     /// The files that copy bytes, each with the reason.
     private static let copiers = [
-        "Sources/HTTPServer/Edge/RequestHead.swift": "the function of the edge",
-        "Sources/HTTPServer/Edge/RequestHeader.swift": "calls it",
-        "Sources/HTTPServer/Edge/RequestParser.swift": "calls it for the target, which is ASCII",
+        "Sources/HTTPServer/Edge/RequestHeader.swift": "the function of the edge",
+        "Sources/HTTPServer/Edge/HostRule.swift": "calls it for an address in brackets, and for its host",
+        "Sources/HTTPServer/Routing/RouteTable.swift": "calls it for a parameter of a path, which is ASCII",
         "Sources/API/Verify/VerdictEndpoint.swift": "the gateway's own text",
         "Sources/API/Form/FormBody.swift": "a name of at most 21 bytes",
         "Sources/Redis/RedisValue.swift": "at most 20 digits",

@@ -116,11 +116,8 @@ internal import Resilience
 
         init(_ header: RequestHeader, _ body: ByteBuffer) {
             method = header.method.rawValue
-            path = "\(header.path)?\(header.query ?? "")"
-            let lines = header.fields
-            fields = lines.indices.map { index in
-                "\(String(copying: lines.name(at: index))): \(String(copying: lines.value(at: index)))"
-            }
+            path = "\(String(copying: header.path))?\(header.query ?? "")"
+            fields = header.lines.map { "\(header.name(of: $0)): \(header.value(of: $0))" }
             contentLength = header.values(of: "Content-Length").first
             isChunked = !header.values(of: "Transfer-Encoding").isEmpty
             self.body = Array(buffer: body)

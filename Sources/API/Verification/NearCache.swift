@@ -140,6 +140,10 @@ final class CachedReply: Sendable {
         return options
     }
 
+    func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
+        if expectedApp != nil { try options.checkExpectedApp(for: client) }
+    }
+
     func isValid(at now: Timestamp) -> Bool { validity.isValid(at: now, maximumAge: maximumAge) }
 
     /// The memory in bytes, as measured for an answer without an account.

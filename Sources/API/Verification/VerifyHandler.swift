@@ -91,8 +91,14 @@ package final class VerifyHandler: Sendable {
         else {
             return .compute { try self.verify(body, key, call) }
         }
-        let client = charging.requestClient(of: client, asking: known.options, in: context)
-        try known.options.checkExpectedApp(for: client)
+        let isUnlimited = client.limits.isUnlimited
+        let client =
+            isUnlimited
+            ? RequestClient(permittedApps: client.apps)
+            : charging.requestClient(of: client, asking: known.options, in: context)
+        try known.checkExpectedApp(for: client)
+        // With nothing to take there is nothing to wait for.
+        if isUnlimited { return try answerCached(known, to: client, call) }
         return try admission.admit(client) {
             // The request may have waited for tokens.
             guard known.isValid(at: call.now) else {
@@ -259,7 +265,7 @@ package final class VerifyHandler: Sendable {
         guard call.endpoint.announcesEnd(withAnswerFrom: source) else { return reply }
         var fields: HTTPFields = [:]
         fields.announce(lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
-        reply.added.append(contentsOf: fields)
+        for field in fields { reply.add(field) }
         return reply
     }
 }

@@ -27,13 +27,13 @@ package struct Authenticator: Sendable {
     ///
     /// Returns nil for a missing, unknown, wrong or expired key after the same work, so that the time does not show
     /// which half of a guess was right.
-    package func client(with credentials: Credentials, at now: Timestamp) -> Client? {
+    package func client(with credentials: Credentials, at now: @autoclosure () -> Timestamp) -> Client? {
         guard let hasher else { return .loopback }
         let key = Self.key(in: credentials)
         let owner = key.flatMap { owners[$0.id] }
         let matches = hasher.matches(
             key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
-        guard matches, let owner, owner.key.isActive(at: now) else { return nil }
+        guard matches, let owner, owner.key.isActive(at: now()) else { return nil }
         return owner.client
     }
 
@@ -55,19 +55,11 @@ package struct Authenticator: Sendable {
 /// The credentials in a request's header. Several values of one field are joined to a list (RFC 9110 §5.3), which is
 /// not a valid key.
 package struct Credentials: Sendable {
-    private(set) var authorization: String?
-    private(set) var apiKey: String?
+    let authorization: String?
+    let apiKey: String?
 
     package init(authorization: String? = nil, apiKey: String? = nil) {
         self.authorization = authorization
         self.apiKey = apiKey
-    }
-
-    package mutating func add(authorization value: String) {
-        authorization = authorization.map { "\($0), \(value)" } ?? value
-    }
-
-    package mutating func add(apiKey value: String) {
-        apiKey = apiKey.map { "\($0), \(value)" } ?? value
     }
 }

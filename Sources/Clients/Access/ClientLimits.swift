@@ -14,6 +14,9 @@ package struct ClientLimits: Hashable, Sendable {
     /// The maximum number of transaction IDs in a minute that Apple does not know.
     package var unknownIDsPerMinute = 20
 
+    /// True if requests take neither tokens nor slots.
+    package var isUnlimited: Bool { policies.isEmpty && concurrency == nil }
+
     /// The policies that apply whatever app a request names: policies per client and per address.
     package var policiesWithoutApp: [ClientPolicy] { policies.filter { $0.subject != .app } }
 }

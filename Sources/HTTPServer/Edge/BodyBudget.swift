@@ -144,12 +144,32 @@ package final class BodyReservation: Sendable {
     }
 }
 
+/// A body with the memory that is reserved for it.
 package struct ReservedBody: Sendable {
-    package let bytes: ByteBuffer
-    package let reservation: BodyReservation?
+    package private(set) var bytes: ByteBuffer
+    /// Nil until bytes arrive.
+    package private(set) var reservation: BodyReservation?
+    private var parts = 0
 
-    init(_ bytes: ByteBuffer?, _ reservation: BodyReservation?) {
+    init(_ bytes: ByteBuffer? = nil, _ reservation: BodyReservation? = nil) {
         self.bytes = bytes ?? ByteBuffer()
         self.reservation = reservation
     }
+
+    /// Reserves memory for more bytes. Returns false if the budget has no room.
+    mutating func reserve(_ bytes: Int, from budget: BodyBudget, for sender: BodySender) -> Bool {
+        let reservation = reservation ?? BodyReservation(from: budget, for: sender)
+        self.reservation = reservation
+        return reservation.grow(by: bytes)
+    }
+
+    /// Adds a part. The buffer doubles as bytes arrive. Announced bytes are not reserved, because an announcement costs
+    /// the sender nothing.
+    mutating func append(_ part: ByteBuffer) {
+        parts += 1
+        if parts == 1 { bytes = part } else { bytes.writeImmutableBuffer(part) }
+    }
+
+    /// True if the body arrives in so many small parts that handling them costs too much.
+    var isTooFragmented: Bool { parts > 1024 + bytes.readableBytes / 256 }
 }

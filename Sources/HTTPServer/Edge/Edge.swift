@@ -75,12 +75,13 @@ extension EdgeRules {
         if client.isKeyless, !hosts.permits(header.authority, path: header.path) { return .misdirected }
         let isHarmless =
             switch header.method {
-            case .get, .head, .options, .trace: true
-            // A page has no API key to send with it.
+            // A page has no API key to send with it. Nearly all requests are for POST.
             case .post: !client.isKeyless
+            case .get, .head, .options, .trace: true
             default: false
             }
-        return !isHarmless && header.origin.isForeignOrigin(to: header.authority) ? .foreignOrigin : nil
+        guard !isHarmless, header.hasOrigin else { return nil }
+        return header.origin.isForeignOrigin(to: header.authority) ? .foreignOrigin : nil
     }
 }
 

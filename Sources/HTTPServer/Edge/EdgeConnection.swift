@@ -13,9 +13,9 @@ struct EdgeConnection {
     enum Action {
         case nothing
         case sendContinue
-        case deliver(IncomingRequest)
+        case deliver(RequestContext, ReservedBody)
         /// Answer with a problem, then close. The request is nil if its header was unreadable.
-        case refuse(EdgeRefusal, IncomingRequest?)
+        case refuse(EdgeRefusal, RequestContext?, bodyBytes: Int)
         /// Close once everything is written.
         case finish
         /// Close at once, dropping what is not written yet.
@@ -33,15 +33,18 @@ struct EdgeConnection {
     }
 
     private var phase: Phase
-    /// The request being received or answered. It is not part of the phase, so that its body has one owner and grows in
-    /// place.
-    private var request: IncomingRequest?
+    /// The request being received or answered.
+    private var request: RequestContext?
+    /// The body that arrives. It is not part of the phase, so that it has one owner and grows in place.
+    private var body = ReservedBody()
     private let rules: EdgeRules
     private let routes: RouteTable
     private let budget: BodyBudget
     private var isClosingAfterAnswer = false
     /// The concurrency slot of a trusted proxy's request, counted for the address it names; nil for other peers.
     var forwarded: ForwardedRequest?
+    /// The peer, which may be a proxy; nil if unknown.
+    var peer: NetworkAddress?
     /// The peer's address; nil for a proxy, and if unknown.
     var source: SourceAddress?
     /// The deadline of the last answer; nil until the server stops.
@@ -90,12 +93,7 @@ struct EdgeConnection {
     /// Processes a part of a request. Must not be called while a request is being answered.
     mutating func receive(_ part: RequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
-        case (.awaitingHead, .head(let head)):
-            do throws(EdgeRefusal) {
-                return begin(try RequestHeader(head), at: now)
-            } catch {
-                return refuse(error, at: now)
-            }
+        case (.awaitingHead, .head(let header)): return begin(header, at: now)
         case (.receiving, .body(let bytes)): return append(bytes, at: now)
         case (.receiving, .end): return complete(at: now)
         default: return .nothing
@@ -105,39 +103,48 @@ struct EdgeConnection {
     private mutating func begin(_ header: RequestHeader, at now: NIODeadline) -> Action {
         let match = routes.match(header.method, header.path)
         let client = rules.client(of: header, for: match)
-        request = IncomingRequest(header: header, match: match, client: client, arrival: now)
+        request = RequestContext(
+            header: header, match: match, client: client ?? .unidentified, peer: peer, arrival: now)
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
         if let refusal = rules.refusal(of: header, from: client, for: match) { return refuse(refusal, at: now) }
         guard forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
-        request?.source = forwarded?.held ?? source
         if let announced = header.announcedBytes {
             if announced > bodyLimit { return refuse(.bodyTooLarge, at: now) }
-            let sender = request?.sender ?? .identified
             if !budget.hasRoom(for: announced, from: sender) { return refuse(.overloaded, at: now) }
         }
         guard let expectsContinue = header.expectsContinue else { return refuse(.expectation, at: now) }
         return expectsContinue ? .sendContinue : .nothing
     }
 
+    /// The sender of the current request's body.
+    private var sender: BodySender {
+        isIdentified ? .identified : .unidentified(forwarded?.held ?? source)
+    }
+
+    /// False if the body has the credentials, so that anyone could have sent it.
+    private var isIdentified: Bool { request?.match.authentication != .body }
+
     /// The maximum size of the current request's body, in bytes.
     private var bodyLimit: Int { (request?.match.bodyLimit ?? rules.bodyLimit).bytes }
 
     private mutating func append(_ bytes: ByteBuffer, at now: NIODeadline) -> Action {
         let count = bytes.readableBytes
-        let sent = (request?.bodyBytes ?? 0) + count
-        guard sent <= bodyLimit else { return refuse(.bodyTooLarge, at: now) }
-        guard request?.reserve(count, from: budget) == true else { return refuse(.overloaded, at: now) }
-        request?.append(bytes)
-        return request?.isTooFragmented == true ? refuse(.bodyTooFragmented, at: now) : .nothing
+        guard body.bytes.readableBytes + count <= bodyLimit else { return refuse(.bodyTooLarge, at: now) }
+        let sender = sender
+        guard body.reserve(count, from: budget, for: sender) else { return refuse(.overloaded, at: now) }
+        body.append(bytes)
+        return body.isTooFragmented ? refuse(.bodyTooFragmented, at: now) : .nothing
     }
 
     private mutating func complete(at now: NIODeadline) -> Action {
-        guard let complete = request else { return .nothing }
-        request?.complete(at: now)
-        let deadline = now + rules.answerDeadline + TimeAmount(complete.match.waitLimit)
+        guard let request else { return .nothing }
+        request.complete(at: now)
+        let deadline = now + rules.answerDeadline + request.match.waitLimit
         phase = .answering(until: deadline, isBegun: false)
-        return .deliver(complete)
+        // The handler becomes the only owner of the body.
+        defer { body = ReservedBody() }
+        return .deliver(request, body)
     }
 
     /// Refuses input that is not HTTP, or a header beyond the limits.
@@ -166,10 +173,10 @@ struct EdgeConnection {
     ///   connection.
     mutating func beginAnswer(
         isLast: Bool, hasLength: Bool = true
-    ) -> (request: IncomingRequest, isLast: Bool)? {
+    ) -> (request: RequestContext, isLast: Bool)? {
         guard case .answering(let deadline, _) = phase, let request else { return nil }
         phase = .answering(until: deadline, isBegun: true)
-        let endsWithConnection = request.header.isHTTP10 && !hasLength
+        let endsWithConnection = request.header.version == .http1_0 && !hasLength
         isClosingAfterAnswer = isClosingAfterAnswer || isLast || request.header.isLast || endsWithConnection
         return (request, isClosingAfterAnswer)
     }
@@ -194,11 +201,11 @@ struct EdgeConnection {
     }
 
     private mutating func refuse(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
-        let refused = request
+        let (refused, bodyBytes) = (request, body.bytes.readableBytes)
+        let isKnown = refused != nil && refusal != .unauthenticated && isIdentified
         forgetRequest()
-        let isKnown = refused?.client != nil && refused?.isIdentified == true
         phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.unauthenticatedLingerDeadline))
-        return .refuse(refusal, refused)
+        return .refuse(refusal, refused, bodyBytes: bodyBytes)
     }
 
     // MARK: - Ends
@@ -247,6 +254,7 @@ struct EdgeConnection {
 
     /// Releases the memory for the body only if the body was never delivered.
     private mutating func forgetRequest() {
+        if body.reservation != nil { body = ReservedBody() }
         request = nil
         forwarded?.end()
     }

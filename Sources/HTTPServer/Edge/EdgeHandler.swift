@@ -36,8 +36,6 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     private var isCountedInFlight = false
     private var source = ConnectionSource.unknown
-    /// True if the latest request is for HEAD, whose answers have no body.
-    private var isHead = false
     private var streaming: Task<Void, Never>?
     /// The wait for an answer that ends with the client; nil for an answer that other requests may have joined.
     private var waiting: Task<Void, Never>?
@@ -59,8 +57,9 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     private func acquireSlot(_ context: ChannelHandlerContext) {
+        connection.peer = context.channel.remoteAddress?.networkAddress
         guard let sources = edge.sources else { return }
-        source = sources.source(of: context.channel.remoteAddress?.networkAddress)
+        source = sources.source(of: connection.peer)
         if source == .refused { edge.metrics?.connectionRefused() }
         connection.forwarded = ForwardedRequest(source, sources)
         if case .address(let address) = source { connection.source = address }
@@ -156,13 +155,13 @@ final class EdgeHandler: ChannelDuplexHandler {
     /// Parses and processes input up to the next answer.
     private func processInput(_ context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return }
+        defer { settle(context) }
         let now = NIODeadline.now()
         while hasInput, !connection.isAnswering {
             guard connection.wantsInput else { return dropRest(context) }
             do throws(EdgeRefusal) {
                 guard let part = try parser.next(in: &received) else { return keepRest(context) }
-                if case .head(let head) = part { isHead = head.method == .head }
-                perform(connection.receive(part, at: now), context)
+                act(connection.receive(part, at: now), context)
             } catch {
                 fail(error, context)
             }
@@ -173,7 +172,6 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     private func fail(_ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
-        isHead = parser.isHead
         perform(connection.fail(refusal, at: .now()), context)
     }
 
@@ -223,34 +221,38 @@ final class EdgeHandler: ChannelDuplexHandler {
     // MARK: - Actions
 
     private func perform(_ action: EdgeConnection.Action, _ context: ChannelHandlerContext) {
-        switch action {
-        case .nothing: break
-        case .sendContinue: context.writeAndFlush(wrapOutboundOut(.continue), promise: nil)
-        case .deliver(let request): answer(request, context)
-        case .refuse(let refusal, let request): refuse(request, refusal, context)
-        case .finish: finish(context)
-        case .close: context.close(promise: nil)
-        }
+        act(action, context)
+        settle(context)
+    }
+
+    /// Counts the connection, and sets its timer, after its state may have changed.
+    private func settle(_ context: ChannelHandlerContext) {
         countInFlight()
         setTimer(context)
     }
 
-    private func answer(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
-        guard let work = edge.pipeline.context(of: request, over: context.channel) else { return }
-        let body = ReservedBody(request.body, request.reservation)
-        let isLarge = body.bytes.readableBytes > RequestPipeline.Limits.eventLoopBodyBytes
-        if isLarge || work.match.route?.executor == .thread {
-            answerElsewhere(work, body, context)
-        } else {
-            proceed(edge.pipeline.begin(work, body), context)
+    private func act(_ action: EdgeConnection.Action, _ context: ChannelHandlerContext) {
+        switch action {
+        case .nothing: break
+        case .sendContinue: context.writeAndFlush(wrapOutboundOut(.continue), promise: nil)
+        case .deliver(let request, let body): answer(request, body, context)
+        case .refuse(let refusal, let request, let bodyBytes): refuse(request, refusal, bodyBytes, context)
+        case .finish: finish(context)
+        case .close: context.close(promise: nil)
         }
     }
 
+    private func answer(_ request: RequestContext, _ body: ReservedBody, _ context: ChannelHandlerContext) {
+        let isLarge = body.bytes.readableBytes > RequestPipeline.Limits.eventLoopBodyBytes
+        if isLarge || request.match.route?.executor == .thread { return answerElsewhere(request, body, context) }
+        proceed(edge.pipeline.begin(request, body), context)
+    }
+
     /// Answers on other threads. The outer task holds the body, and ends before anything is awaited.
-    private func answerElsewhere(_ work: RequestContext, _ body: ReservedBody, _ context: ChannelHandlerContext) {
+    private func answerElsewhere(_ request: RequestContext, _ body: ReservedBody, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         Task { [pipeline = edge.pipeline, eventLoop = context.eventLoop] in
-            let step = pipeline.begin(work, body).computed()
+            let step = pipeline.begin(request, body).computed()
             Task {
                 let reply = await step.value()
                 eventLoop.execute {
@@ -294,13 +296,14 @@ final class EdgeHandler: ChannelDuplexHandler {
         if isHalfClosed { task.cancel() } else { waiting = task }
     }
 
-    private func refuse(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
+    private func refuse(
+        _ request: RequestContext?, _ refusal: EdgeRefusal, _ bodyBytes: Int, _ context: ChannelHandlerContext
+    ) {
         let requestID = request?.header.requestID ?? RequestID(sent: nil)
-        let reply = edge.pipeline.refuse(request, requestID, refusal, bodyLimit: edge.rules.bodyLimit)
+        let reply = edge.pipeline.refuse(
+            request, requestID, refusal, bodyBytes: bodyBytes, bodyLimit: edge.rules.bodyLimit)
         edge.metrics?.refused(request, refusal, reply.status)
-        let bytes = reply.bytes(
-            to: requestID, isLast: true, isHead: isHead, isChunked: false, context.channel.allocator)
-        writeLast(bytes, context)
+        writeLast(reply.bytes(to: requestID, isLast: true, isHead: parser.isHead, isChunked: false), context)
     }
 
     // MARK: - Answers
@@ -310,13 +313,13 @@ final class EdgeHandler: ChannelDuplexHandler {
         let answer = connection.beginAnswer(
             isLast: reply.isLast || edge.lifecycle.stage == .draining, hasLength: reply.stream == nil)
         guard let (request, isLast) = answer else { return }
-        edge.metrics?.answered(request, reply.status, at: .now())
+        let now = NIODeadline.now()
+        edge.metrics?.answered(request, reply.status, at: now)
         // In HTTP/1.0 the end of the connection ends a stream.
-        let isChunked = !request.header.isHTTP10
+        let isChunked = request.header.version != .http1_0
         let bytes = reply.bytes(
-            to: request.header.requestID, isLast: isLast, isHead: isHead, isChunked: isChunked,
-            context.channel.allocator)
-        guard let stream = reply.stream, !isHead else { return end(with: bytes, context) }
+            to: request.header.requestID, isLast: isLast, isHead: parser.isHead, isChunked: isChunked)
+        guard let stream = reply.stream, !parser.isHead else { return end(with: bytes, at: now, context) }
         context.write(wrapOutboundOut(bytes), promise: nil)
         send(stream, isChunked: isChunked, context)
     }
@@ -333,7 +336,7 @@ final class EdgeHandler: ChannelDuplexHandler {
                 part = await parts.next()
             }
             let (handler, context) = bound.value
-            handler.end(with: isChunked ? .lastChunk : ByteBuffer(), context)
+            handler.end(with: isChunked ? .lastChunk : ByteBuffer(), at: .now(), context)
             handler.resume(context)
         }
         if isHalfClosed { endWait() }
@@ -350,11 +353,10 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     /// Writes the end of an answer. The next request may follow, or the connection ends.
-    private func end(with bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    private func end(with bytes: ByteBuffer, at now: NIODeadline, _ context: ChannelHandlerContext) {
         guard connection.isAnswering else { return }
-        let staysOpen = connection.endAnswer(at: .now())
-        countInFlight()
-        setTimer(context)
+        let staysOpen = connection.endAnswer(at: now)
+        settle(context)
         if staysOpen { context.writeAndFlush(wrapOutboundOut(bytes), promise: nil) } else { writeLast(bytes, context) }
     }
 
@@ -390,8 +392,6 @@ final class EdgeHandler: ChannelDuplexHandler {
 
     private func timerFired(_ context: ChannelHandlerContext) {
         timer = nil
-        let action = connection.deadlinePassed(at: .now())
-        if case .refuse(.headersLate, _) = action { isHead = parser.isHead }
-        perform(action, context)
+        perform(connection.deadlinePassed(at: .now()), context)
     }
 }

@@ -2,23 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Receipts
 
 /// The host and port that a request names as its destination (RFC 9110 §7.2).
-struct RequestAuthority: Hashable, Sendable {
+struct RequestAuthority: ~Escapable {
     /// As sent: `gateway.example:8080`, `[::1]:8080`, or nothing.
-    let text: String
-    private let hostBytes: Int
+    let text: Span<UInt8>
+    private let host: Span<UInt8>
 
     /// Parses `uri-host [ ":" port ]`; nil for anything else. Empty is allowed, for a target without an authority (RFC
     /// 9112 §3.2).
-    init?(_ text: String) {
-        let bytes = text.utf8.span
-        guard let end = bytes.count == 0 ? 0 : Self.hostEnd(bytes) else { return nil }
-        guard end == bytes.count || bytes[end] == UInt8(ascii: ":") && end > 0 else { return nil }
-        for index in end..<bytes.count where index > end && !bytes[index].isDigit { return nil }
+    @_lifetime(copy text)
+    init?(_ text: Span<UInt8>) {
+        guard let end = text.count == 0 ? 0 : Self.hostEnd(text) else { return nil }
+        guard end == text.count || text[end] == UInt8(ascii: ":") && end > 0 else { return nil }
+        for index in end..<text.count where index > end && !text[index].isDigit { return nil }
         self.text = text
-        hostBytes = end
-        guard !isBracketed || isIPv6Address else { return nil }
+        host = text.extracting(0..<end)
+        guard !isBracketed || host.isIPv6Address else { return nil }
     }
 
     /// Returns the index after the host: an address in brackets, or a name or IPv4 address (RFC 3986 §3.2.2).
@@ -35,35 +36,39 @@ struct RequestAuthority: Hashable, Sendable {
         return index
     }
 
-    private var isBracketed: Bool { text.utf8.first == UInt8(ascii: "[") }
-
-    /// The host; an address in brackets includes them.
-    private var host: Substring { Substring(text.utf8.prefix(hostBytes)) }
-
-    private var isIPv6Address: Bool {
-        isBracketed && host.utf8.contains(UInt8(ascii: ":")) && NetworkAddress(host.dropFirst().dropLast()) != nil
-    }
+    private var isBracketed: Bool { text.begins(with: "[") }
 
     /// True if the host is an IP address, which no name server can point elsewhere.
-    var isAddress: Bool { isBracketed || text.utf8.span.extracting(0..<hostBytes).isIPv4Address }
+    var isAddress: Bool { isBracketed || host.isIPv4Address }
 
     /// True if the host is `localhost` or a name below it, which are always this machine (RFC 6761 §6.3).
-    var isLocalhost: Bool { isName("localhost") || name.hasSuffix(".localhost") }
+    var isLocalhost: Bool {
+        let (name, suffix) = (name, ".localhost")
+        return isName("localhost")
+            || name.count >= suffix.utf8.count
+                && name.extracting((name.count - suffix.utf8.count)...).equalsIgnoringCase(suffix)
+    }
 
     /// Returns true if the host is this name.
     /// - Parameter name: in lower case.
-    func isName(_ name: String) -> Bool {
-        text.utf8.span.extracting(0..<hostBytes).equalsIgnoringCase(name) || self.name == name
-    }
+    func isName(_ name: String) -> Bool { host.equalsIgnoringCase(name) || self.name.equalsIgnoringCase(name) }
 
-    /// The host in lower case, without the dot that makes a name absolute.
-    private var name: Substring {
-        let name = Substring(host.lowercased())
-        return name.hasSuffix(".") ? name.dropLast() : name
+    /// The host without the dot that makes a name absolute.
+    private var name: Span<UInt8> {
+        @_lifetime(copy self) get {
+            let isAbsolute = host.count > 0 && host[host.count - 1] == UInt8(ascii: ".")
+            return host.extracting(0..<host.count - (isAbsolute ? 1 : 0))
+        }
     }
 }
 
 extension Span<UInt8> {
+    /// True for an IPv6 address in brackets.
+    fileprivate var isIPv6Address: Bool {
+        guard firstIndex(of: UInt8(ascii: ":"), from: 0) != nil else { return false }
+        return NetworkAddress(String(copying: extracting(1..<count - 1))) != nil
+    }
+
     /// True for four numbers from 0 to 255, separated by dots, without leading zeros (RFC 3986 §3.2.2).
     fileprivate var isIPv4Address: Bool {
         var (parts, digits, value) = (0, 0, 0)
@@ -99,14 +104,12 @@ package struct HostRule: Hashable, Sendable {
 
     /// Returns true if a request is served.
     /// - Parameter authority: nil for a request of HTTP/1.0 without `Host`, which no browser sends.
-    func permits(_ authority: RequestAuthority?, path: String) -> Bool {
+    func permits(_ authority: RequestAuthority?, path: Span<UInt8>) -> Bool {
         guard let authority else { return true }
-        return authority.isAddress || authority.isLocalhost || names.names.contains(where: authority.isName)
-            || Self.isOpen(path)
-    }
-
-    private static func isOpen(_ path: String) -> Bool {
-        openPaths.contains { path.hasPrefix($0) && (path.utf8.count == $0.utf8.count || path.hasPrefix($0 + "?")) }
+        if authority.isAddress || authority.isLocalhost { return true }
+        for name in names.names where authority.isName(name) { return true }
+        for open in Self.openPaths where path.equals(open.utf8.span) { return true }
+        return false
     }
 }
 
@@ -120,7 +123,7 @@ extension SingleValue {
         case .several: return true
         case .one(let origin):
             guard let authority else { return true }
-            return origin.lowercased() != "http://" + authority.text.lowercased()
+            return origin.lowercased() != "http://" + String(copying: authority.text).lowercased()
         }
     }
 }

@@ -12,35 +12,42 @@ extension Reply {
     ///   - isLast: true if the answer is the last of its connection.
     ///   - isHead: true for an answer to HEAD, which has the header of an answer to GET and no body (RFC 9110 §9.3.2).
     ///   - isChunked: true if the parts of a stream are sent as chunks (RFC 9112 §7.1).
-    func bytes(
-        to requestID: RequestID, isLast: Bool, isHead: Bool, isChunked: Bool, _ allocator: ByteBufferAllocator
-    ) -> ByteBuffer {
-        var bytes = allocator.buffer(capacity: 512 + (isHead ? 0 : body.count))
-        if let writtenHead { bytes.writeBytes(writtenHead) } else { writeHead(to: &bytes) }
-        for field in added { bytes.write(field) }
-        if stream != nil, isChunked { bytes.writeString("Transfer-Encoding: chunked\r\n") }
-        bytes.writeString("X-Request-Id: ")
+    func bytes(to requestID: RequestID, isLast: Bool, isHead: Bool, isChunked: Bool) -> ByteBuffer {
+        var bytes = ByteBufferAllocator().buffer(capacity: 512 + addedLines.count + (isHead ? 0 : body.count))
+        if let writtenHead { bytes.writeBytes(writtenHead) } else { bytes.writeBytes(head) }
+        bytes.writeBytes(addedLines)
+        if stream != nil, isChunked { bytes.writeStaticString("Transfer-Encoding: chunked\r\n") }
+        bytes.writeStaticString("X-Request-Id: ")
         bytes.write(requestID)
-        bytes.writeString(isLast ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
+        bytes.writeStaticString(isLast ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
         if !isHead { body.write(to: &bytes) }
         return bytes
     }
 
-    /// Writes the part of the header that does not depend on the request.
-    func writeHead(to bytes: inout ByteBuffer) {
-        // In parts: an interpolated string takes memory of its own.
-        bytes.writeString("HTTP/1.1 ")
-        bytes.writeString(String(status.code))
-        bytes.writeString(" ")
-        bytes.writeString(status.reasonPhrase)
-        bytes.writeString("\r\n")
-        for field in fields { bytes.write(field) }
+    /// The part of the header that does not depend on the request.
+    var head: [UInt8] {
+        var head: [UInt8] = []
+        head.append(contentsOf: "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n".utf8)
+        for field in fields { head.append(line: field) }
         // RFC 9110 §8.6: no length in an answer without content.
-        let hasLength = stream == nil && status != .noContent
-        guard hasLength else { return }
-        bytes.writeString("Content-Length: ")
-        bytes.writeString(String(body.count))
-        bytes.writeString("\r\n")
+        if stream == nil, status != .noContent {
+            head.append(contentsOf: "Content-Length: \(body.count)\r\n".utf8)
+        }
+        return head
+    }
+}
+
+extension [UInt8] {
+    /// Appends a text of the program, without the detour over characters.
+    package mutating func append(_ text: StaticString) {
+        // SAFETY: a static string has that many bytes, for as long as the program runs.
+        unsafe append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Appends the line of a field. A value of `HTTPField` has neither line ends nor null bytes: its initialiser removes
+    /// them.
+    mutating func append(line field: HTTPField) {
+        for part in [field.name.rawName, ": ", field.value, "\r\n"] { append(contentsOf: part.utf8) }
     }
 }
 
@@ -59,13 +66,5 @@ extension ByteBuffer {
         chunk.writeImmutableBuffer(self)
         chunk.writeString("\r\n")
         return chunk
-    }
-
-    /// A value of `HTTPField` has neither line ends nor null bytes: its initialiser removes them.
-    fileprivate mutating func write(_ field: HTTPField) {
-        writeString(field.name.rawName)
-        writeString(": ")
-        writeString(field.value)
-        writeString("\r\n")
     }
 }

@@ -4,183 +4,229 @@
 internal import Clients
 internal import HTTPTypes
 internal import Receipts
-internal import Telemetry
 
-/// The header of a request with the fields that the edge uses, found in one pass. Ambiguous fields become nil.
-///
-/// A class, because a header is passed on many times and never changes.
-package final class RequestHeader: Sendable {
-    /// The fields, as sent.
-    let fields: FieldLines
+/// The header of a request: its bytes, copied once, and what the edge needs of them. All else is read from the bytes on
+/// demand. Ambiguous fields become nil.
+package struct RequestHeader: Sendable {
+    /// The versions of HTTP that are served.
+    enum Version: Sendable {
+        case http1_0
+        case http1_1
+    }
+
+    /// The request line and the fields with their line ends, as sent.
+    private let bytes: [UInt8]
+    private let fields: HeaderFields
+    private let target: RequestTarget
     let method: HTTPRequest.Method
-    /// The path as sent, without scheme, authority and query. Nothing is decoded.
-    let path: String
-    /// The query without its question mark; nil without a query. It may hold a key, so it never reaches a log.
-    package let query: String?
+    /// The version. In HTTP/1.0 answers are not chunked (RFC 9112 §6.1).
+    let version: Version
     /// The ID that joins the log lines and the answer of this request.
     let requestID: RequestID
-    let credentials: Credentials
-    /// The field `Content-Type`; nil for none or several.
-    package let contentType: String?
-    /// The field `traceparent`; nil for none or several.
-    let traceparent: String?
-    /// The length the client announced; nil for chunked bodies and for none.
-    let announcedBytes: Int?
-    /// The destination host and port; nil in HTTP/1.0 without `Host`.
-    let authority: RequestAuthority?
-    /// The site whose page sent the request, if a browser sent it.
-    package let origin: SingleValue
     /// True if the client waits for `100 Continue` before it sends the body; nil for an unknown expectation.
     let expectsContinue: Bool?
-    /// True for a request with `Prefer` or `Idempotency-Key`, which may be answered later.
-    package let hasDeferralFields: Bool
-    /// True for HTTP/1.0, in which answers are not chunked (RFC 9112 §6.1).
-    let isHTTP10: Bool
-    /// True for the last request of its connection: HTTP/1.0 without keep-alive, and all spellings of close (RFC 9112
-    /// §9.3). A request to upgrade is answered without the upgrade, and later input is not read.
-    let isLast: Bool
 
+    /// Copies a header.
+    /// - Parameter bytes: the request line and the fields, without the empty line.
     /// - Throws: the reason to refuse the request. The parser has already refused a body without one clear length.
-    init(_ head: RequestHead) throws(EdgeRefusal) {
-        let fields = EdgeFields(head.fields)
-        guard let target = RequestTarget(head.target, head.method) else { throw .malformed }
-        let sentAuthority = try fields.authority(in: head.version)
-        self.fields = head.fields
-        method = head.method
-        (path, query) = target.parts
-        origin = fields.origin
-        hasDeferralFields = fields.hasDeferralFields
-        // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
-        authority = target.authority ?? sentAuthority
-        requestID = RequestID(sent: fields.requestID)
-        credentials = fields.credentials
-        contentType = fields.contentType.only
-        traceparent = fields.traceparent.only
-        announcedBytes = fields.announcedBytes
+    init(
+        copying bytes: Span<UInt8>, _ line: RequestLine, _ fields: HeaderFields, _ length: BodyFraming.Length
+    ) throws(EdgeRefusal) {
+        guard let target = RequestTarget(line.target, line.method, in: bytes) else { throw .malformed }
+        try Self.check(fields.host, in: bytes, line.version)
+        self.bytes = bytes.copy(0..<bytes.count)
+        self.fields = fields
+        self.target = target
+        (method, version) = (line.method, line.version)
+        if case .one(let sent) = fields.requestID {
+            requestID = RequestID(sent: String(copying: bytes.extracting(sent)))
+        } else {
+            requestID = RequestID(sent: nil)
+        }
         // RFC 9110 §10.1.1: HTTP/1.0 knows no 100 Continue, and a client that sends no body does not wait for it.
-        isHTTP10 = head.version == .http1_0
-        let mayWait = head.version != .http1_0 && fields.announcesBody
+        let mayWait = line.version != .http1_0 && length != .bytes(0)
         expectsContinue = fields.expectsContinue.map { $0 && mayWait }
-        isLast = fields.isLast(in: head.version)
+    }
+
+    /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
+    private static func check(
+        _ host: HeaderFields.Single, in bytes: Span<UInt8>, _ version: Version
+    ) throws(EdgeRefusal) {
+        switch host {
+        case .none where version == .http1_0: return
+        case .one(let host): guard RequestAuthority(bytes.extracting(host)) == nil else { return }
+        case .none, .several: break
+        }
+        throw .malformed
     }
 
     package var isHead: Bool { method == .head }
 
-    package func values(of name: String) -> [String] { fields.values(of: name) }
+    /// True for the last request of its connection: HTTP/1.0 without keep-alive, and all spellings of close.
+    var isLast: Bool { fields.isLast(in: version) }
 
-    /// Returns the elements of a list, split at every comma, the last element first.
+    /// The length the client announced; nil for chunked bodies and for none.
+    var announcedBytes: Int? { fields.framing.announcedBytes }
+
+    /// True for a request with `Prefer` or `Idempotency-Key`, which may be answered later.
+    package var hasDeferralFields: Bool { fields.hasDeferralFields }
+}
+
+// MARK: - Texts
+
+extension RequestHeader {
+    /// The path as sent, without scheme, authority and query. Nothing is decoded.
+    var path: Span<UInt8> {
+        @_lifetime(borrow self) get { bytes.span.extracting(target.path) }
+    }
+
+    /// The query without its question mark; nil without a query. It may hold a key, so it never reaches a log.
+    package var query: String? { target.query.map { text($0) } }
+
+    /// The destination host and port; nil in HTTP/1.0 without `Host`.
+    var authority: RequestAuthority? {
+        // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
+        @_lifetime(borrow self) get {
+            if let authority = target.authority { return RequestAuthority(bytes.span.extracting(authority)) }
+            guard case .one(let host) = fields.host else { return nil }
+            return RequestAuthority(bytes.span.extracting(host))
+        }
+    }
+
+    /// The field `Content-Type`; nil for none or several.
+    package var contentType: String? {
+        guard case .one(let value) = fields.contentType else { return nil }
+        return RequestMediaType.text(bytes.span.extracting(value))
+    }
+
+    /// The field `traceparent`; nil for none or several.
+    var traceparent: String? {
+        if case .one(let value) = fields.traceparent { text(value) } else { nil }
+    }
+
+    var hasOrigin: Bool {
+        if case .none = fields.origin { false } else { true }
+    }
+
+    /// The site whose page sent the request, if a browser sent it.
+    package var origin: SingleValue {
+        switch fields.origin {
+        case .none: .none
+        case .one(let value): .one(text(value))
+        case .several: .several
+        }
+    }
+
+    /// The credentials. Several values of one field are one list (RFC 9110 §5.3), which is not a valid key.
+    var credentials: Credentials {
+        guard fields.hasCredentials else { return Credentials() }
+        return Credentials(authorization: list(of: "authorization"), apiKey: list(of: "x-api-key"))
+    }
+
+    private func text(_ place: Range<Int>) -> String { String(copying: bytes.span.extracting(place)) }
+
+    private func list(of name: String) -> String? {
+        let values = values(of: name)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// All fields in order.
+    var lines: [FieldLine] {
+        let bytes = bytes.span
+        var lines: [FieldLine] = []
+        var start = 0
+        while let end = bytes.firstIndex(of: UInt8(ascii: "\n"), from: start) {
+            // The parser has read the fields once, and the request line is no field.
+            if start > 0, let line = try? FieldLine(start..<end - 1, in: bytes) { lines.append(line) }
+            start = end + 1
+        }
+        return lines
+    }
+
+    func name(of line: FieldLine) -> String { text(line.name) }
+
+    func value(of line: FieldLine) -> String { text(line.value) }
+
+    private func lines(of name: String) -> [FieldLine] {
+        let name = name.lowercased()
+        return lines.filter { bytes.span.extracting($0.name).equalsIgnoringCase(name) }
+    }
+
+    /// Returns the values of all fields with a name, which is compared without case (RFC 9110 §5.1).
+    package func values(of name: String) -> [String] { lines(of: name).map { value(of: $0) } }
+
+    /// Returns the elements of all fields with a name, split at every comma, the last element first, with `?` for each
+    /// byte beyond ASCII.
+    /// - Parameter maximumCount: the elements to return.
     func lastElements(of name: String, maximumCount: Int) -> [String] {
-        fields.lastElements(of: name, maximumCount: maximumCount)
+        var elements: [String] = []
+        for line in lines(of: name).reversed() {
+            let value = bytes.span.extracting(line.value)
+            var end = value.count
+            while end >= 0, elements.count < maximumCount {
+                let comma = (0..<end).last { value[$0] == UInt8(ascii: ",") } ?? -1
+                // A proxy may have copied the client's text beside the address that it saw.
+                let visible = (comma + 1..<end).map { value[$0] < 0x80 ? value[$0] : UInt8(ascii: "?") }
+                elements.append(String(decoding: visible, as: UTF8.self))
+                end = comma
+            }
+        }
+        return elements
+    }
+}
+
+extension String {
+    /// Copies a part of a header, the only way from its bytes to text.
+    ///
+    /// RFC 9110 §5.5 limits the values of fields to ASCII. A value with other bytes becomes U+FFFD, which no grammar has:
+    /// Swift would compare and split it as Unicode, in time with the square of its length.
+    init(copying bytes: Span<UInt8>) {
+        guard var text = try? UTF8Span(validating: bytes), text.checkForASCII() else {
+            self = "\u{FFFD}"
+            return
+        }
+        self.init(copying: text)
     }
 }
 
 /// The target of a request (RFC 9112 §3.2): a path, a whole URL, or the asterisk of OPTIONS.
 private struct RequestTarget {
-    let path: String
-    let authority: RequestAuthority?
+    let path: Range<Int>
+    /// The part after the first question mark (RFC 3986 §3.4); nil without a question mark.
+    let query: Range<Int>?
+    let authority: Range<Int>?
 
     /// - Returns: nil for anything else. CONNECT, which has a form of its own, has already been refused.
-    init?(_ text: String, _ method: HTTPRequest.Method) {
-        if text.utf8.first == UInt8(ascii: "/") || text == "*" && method == .options {
-            path = text
+    init?(_ target: Range<Int>, _ method: HTTPRequest.Method, in bytes: Span<UInt8>) {
+        var path = target
+        let text = bytes.extracting(target)
+        if text[0] == UInt8(ascii: "/") || text.begins(with: "*") && text.count == 1 && method == .options {
             authority = nil
-            return
+        } else {
+            guard let start = Self.authorityStart(text) else { return nil }
+            var end = start
+            while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?") { end += 1 }
+            // RFC 9110 §4.2.1: an http URL has a host; §4.2.4: and no user.
+            guard end > start, RequestAuthority(text.extracting(start..<end)) != nil else { return nil }
+            authority = target.lowerBound + start..<target.lowerBound + end
+            path = target.lowerBound + end..<target.upperBound
         }
-        guard let rest = Self.behindScheme(text) else { return nil }
-        let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
-        // RFC 9110 §4.2.1: an http URL has a host; §4.2.4: and no user.
-        guard end > rest.startIndex, let authority = RequestAuthority(String(rest[..<end])) else { return nil }
-        let path = rest[end...]
-        self.path = path.utf8.first == UInt8(ascii: "/") ? String(path) : "/" + path
-        self.authority = authority
-    }
-
-    /// The path, and the query after the first question mark (RFC 3986 §3.4).
-    var parts: (path: String, query: String?) {
-        guard let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (path, nil) }
-        return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
-    }
-
-    private static func behindScheme(_ text: String) -> Substring? {
-        guard let end = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        guard ["http", "https"].contains(text[..<end].lowercased()), text[end...].hasPrefix("://") else { return nil }
-        return text[end...].dropFirst(3)
-    }
-}
-
-// MARK: - Fields
-
-private struct EdgeFields {
-    private(set) var credentials = Credentials()
-    private(set) var contentType = SingleValue.none
-    private(set) var traceparent = SingleValue.none
-    private(set) var announcedBytes: Int?
-    private(set) var expectsContinue: Bool? = false
-    private(set) var announcesBody = false
-    private(set) var origin = SingleValue.none
-    private(set) var hasDeferralFields = false
-    private var wantsUpgrade = false
-    private var isClosing = false
-    private var isKeptAlive = false
-    /// Empty, and so not used, if sent several times.
-    private(set) var requestID: String?
-    private var hosts = SingleValue.none
-
-    init(_ fields: FieldLines) {
-        for index in fields.indices { add(fields.name(at: index), fields.value(at: index)) }
-    }
-
-    private mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
-        switch FieldName(name) {
-        case "host": hosts.add(String(copying: value))
-        case "content-type": contentType.add(RequestMediaType.text(value))
-        // The parser refuses a header with two such fields.
-        case "content-length":
-            announcedBytes = Int(String(copying: value))
-            announcesBody = announcedBytes != 0
-        case "authorization": credentials.add(authorization: String(copying: value))
-        case "x-api-key": credentials.add(apiKey: String(copying: value))
-        case "x-request-id": requestID = requestID == nil ? String(copying: value) : ""
-        // Two of them are one list, and no such list is known.
-        case "expect":
-            expectsContinue = expectsContinue == false && value.equalsIgnoringCase("100-continue") ? true : nil
-        case "traceparent": traceparent.add(String(copying: value))
-        case "transfer-encoding": announcesBody = true
-        case "connection": addConnectionOptions(value)
-        case "origin": origin.add(String(copying: value))
-        case "upgrade": wantsUpgrade = true
-        case "prefer", "idempotency-key": hasDeferralFields = true
-        default: break
+        let mark = bytes.extracting(path).firstIndex(of: UInt8(ascii: "?"), from: 0)
+        query = mark.map { path.lowerBound + $0 + 1..<path.upperBound }
+        path = path.lowerBound..<(mark.map { path.lowerBound + $0 } ?? path.upperBound)
+        if path.isEmpty, let authority {
+            // A URL without a path has the path "/", such as the slash before its authority.
+            path = authority.lowerBound - 1..<authority.lowerBound
         }
+        self.path = path
     }
 
-    private mutating func addConnectionOptions(_ list: Span<UInt8>) {
-        var start = 0
-        while start <= list.count {
-            let end = list.firstIndex(of: UInt8(ascii: ","), from: start) ?? list.count
-            switch FieldName(list.extracting(list.trimmed(start..<end))) {
-            case "close": isClosing = true
-            case "keep-alive": isKeptAlive = true
-            default: break
-            }
-            start = end + 1
-        }
-    }
-
-    /// RFC 9112 §9.3.
-    func isLast(in version: RequestHead.Version) -> Bool {
-        isClosing || wantsUpgrade || version == .http1_0 && !isKeptAlive
-    }
-
-    /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
-    func authority(in version: RequestHead.Version) throws(EdgeRefusal) -> RequestAuthority? {
-        switch hosts {
-        case .none where version == .http1_0: return nil
-        case .one(let host):
-            guard let authority = RequestAuthority(host) else { throw .malformed }
-            return authority
-        case .none, .several: throw .malformed
-        }
+    /// Returns the index after `http://` or `https://`; nil for a target that begins otherwise.
+    private static func authorityStart(_ text: Span<UInt8>) -> Int? {
+        guard let end = text.firstIndex(of: UInt8(ascii: ":"), from: 0) else { return nil }
+        let scheme = text.extracting(0..<end)
+        guard scheme.equalsIgnoringCase("http") || scheme.equalsIgnoringCase("https") else { return nil }
+        return text.extracting(end...).begins(with: "://") ? end + 3 : nil
     }
 }
 
@@ -189,26 +235,6 @@ package enum SingleValue: Hashable, Sendable {
     case none
     case one(String)
     case several
-
-    var only: String? {
-        if case .one(let value) = self { value } else { nil }
-    }
-
-    mutating func add(_ value: String) {
-        self = if case .none = self { .one(value) } else { .several }
-    }
-}
-
-/// The name of a field, compared without case (RFC 9110 §5.1).
-private struct FieldName: ~Escapable {
-    let text: Span<UInt8>
-
-    @_lifetime(copy text)
-    init(_ text: Span<UInt8>) { self.text = text }
-
-    /// - Parameter pattern: in lower case.
-    @inline(__always)
-    static func ~= (pattern: String, name: borrowing FieldName) -> Bool { name.text.equalsIgnoringCase(pattern) }
 }
 
 /// The `Content-Type` of requests (RFC 9110 §8.3). Parameters are allowed, `charset` only as `utf-8`.

@@ -8,11 +8,21 @@ internal import NIOCore
 internal import Receipts
 internal import Telemetry
 
+/// A part of a request, as it arrives.
+enum RequestPart: Sendable {
+    case head(RequestHeader)
+    case body(ByteBuffer)
+    case end
+}
+
 /// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, parts of requests out.
 ///
 /// It accepts only what the grammar allows. Lines end with CR and LF, fields are not folded, and a body has one length.
-/// Input that a proxy in front could read differently is refused. The limits bound memory: only an incomplete line
-/// waits in the buffer.
+/// Input that a proxy in front could read differently is refused. The limits bound memory: only an incomplete header, or
+/// another incomplete line, waits in the buffer.
+///
+/// The lines of a header are checked as they arrive, where they were received. A complete header is copied once: it must
+/// not keep the buffer in memory for as long as its request lives.
 struct RequestParser {
     enum Limits {
         /// The maximum bytes of a method, more than any in use has.
@@ -23,8 +33,6 @@ struct RequestParser {
         static let chunkLine = 256
         /// The maximum bytes of white space around the value of a field, in addition to the limit of the field.
         static let fieldWhiteSpace = 64
-        /// The memory reserved for the fields of a request, in bytes; most headers are smaller.
-        static let usualFields = 384
     }
 
     private enum Phase {
@@ -40,14 +48,15 @@ struct RequestParser {
 
     private let limits: HTTPLimits
     private var phase = Phase.requestLine
-    /// The number of bytes at the front of the buffer that hold no line end.
+    /// The number of bytes of the incomplete line that hold no line end.
     private var searchedBytes = 0
     private var emptyLines = 0
-    private var (method, target, version) = (HTTPRequest.Method.get, "", RequestHead.Version.http1_1)
-    private var fields = FieldLines()
+    private var line = RequestLine()
+    private var fields = HeaderFields()
+    /// The bytes of the arriving header that are checked, at the front of the buffer.
+    private var headerBytes = 0
     private var fieldBytes = 0
     private var fieldCount = 0
-    private var framing = BodyFraming()
     /// True if the arriving request is known to be for HEAD, whose answer has no body (RFC 9110 §9.3.2).
     private(set) var isHead = false
 
@@ -64,11 +73,10 @@ struct RequestParser {
     mutating func next(in buffer: inout ByteBuffer) throws(EdgeRefusal) -> RequestPart? {
         while true {
             switch phase {
-            case .requestLine:
-                guard try readRequestLine(&buffer) else { return nil }
             case .fields:
-                guard let isField = try readField(&buffer) else { return nil }
-                if !isField { return .head(try finishHead()) }
+                guard let header = try readFields(buffer.readableBytesUInt8Span) else { return nil }
+                buffer.moveReaderIndex(forwardBy: headerBytes + Self.lineEnd)
+                return .head(header)
             case .body(remaining: 0), .end:
                 phase = .requestLine
                 return .end
@@ -76,22 +84,41 @@ struct RequestParser {
                 guard let part = readBody(&buffer, upTo: remaining) else { return nil }
                 phase = .body(remaining: remaining - part.readableBytes)
                 return .body(part)
-            case .chunkSize:
-                guard try readChunkSize(&buffer) else { return nil }
             case .chunk(remaining: 0): phase = .chunkEnd
             case .chunk(let remaining):
                 guard let part = readBody(&buffer, upTo: remaining) else { return nil }
                 phase = .chunk(remaining: remaining - part.readableBytes)
                 return .body(part)
-            case .chunkEnd:
-                guard let length = try lineLength(in: buffer, upTo: 0, beyond: .malformed) else { return nil }
-                buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
-                phase = .chunkSize
-            case .trailers:
-                guard let isField = try readField(&buffer) else { return nil }
-                if !isField { phase = .end }
+            case .requestLine, .chunkSize, .chunkEnd, .trailers:
+                guard let count = try readLine(buffer.readableBytesUInt8Span) else { return nil }
+                buffer.moveReaderIndex(forwardBy: count)
             }
         }
+    }
+
+    /// Reads a line that is needed no longer. Returns its bytes with the CR and LF; nil until it is complete. The request
+    /// line is read and stays, as a part of its header.
+    private mutating func readLine(_ bytes: Span<UInt8>) throws(EdgeRefusal) -> Int? {
+        let line =
+            switch phase {
+            case .requestLine: try requestLine(bytes)
+            case .chunkSize: try line(in: bytes, upTo: Limits.chunkLine, beyond: .malformed)
+            case .chunkEnd: try line(in: bytes, upTo: 0, beyond: .malformed)
+            default: try fieldLine(in: bytes, from: 0)
+            }
+        guard let line else { return nil }
+        switch phase {
+        case .requestLine where line.isEmpty: try countEmptyLine()
+        case .requestLine:
+            try beginHeader(bytes, line)
+            return 0
+        case .chunkSize: try beginChunk(bytes.extracting(line))
+        case .chunkEnd: phase = .chunkSize
+        default:
+            // Trailers may be left out (RFC 9110 §6.5.1).
+            if line.isEmpty { phase = .end } else { _ = try readField(line, in: bytes) }
+        }
+        return line.count + Self.lineEnd
     }
 
     private func readBody(_ buffer: inout ByteBuffer, upTo count: Int) -> ByteBuffer? {
@@ -101,159 +128,86 @@ struct RequestParser {
     /// CR and LF (RFC 9112 §2.2).
     private static let lineEnd = 2
 
-    /// Returns the number of bytes before the CR and LF of the line at the front of the buffer; nil until it is
-    /// complete.
+    /// Returns the line that begins at `start`, without its CR and LF; nil until it is complete.
     /// - Parameter refusal: for a line longer than the limit.
-    private mutating func lineLength(
-        in buffer: ByteBuffer, upTo limit: Int, beyond refusal: @autoclosure () -> EdgeRefusal
-    ) throws(EdgeRefusal) -> Int? {
-        let bytes = buffer.readableBytesUInt8Span
-        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n"), from: searchedBytes) else {
-            searchedBytes = bytes.count
+    private mutating func line(
+        in bytes: Span<UInt8>, from start: Int = 0, upTo limit: Int, beyond refusal: @autoclosure () -> EdgeRefusal
+    ) throws(EdgeRefusal) -> Range<Int>? {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n"), from: start + searchedBytes) else {
+            searchedBytes = bytes.count - start
             // One more byte may be the CR of a line that is just short enough.
             if searchedBytes > limit + 1 { throw refusal() }
             return nil
         }
         searchedBytes = 0
         // Length is checked first, as for a line that arrives in pieces.
-        guard end <= limit + 1 else { throw refusal() }
-        guard end > 0, bytes[end - 1] == UInt8(ascii: "\r") else { throw .malformed }
-        return end - 1
+        guard end - start <= limit + 1 else { throw refusal() }
+        guard end > start, bytes[end - 1] == UInt8(ascii: "\r") else { throw .malformed }
+        return start..<end - 1
     }
 
-    // MARK: - The request line
+    // MARK: - The header
 
-    /// Reads `method SP request-target SP HTTP-version` (RFC 9112 §3). Returns false until it is complete.
-    private mutating func readRequestLine(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
-        if searchedBytes < 5 { isHead = buffer.readableBytesUInt8Span.begins(with: "HEAD ") }
+    /// Returns the line of `method SP request-target SP HTTP-version` (RFC 9112 §3); nil until it is complete.
+    private mutating func requestLine(_ bytes: Span<UInt8>) throws(EdgeRefusal) -> Range<Int>? {
+        if searchedBytes < 5 { isHead = bytes.begins(with: "HEAD ") }
         let longest = Limits.method + limits.target.bytes + " ".utf8.count * 2 + "HTTP/1.1".utf8.count
-        let length = try lineLength(in: buffer, upTo: longest, beyond: Self.refusal(ofLongLine: buffer))
-        guard let length else { return false }
-        if length > 0 {
-            try begin(RequestLine(buffer.readableBytesUInt8Span.extracting(0..<length)), in: buffer)
-        } else {
-            emptyLines += 1
-            guard emptyLines <= Limits.emptyLines else { throw .malformed }
-        }
-        buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
-        return true
+        return try line(in: bytes, upTo: longest, beyond: RequestLine.refusal(ofLong: bytes))
     }
 
-    private mutating func begin(_ line: RequestLine, in bytes: ByteBuffer) throws(EdgeRefusal) {
-        guard let version = line.version else { throw .version }
-        let text = bytes.readableBytesUInt8Span
-        guard let method = Self.method(text.extracting(line.method)) else { throw .notImplemented }
-        guard line.target.count <= limits.target.bytes else { throw .targetTooLong }
-        (self.method, target, self.version) = (method, String(copying: text.extracting(line.target)), version)
-        fields = FieldLines(reservingCapacity: Limits.usualFields)
-        (emptyLines, fieldBytes, fieldCount, framing) = (0, 0, 0, BodyFraming())
+    private mutating func countEmptyLine() throws(EdgeRefusal) {
+        emptyLines += 1
+        guard emptyLines <= Limits.emptyLines else { throw .malformed }
+    }
+
+    private mutating func beginHeader(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(EdgeRefusal) {
+        self.line = try RequestLine(bytes.extracting(line), limits)
+        (emptyLines, fieldBytes, fieldCount, fields) = (0, 0, 0, HeaderFields())
+        headerBytes = line.count + Self.lineEnd
         phase = .fields
     }
 
-    /// RFC 9112 §3: 414 for a target that is too long, 501 for a method longer than any known method.
-    private static func refusal(ofLongLine bytes: ByteBuffer) -> EdgeRefusal {
-        let bytes = bytes.readableBytesUInt8Span
-        let method = bytes.tokenEnd(from: 0)
-        if method > Limits.method { return .notImplemented }
-        return method > 0 && bytes[method] == UInt8(ascii: " ") ? .targetTooLong : .malformed
-    }
-
-    /// Returns a method of RFC 9110 §9.3 or RFC 5789, except CONNECT; nil for any other (RFC 9110 §9.1). Methods are
-    /// case-sensitive.
-    private static func method(_ name: Span<UInt8>) -> HTTPRequest.Method? {
-        for method in methods where name.equals(method.rawValue.utf8.span) { return method }
+    /// Reads the fields that have arrived, up to the empty line after the last field. Returns nil until then.
+    private mutating func readFields(_ bytes: Span<UInt8>) throws(EdgeRefusal) -> RequestHeader? {
+        while let line = try fieldLine(in: bytes, from: headerBytes) {
+            if line.isEmpty { return try finishHeader(bytes.extracting(0..<headerBytes)) }
+            try fields.add(readField(line, in: bytes), in: bytes)
+            headerBytes = line.upperBound + Self.lineEnd
+        }
         return nil
     }
 
-    private static let methods: [HTTPRequest.Method] = [.post, .get, .head, .delete, .put, .options, .patch, .trace]
-}
-
-private struct RequestLine {
-    let method: Range<Int>
-    let target: Range<Int>
-    /// The version; nil for an unsupported version.
-    let version: RequestHead.Version?
-
-    init(_ line: Span<UInt8>) throws(EdgeRefusal) {
-        let methodEnd = line.tokenEnd(from: 0)
-        guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ") else { throw .malformed }
-        guard let targetEnd = line.targetEnd(from: methodEnd + 1), targetEnd > methodEnd + 1 else { throw .malformed }
-        (method, target) = (0..<methodEnd, methodEnd + 1..<targetEnd)
-        version = try Self.version(line.extracting(targetEnd...))
-    }
-
-    /// Parses `SP "HTTP" "/" DIGIT "." DIGIT` (RFC 9112 §2.3). Protocols with a similar request line, such as RTSP/1.0
-    /// and ICE/1.0, are malformed.
-    private static func version(_ text: Span<UInt8>) throws(EdgeRefusal) -> RequestHead.Version? {
-        guard text.count == 9, text.begins(with: " HTTP/"), text[6].isDigit, text[7] == UInt8(ascii: "."),
-            text[8].isDigit
-        else { throw .malformed }
-        switch (text[6], text[8]) {
-        case (UInt8(ascii: "1"), UInt8(ascii: "1")): return .http1_1
-        case (UInt8(ascii: "1"), UInt8(ascii: "0")): return .http1_0
-        default: return nil
-        }
-    }
-}
-
-// MARK: - Fields
-
-extension RequestParser {
-    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space is a folded line,
-    /// which a server refuses (§5.2). Returns false for the empty line after the last field; nil until the line is
-    /// complete.
-    private mutating func readField(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool? {
+    private mutating func fieldLine(in bytes: Span<UInt8>, from start: Int) throws(EdgeRefusal) -> Range<Int>? {
         let longest = limits.headerField.bytes + ":".utf8.count + Limits.fieldWhiteSpace
-        guard let length = try lineLength(in: buffer, upTo: longest, beyond: .headerTooLarge) else { return nil }
-        if length > 0 { try addField(buffer, length) }
-        buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
-        return length > 0
+        return try line(in: bytes, from: start, upTo: longest, beyond: .headerTooLarge)
     }
 
-    private mutating func addField(_ buffer: ByteBuffer, _ length: Int) throws(EdgeRefusal) {
-        let line = buffer.readableBytesUInt8Span.extracting(0..<length)
-        let (name, value) = try Self.split(line)
+    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5).
+    private mutating func readField(_ line: Range<Int>, in bytes: Span<UInt8>) throws(EdgeRefusal) -> FieldLine {
+        let field = try FieldLine(line, in: bytes)
         fieldCount += 1
-        fieldBytes += name.count + value.count
-        guard fieldCount <= limits.headerFieldCount, name.count + value.count <= limits.headerField.bytes,
+        fieldBytes += field.count
+        guard fieldCount <= limits.headerFieldCount, field.count <= limits.headerField.bytes,
             fieldBytes <= limits.headerList.bytes
         else { throw .headerTooLarge }
-        // Trailers may be left out (RFC 9110 §6.5.1).
-        guard case .fields = phase else { return }
-        fields.append(name: line.extracting(name), value: line.extracting(value))
-        try framing.add(line.extracting(name), line.extracting(value))
+        return field
     }
 
-    /// Splits a field into a token and visible characters with white space between them (RFC 9110 §5.1, §5.5). Control
-    /// characters and white space before the colon are refused (RFC 9112 §5.1).
-    private static func split(_ line: Span<UInt8>) throws(EdgeRefusal) -> (name: Range<Int>, value: Range<Int>) {
-        let nameEnd = line.tokenEnd(from: 0)
-        guard nameEnd > 0, nameEnd < line.count, line[nameEnd] == UInt8(ascii: ":") else { throw .malformed }
-        for index in nameEnd + 1..<line.count where !line[index].isPartOfFieldValue { throw .malformed }
-        return (0..<nameEnd, line.trimmed(nameEnd + 1..<line.count))
-    }
-
-    private mutating func finishHead() throws(EdgeRefusal) -> RequestHead {
-        switch try framing.length(in: version) {
+    private mutating func finishHeader(_ bytes: Span<UInt8>) throws(EdgeRefusal) -> RequestHeader {
+        let length = try fields.framing.length(in: line.version)
+        switch length {
         case .bytes(let count): phase = .body(remaining: count)
         case .chunked: phase = .chunkSize
         }
-        // The header owns its fields from here on.
-        defer { fields = FieldLines() }
-        return RequestHead(method: method, target: target, version: version, fields: fields)
+        return try RequestHeader(copying: bytes, line, fields, length)
     }
 
     // MARK: - Chunks
 
-    /// Reads `chunk-size [ chunk-ext ]` (RFC 9112 §7.1); extensions are ignored. Returns false until the line is
-    /// complete.
-    private mutating func readChunkSize(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
-        guard let length = try lineLength(in: buffer, upTo: Limits.chunkLine, beyond: .malformed) else { return false }
-        let size = try Self.chunkSize(buffer.readableBytesUInt8Span.extracting(0..<length))
-        buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
-        guard let size, size <= limits.body.bytes else { throw .bodyTooLarge }
+    /// Reads `chunk-size [ chunk-ext ]` (RFC 9112 §7.1); extensions are ignored.
+    private mutating func beginChunk(_ line: Span<UInt8>) throws(EdgeRefusal) {
+        guard let size = try Self.chunkSize(line), size <= limits.body.bytes else { throw .bodyTooLarge }
         phase = size == 0 ? .trailers : .chunk(remaining: size)
-        return true
     }
 
     /// - Returns: nil for a number that overflows (RFC 9112 §7.1 warns of these).
@@ -272,6 +226,56 @@ extension RequestParser {
             guard line.extracting(index...).isExtensions else { throw .malformed }
         }
         return size
+    }
+}
+
+/// The first line of a request (RFC 9112 §3).
+struct RequestLine {
+    var method = HTTPRequest.Method.get
+    var target = 0..<0
+    var version = RequestHeader.Version.http1_1
+}
+
+extension RequestLine {
+    init(_ line: Span<UInt8>, _ limits: HTTPLimits) throws(EdgeRefusal) {
+        let methodEnd = line.tokenEnd(from: 0)
+        guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ") else { throw .malformed }
+        guard let targetEnd = line.targetEnd(from: methodEnd + 1), targetEnd > methodEnd + 1 else { throw .malformed }
+        guard let version = try Self.version(line.extracting(targetEnd...)) else { throw .version }
+        guard let method = Self.method(line.extracting(0..<methodEnd)) else { throw .notImplemented }
+        let target = methodEnd + 1..<targetEnd
+        guard target.count <= limits.target.bytes else { throw .targetTooLong }
+        self.init(method: method, target: target, version: version)
+    }
+
+    /// RFC 9112 §3: 414 for a target that is too long, 501 for a method longer than any known method.
+    static func refusal(ofLong bytes: Span<UInt8>) -> EdgeRefusal {
+        let method = bytes.tokenEnd(from: 0)
+        if method > RequestParser.Limits.method { return .notImplemented }
+        return method > 0 && bytes[method] == UInt8(ascii: " ") ? .targetTooLong : .malformed
+    }
+
+    /// Returns a method of RFC 9110 §9.3 or RFC 5789, except CONNECT; nil for any other (RFC 9110 §9.1). Methods are
+    /// case-sensitive.
+    private static func method(_ name: Span<UInt8>) -> HTTPRequest.Method? {
+        for method in methods where name.equals(method.rawValue.utf8.span) { return method }
+        return nil
+    }
+
+    private static let methods: [HTTPRequest.Method] = [.post, .get, .head, .delete, .put, .options, .patch, .trace]
+
+    /// Parses `SP "HTTP" "/" DIGIT "." DIGIT` (RFC 9112 §2.3). Protocols with a similar request line, such as RTSP/1.0
+    /// and ICE/1.0, are malformed.
+    /// - Returns: nil for an unsupported version.
+    private static func version(_ text: Span<UInt8>) throws(EdgeRefusal) -> RequestHeader.Version? {
+        guard text.count == 9, text.begins(with: " HTTP/"), text[6].isDigit, text[7] == UInt8(ascii: "."),
+            text[8].isDigit
+        else { throw .malformed }
+        switch (text[6], text[8]) {
+        case (UInt8(ascii: "1"), UInt8(ascii: "1")): return .http1_1
+        case (UInt8(ascii: "1"), UInt8(ascii: "0")): return .http1_0
+        default: return nil
+        }
     }
 }
 

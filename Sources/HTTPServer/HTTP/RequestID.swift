@@ -31,12 +31,13 @@ enum RequestID: Hashable, Sendable {
     }
 
     /// Random digits that distinguish this process from all other processes.
-    fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
+    fileprivate static let process = Array(
+        ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) }).utf8)
     private static let counter = Atomic<UInt64>(0)
 
     /// Appends the digits that `ByteBuffer.write` writes for a number.
     static func append(made number: UInt64, to text: inout [UInt8]) {
-        text.append(contentsOf: process.utf8)
+        text.append(contentsOf: process)
         for shift: UInt64 in [32, 16, 0] {
             let digits = ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift))
             for place: UInt32 in [24, 16, 8, 0] { text.append(UInt8(truncatingIfNeeded: digits >> place)) }
@@ -56,7 +57,7 @@ extension ByteBuffer {
         switch identifier {
         case .sent(let text): writeString(text)
         case .made(let number):
-            writeString(RequestID.process)
+            writeBytes(RequestID.process)
             for shift in [32, 16, 0] {
                 writeInteger(ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift)))
             }

@@ -34,16 +34,17 @@ extension Duration {
 
 /// The header field `Date` (RFC 9110 §6.6.1), written once a second.
 final class DateField: Sendable {
-    private let latest = Mutex<(second: Int64, field: HTTPField)?>(nil)
+    private let latest = Mutex<(second: Int64, line: [UInt8])?>(nil)
 
-    /// Returns the field at this time.
-    func field(at now: Timestamp) -> HTTPField {
+    /// Returns the line of the field at this time.
+    func line(at now: Timestamp) -> [UInt8] {
         let second = now.millisecondsSince1970 / 1000
         return latest.withLock { latest in
-            if let latest, latest.second == second { return latest.field }
-            let field = HTTPField(name: .date, value: HTTPDate.text(now))
-            latest = (second, field)
-            return field
+            if let latest, latest.second == second { return latest.line }
+            var line: [UInt8] = []
+            line.append(line: HTTPField(name: .date, value: HTTPDate.text(now)))
+            latest = (second, line)
+            return line
         }
     }
 }

@@ -42,7 +42,7 @@ package final class EdgeMetrics: Sendable {
     }
 
     /// Counts and times an answer that begins.
-    func answered(_ request: IncomingRequest, _ status: HTTPResponse.Status, at now: NIODeadline) {
+    func answered(_ request: RequestContext, _ status: HTTPResponse.Status, at now: NIODeadline) {
         let labels = AnswerLabels(request.match.label, request.header.method, status)
         guard let answer = answers[labels] else { return }
         answer.count.increment()
@@ -51,7 +51,7 @@ package final class EdgeMetrics: Sendable {
     }
 
     /// Counts an answer by the edge itself. It is not timed: the client determines its duration.
-    func refused(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
+    func refused(_ request: RequestContext?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
         refusals[refusal]?.increment()
         let labels = AnswerLabels(request?.match.label ?? .other, request?.header.method, status)
         answers[labels]?.count.increment()

@@ -32,14 +32,14 @@ enum MethodLabel: String, CaseIterable, Sendable {
     case put = "PUT"
     case other
 
-    /// A switch, because each request is counted: `init(rawValue:)` would compare texts.
+    /// A switch in the order of use, because each request is counted.
     init(_ method: HTTPRequest.Method?) {
         switch method {
-        case .delete: self = .delete
+        case .post: self = .post
         case .get: self = .get
+        case .delete: self = .delete
         case .head: self = .head
         case .options: self = .options
-        case .post: self = .post
         case .put: self = .put
         default: self = .other
         }

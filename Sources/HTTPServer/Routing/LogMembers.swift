@@ -43,7 +43,6 @@ extension JSONWriter {
     mutating func member(_ name: StaticString, milliseconds value: Duration?) {
         guard let value else { return }
         key(name)
-        let (seconds, attoseconds) = value.components
-        decimal(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000), places: 6)
+        decimal(max(0, Int64(clamping: value.attoseconds / 1_000_000_000)), places: 6)
     }
 }

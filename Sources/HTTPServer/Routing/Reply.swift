@@ -6,41 +6,80 @@ package import NIOCore
 
 /// The answer to a request, before the fields that every answer has.
 package struct Reply: Sendable {
-    package var status: HTTPResponse.Status { didSet { writtenHead = nil } }
-    package var fields: HTTPFields { didSet { writtenHead = nil } }
-    /// The body; empty for a stream.
-    package var body: ReplyBody { didSet { writtenHead = nil } }
-    /// The fields that differ each time the reply is sent.
-    package var added: [HTTPField] = []
-    /// True if the connection ends after this reply: a client that is not identified must not keep it.
-    package var isLast = false
-    /// The parts that follow the header in place of `body`; nil for a complete answer.
-    var stream: ReplyStream? { didSet { writtenHead = nil } }
-    /// The status line, `fields` and the framing of the body, as sent; nil if they are still to be written.
-    private(set) var writtenHead: [UInt8]?
+    /// All that is the same each time the reply is sent. An object, because cached replies are sent many times.
+    private final class Content: Sendable {
+        let status: HTTPResponse.Status
+        let fields: HTTPFields
+        let body: ReplyBody
+        let stream: ReplyStream?
+        /// The status line, `fields` and the framing of the body, as sent; nil if they are still to be written.
+        let writtenHead: [UInt8]?
 
-    /// Returns the reply for sending it many times: its head is written once, and it takes no more memory than it needs.
-    package consuming func repeatable() -> Reply {
-        var head = ByteBuffer()
-        head.reserveCapacity(512)
-        writeHead(to: &head)
-        body = body.compact
-        writtenHead = Array(buffer: head)
-        return self
+        init(
+            _ status: HTTPResponse.Status, _ fields: HTTPFields, _ body: ReplyBody, _ stream: ReplyStream?,
+            writtenHead: [UInt8]? = nil
+        ) {
+            (self.status, self.fields, self.body, self.stream) = (status, fields, body, stream)
+            self.writtenHead = writtenHead
+        }
     }
 
-    package init(
-        status: HTTPResponse.Status = .ok, fields: HTTPFields = .ofJSON, body: ReplyBody
-    ) {
-        self.status = status
-        self.fields = fields
-        self.body = body
+    private var content: Content
+    /// The lines of the fields that differ each time the reply is sent.
+    private(set) var addedLines: [UInt8] = []
+    /// True if the connection ends after this reply: a client that is not identified must not keep it.
+    package var isLast = false
+
+    package init(status: HTTPResponse.Status = .ok, fields: HTTPFields = .ofJSON, body: ReplyBody) {
+        content = Content(status, fields, body, nil)
     }
 
     package init(fields: HTTPFields, stream: ReplyStream) {
-        self.init(fields: fields, body: [])
-        self.stream = stream
+        content = Content(.ok, fields, [], stream)
     }
+
+    package var status: HTTPResponse.Status {
+        get { content.status }
+        set { content = Content(newValue, fields, body, stream) }
+    }
+
+    package var fields: HTTPFields {
+        get { content.fields }
+        set { content = Content(status, newValue, body, stream) }
+    }
+
+    /// The body; empty for a stream.
+    package var body: ReplyBody {
+        get { content.body }
+        set { content = Content(status, fields, newValue, stream) }
+    }
+
+    /// The parts that follow the header in place of `body`; nil for a complete answer.
+    var stream: ReplyStream? { content.stream }
+    var writtenHead: [UInt8]? { content.writtenHead }
+
+    /// Returns the reply for sending it many times: its head is written once, and it takes no more memory than it needs.
+    package consuming func repeatable() -> Reply {
+        content = Content(status, fields, body.compact, stream, writtenHead: head.compact)
+        return self
+    }
+
+    /// Adds a field that differs each time the reply is sent.
+    package mutating func add(_ field: HTTPField) { addedLines.append(line: field) }
+
+    /// Adds a field whose value is written in bytes of visible ASCII.
+    package mutating func add(_ name: StaticString, _ writeValue: (inout [UInt8]) -> Void) {
+        if addedLines.isEmpty { addedLines.reserveCapacity(Self.usualAddedBytes) }
+        addedLines.append(name)
+        addedLines.append(": ")
+        writeValue(&addedLines)
+        addedLines.append("\r\n")
+    }
+
+    mutating func add(line: [UInt8]) { addedLines.append(contentsOf: line) }
+
+    /// The bytes of `Cache-Status`, `Age` and `Date`.
+    private static let usualAddedBytes = 160
 }
 
 package final class ReplyStream: Sendable {

@@ -63,7 +63,7 @@ extension ReplyBody {
 }
 
 extension [UInt8] {
-    fileprivate var compact: [UInt8] {
+    var compact: [UInt8] {
         // A copy takes no more memory than it needs; an array that grew has up to twice as much.
         span.isEmpty ? [] : unsafe withUnsafeBufferPointer { unsafe Array($0) }
     }

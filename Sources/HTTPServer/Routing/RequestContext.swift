@@ -20,34 +20,42 @@ package final class RequestContext: Sendable {
 
     package let header: RequestHeader
     package let match: RouteMatch
+    /// The client that sends it; the unidentified client without valid credentials.
     package let client: Client
-    /// The peer of the connection, which may be a proxy. A closed channel has no address.
-    private let socketAddress: SocketAddress?
-    let start = ContinuousClock.now
+    /// The peer of the connection, which may be a proxy; nil if unknown.
+    package let peer: NetworkAddress?
+    /// The time at which the header was complete.
+    let arrival: NIODeadline
 
-    private let isLogged: Bool
     private let record = Mutex(Record())
 
     private struct Record {
+        /// The time at which the body was complete; nil until then.
+        var completion: NIODeadline?
+        /// True if details are recorded, because a log line or a span is made of them.
+        var isKept = false
+        var isLogged = false
         var details = RequestDetails()
         var rateLimitFields: [HTTPField] = []
         var traceIDs: TraceContext?
         var span: (any Span)?
+
+        mutating func traceIDs(_ header: RequestHeader) -> TraceContext {
+            let ids = traceIDs ?? TraceContext(following: TraceContext(header))
+            traceIDs = ids
+            return ids
+        }
     }
 
-    /// - Parameter isLogged: false if details need not be recorded, because no log line or span is made of them.
-    init(
-        header: RequestHeader, match: RouteMatch, client: Client, socketAddress: SocketAddress?, isLogged: Bool = true
-    ) {
+    init(header: RequestHeader, match: RouteMatch, client: Client, peer: NetworkAddress?, arrival: NIODeadline) {
         self.header = header
         self.match = match
         self.client = client
-        self.socketAddress = socketAddress
-        self.isLogged = isLogged
+        self.peer = peer
+        self.arrival = arrival
     }
 
     var requestID: RequestID { header.requestID }
-    package var peer: NetworkAddress? { socketAddress?.networkAddress }
 }
 
 extension SocketAddress {
@@ -57,8 +65,25 @@ extension SocketAddress {
 // MARK: - Record
 
 extension RequestContext {
+    func complete(at now: NIODeadline) {
+        record.withLock { $0.completion = now }
+    }
+
+    var completion: NIODeadline? { record.withLock { $0.completion } }
+
+    /// Records details from now on, because a log line or a span is made of them.
+    /// - Parameter isLogged: true if the request may get a line.
+    func keepDetails(bodyBytes: Int?, isLogged: Bool) {
+        record.withLock { record in
+            (record.isKept, record.isLogged) = (true, isLogged)
+            (record.details.client, record.details.bodyBytes) = (client.name, bodyBytes)
+        }
+    }
+
+    var isLogged: Bool { record.withLock { $0.isLogged } }
+
     package func record(_ change: (inout RequestDetails) -> Void) {
-        if isLogged { record.withLock { change(&$0.details) } }
+        record.withLock { if $0.isKept { change(&$0.details) } }
     }
 
     var details: RequestDetails { record.withLock { $0.details } }
@@ -76,14 +101,17 @@ extension RequestContext {
     /// The trace that log lines name. Without the client's trace, a trace begins here on first use, because most
     /// requests are answered without needing it.
     var traceIDs: TraceContext {
-        get {
-            record.withLock { record in
-                let ids = record.traceIDs ?? TraceContext(following: TraceContext(header))
-                record.traceIDs = ids
-                return ids
-            }
-        }
+        get { record.withLock { $0.traceIDs(header) } }
         set { record.withLock { $0.traceIDs = newValue } }
+    }
+
+    func line(_ status: Int, answerBytes: Int, took: Duration) -> RequestLog.Line {
+        record.withLock { record in
+            RequestLog.Line(
+                requestID: requestID, trace: record.traceIDs(header), method: header.method.rawValue,
+                route: match.template, status: status, duration: took, answerBytes: answerBytes,
+                details: record.details)
+        }
     }
 
     /// Runs work with this request as the current request.

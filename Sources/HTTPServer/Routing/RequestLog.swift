@@ -15,10 +15,11 @@ package struct RequestLog: Sendable {
     private let lines: LogBatcher?
     private let settings: LogSettings
     private let sampler: RequestSampler
-    private let clock: @Sendable () -> Timestamp
+    let clock: @Sendable () -> Timestamp
     private let fixedMembers: LogMembers
     /// The tracing of the same requests.
     let tracing: RequestTracing
+    let isTraced: Bool
 
     /// - Parameters:
     ///   - logger: the level and label of the lines.
@@ -33,6 +34,7 @@ package struct RequestLog: Sendable {
         self.settings = settings
         self.sampler = sampler
         self.tracing = tracing
+        isTraced = tracing.isOn
         self.clock = clock
         fixedMembers = LogMembers([
             "level": Logger.Level.info.rawValue, "logger": logger?.label ?? "", "message": "request",
@@ -64,10 +66,8 @@ package struct RequestLog: Sendable {
         let suppressed: Int
     }
 
-    /// True if details of requests are needed, for the log or for traces.
-    var isKept: Bool { isOn || tracing.isOn }
-
-    private var isOn: Bool {
+    /// True if requests get lines, perhaps not each request.
+    var isOn: Bool {
         lines != nil && settings.requests != .none && logger.map { $0.logLevel <= .info } ?? false
     }
 
@@ -75,14 +75,22 @@ package struct RequestLog: Sendable {
     /// - Parameters:
     ///   - took: the duration of the answer; evaluated only if needed.
     ///   - waited: the part of that duration that does not count as slow.
+    ///   - time: the time of the line; nil for now.
     ///   - line: makes the line.
     func write(
         _ status: Int, took: @autoclosure () -> Duration, waited: @autoclosure () -> Duration = .zero,
+        at time: Timestamp? = nil, _ line: (Duration) -> Line
+    ) {
+        if isOn { writeIfChosen(status, took: took(), waited: waited(), at: time ?? clock(), line) }
+    }
+
+    /// Writes the line of a request that began while the log was on.
+    func writeIfChosen(
+        _ status: Int, took: Duration, waited: @autoclosure () -> Duration, at time: Timestamp,
         _ line: (Duration) -> Line
     ) {
-        guard let lines, isOn else { return }
-        let took = took()
-        guard settings.requests == .sampled else { return write(line(took), to: lines) }
+        guard let lines else { return }
+        guard settings.requests == .sampled else { return write(line(took), at: time, to: lines) }
         guard case .write(let kind, let suppressed) = sampler.decide(status: status, took: took - waited(), at: .now)
         else {
             return
@@ -90,13 +98,13 @@ package struct RequestLog: Sendable {
         var chosen = line(took)
         chosen.sampling = Sampling(
             kind: kind, oneIn: kind == nil ? sampler.rules.oneIn : nil, suppressed: suppressed)
-        write(chosen, to: lines)
+        write(chosen, at: time, to: lines)
     }
 
-    private func write(_ line: Line, to lines: LogBatcher) {
+    private func write(_ line: Line, at time: Timestamp, to lines: LogBatcher) {
         lines.append { json in
             json.object { json in
-                json.member("time", appending: clock().appendRFC3339)
+                json.member("time") { time.appendRFC3339(to: &$0) }
                 fixedMembers.write(to: &json)
                 line.writeMembers(to: &json)
             }
@@ -133,10 +141,10 @@ extension RequestLog.Line {
         json.member("problem", details.problem?.rawValue)
         json.member("request_id", requestID)
         json.member("route", route)
-        json.member("span_id", trace) { $0.appendSpanID }
+        if let trace { json.member("span_id") { trace.appendSpanID(to: &$0) } }
         json.member("status", status)
         json.member("suppressed_lines", sampling.flatMap { $0.suppressed > 0 ? $0.suppressed : nil })
-        json.member("trace_id", trace) { $0.appendTraceID }
+        if let trace { json.member("trace_id") { trace.appendTraceID(to: &$0) } }
         details.result?.write(to: &json)
         details.upstream?.write(to: &json)
     }
@@ -154,11 +162,5 @@ extension JSONWriter {
         case .made(let number)?: member(name) { RequestID.append(made: number, to: &$0) }
         case nil: break
         }
-    }
-
-    fileprivate mutating func member(
-        _ name: StaticString, _ trace: TraceContext?, _ append: (TraceContext) -> (inout [UInt8]) -> Void
-    ) {
-        if let trace { member(name, appending: append(trace)) }
     }
 }

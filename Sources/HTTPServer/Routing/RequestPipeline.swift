@@ -30,21 +30,12 @@ package final class RequestPipeline: Sendable {
         self.logger = logger
     }
 
-    /// Returns the context of a request that the edge accepted; nil without a client.
-    func context(of request: IncomingRequest, over channel: any Channel) -> RequestContext? {
-        guard let client = request.client else { return nil }
-        return RequestContext(
-            header: request.header, match: request.match, client: client, socketAddress: channel.remoteAddress,
-            isLogged: log.isKept)
-    }
-
+    /// Begins the work for a complete request that the edge accepted.
     func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
-        step(context) {
-            try log.tracing.begin(context) {
-                context.record { ($0.client, $0.bodyBytes) = (context.client.name, body.bytes.readableBytes) }
-                return try dispatch(context, body)
-            }
-        }
+        let isLogged = log.isOn
+        if isLogged || log.isTraced { context.keepDetails(bodyBytes: body.bytes.readableBytes, isLogged: isLogged) }
+        guard log.isTraced else { return step(context) { try dispatch(context, body) } }
+        return step(context) { try log.tracing.begin(context) { try dispatch(context, body) } }
     }
 
     private func dispatch(_ context: RequestContext, _ body: ReservedBody) throws -> Step<Reply, any Error> {
@@ -97,7 +88,8 @@ package final class RequestPipeline: Sendable {
     /// Returns the answer to a request that the edge refuses, and logs it.
     /// - Parameter request: nil for a request whose header was not readable.
     func refuse(
-        _ request: IncomingRequest?, _ requestID: RequestID, _ refusal: EdgeRefusal, bodyLimit: ByteCount
+        _ request: RequestContext?, _ requestID: RequestID, _ refusal: EdgeRefusal, bodyBytes: Int,
+        bodyLimit: ByteCount
     ) -> Reply {
         let problem = Problem(refusal, bodyLimit: request?.match.bodyLimit ?? bodyLimit)
         var reply =
@@ -108,31 +100,32 @@ package final class RequestPipeline: Sendable {
                 requestID: requestID, trace: TraceContext(following: request.flatMap { TraceContext($0.header) }),
                 method: request?.header.method.rawValue, status: reply.status.code, duration: $0,
                 answerBytes: reply.body.count)
-            line.details.bodyBytes = request?.bodyBytes
+            line.details.bodyBytes = request.map { _ in bodyBytes }
             line.details.problem = problem.code
             return line
         }
-        reply.added.append(date.field(at: .now()))
+        reply.add(line: date.line(at: .now()))
         return reply
     }
 
     /// Logs the reply, and adds the fields common to all answers.
     private func finish(_ reply: consuming Reply, _ context: RequestContext) -> Reply {
-        let (status, answerBytes) = (reply.status.code, reply.body.count)
-        log.write(status, took: .now - context.start, waited: context.details.waited) {
-            context.line(status, answerBytes, took: $0)
+        let (status, answerBytes) = (reply.status.code, reply.body.count), now = log.clock()
+        if context.isLogged {
+            log.writeIfChosen(status, took: context.age, waited: context.details.waited, at: now) {
+                context.line(status, answerBytes: answerBytes, took: $0)
+            }
         }
-        log.tracing.end(context) { context.line(status, answerBytes, took: .now - context.start) }
-        reply.added.append(contentsOf: context.rateLimitFields)
-        reply.added.append(date.field(at: .now()))
+        if log.isTraced {
+            log.tracing.end(context) { context.line(status, answerBytes: answerBytes, took: context.age) }
+        }
+        for field in context.rateLimitFields { reply.add(field) }
+        reply.add(line: date.line(at: now))
         return reply
     }
 }
 
 extension RequestContext {
-    fileprivate func line(_ status: Int, _ answerBytes: Int, took: Duration) -> RequestLog.Line {
-        RequestLog.Line(
-            requestID: requestID, trace: traceIDs, method: header.method.rawValue, route: match.template,
-            status: status, duration: took, answerBytes: answerBytes, details: details)
-    }
+    /// The time since the end of the request.
+    fileprivate var age: Duration { Duration(NIODeadline.now() - (completion ?? arrival)) }
 }

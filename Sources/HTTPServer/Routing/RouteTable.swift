@@ -3,6 +3,8 @@
 
 package import Clients
 package import HTTPTypes
+internal import NIOCore
+internal import Receipts
 package import Resilience
 
 /// One endpoint of a listener: a method, a path, the required credentials, and the handler.
@@ -41,7 +43,7 @@ package final class Route: Sendable {
     /// The maximum size of a body; nil for the listener's maximum.
     let bodyLimit: ByteCount?
     /// The time that a request may wait for something to happen, beside the deadline of every answer.
-    let waitLimit: Duration
+    let waitLimit: TimeAmount
     /// True if a wait for an answer ends once the client has closed its half of the connection.
     let endsWithClient: Bool
     let problemWriter: ProblemWriter
@@ -61,7 +63,7 @@ package final class Route: Sendable {
         self.authentication = authentication
         self.executor = executor
         self.bodyLimit = bodyLimit
-        self.waitLimit = waitLimit
+        self.waitLimit = TimeAmount(waitLimit)
         self.endsWithClient = endsWithClient
         self.problemWriter = problemWriter
         self.isOffered = isOffered
@@ -102,12 +104,12 @@ final class RoutePath: Sendable {
 
     /// Returns the parameter in a path, or the path from the first of several parameters on. Empty for a path without
     /// parameters, nil for a path that does not match.
-    fileprivate func parameter(in path: String) -> String? {
-        guard let prefix else { return path == template || template == "*" ? "" : nil }
-        guard path.hasPrefix(prefix) else { return nil }
-        let rest = path.utf8.dropFirst(prefix.utf8.count)
-        if rest.isEmpty || hasOneSegment && rest.contains(UInt8(ascii: "/")) { return nil }
-        return String(Substring(rest))
+    fileprivate func parameter(in path: Span<UInt8>) -> String? {
+        guard let prefix else { return path.equals(template.utf8.span) || template == "*" ? "" : nil }
+        guard path.begins(with: prefix), path.count > prefix.utf8.count else { return nil }
+        let rest = path.extracting(prefix.utf8.count...)
+        if hasOneSegment && rest.firstIndex(of: UInt8(ascii: "/"), from: 0) != nil { return nil }
+        return String(copying: rest)
     }
 
     fileprivate func route(for method: HTTPRequest.Method) -> Route? {
@@ -134,7 +136,7 @@ package struct RouteTable: Sendable {
     /// Returns the route for a request.
     /// - Parameter path: the path as sent, without its query. It must match byte by byte: an empty segment or another
     ///   case makes another path.
-    func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch {
+    func match(_ method: HTTPRequest.Method, _ path: Span<UInt8>) -> RouteMatch {
         for candidate in paths {
             guard let parameter = candidate.parameter(in: path), candidate.routes[0].isOffered() else { continue }
             let route = candidate.route(for: method)
@@ -162,7 +164,7 @@ package struct RouteMatch: Sendable {
 
     var bodyLimit: ByteCount? { nearestRoute?.bodyLimit }
 
-    var waitLimit: Duration { nearestRoute?.waitLimit ?? .zero }
+    var waitLimit: TimeAmount { nearestRoute?.waitLimit ?? .zero }
 
     /// Returns a problem in the format of the path.
     func reply(to problem: Problem, requestID: String) -> Reply {

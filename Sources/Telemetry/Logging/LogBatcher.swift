@@ -77,7 +77,7 @@ private final class LineBuffer: Sendable {
             write(&pending.lines)
             pending.lines.endLine()
             guard pending.lines.bytes.count < limits.batch.bytes else {
-                handOn(pending.lines.takeBytes())
+                handOnLines(&pending)
                 return false
             }
             defer { pending.hasTimer = true }
@@ -89,7 +89,12 @@ private final class LineBuffer: Sendable {
     func handOnAll(timerFired: Bool = false) {
         pending.withLock { pending in
             if timerFired { pending.hasTimer = false }
-            if !pending.lines.bytes.isEmpty { handOn(pending.lines.takeBytes()) }
+            if !pending.lines.bytes.isEmpty { handOnLines(&pending) }
         }
+    }
+
+    private func handOnLines(_ pending: inout Pending) {
+        handOn(pending.lines.bytes)
+        pending.lines.removeAll()
     }
 }

@@ -78,15 +78,3 @@ struct AuthenticatorTests {
         #expect(authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.before)?.name == "shop")
     }
 }
-
-extension Credentials {
-    fileprivate init(authorization: String) {
-        self.init()
-        add(authorization: authorization)
-    }
-
-    fileprivate init(apiKey: String) {
-        self.init()
-        add(apiKey: apiKey)
-    }
-}

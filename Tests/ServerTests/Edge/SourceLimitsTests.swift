@@ -206,6 +206,6 @@ struct SourceLimitsTests {
     }
 
     private static func header(for address: String) throws -> RequestHeader {
-        try RequestHeader(RequestHead(["Host": "localhost", "X-Forwarded-For": address]))
+        try .forTests(["Host": "localhost", "X-Forwarded-For": address])
     }
 }

@@ -45,7 +45,8 @@ struct CacheFieldsTests {
             verdict: .undecided(.upstreamDidNotAnswer),
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: Self.now, degradedReasons: reasons),
             freshUntil: Self.now, cacheStatus: status)
-        #expect(CacheProvenance(answer).cacheStatusField(at: Self.now) == field.map { "receipt-gateway; \($0)" })
+        let reply = Reply(body: []).withCacheFields(of: CacheProvenance(answer), at: Self.now)
+        #expect(reply.added == Self.fields(.cacheStatus, field.map { "receipt-gateway; \($0)" }))
     }
 
     @Test(
@@ -57,6 +58,10 @@ struct CacheFieldsTests {
             provenance: Provenance(source: source, cache: .shared, verifiedAt: Self.now),
             freshUntil: Self.now)
         let reply = Reply(body: []).withCacheFields(of: CacheProvenance(answer), at: Self.end(seconds))
-        #expect(reply.added == [age].compactMap { $0 }.map { HTTPField(name: .age, value: $0) })
+        #expect(reply.added == Self.fields(.age, age))
+    }
+
+    private static func fields(_ name: HTTPField.Name, _ value: String?) -> [HTTPField] {
+        value.map { [HTTPField(name: name, value: $0)] } ?? []
     }
 }

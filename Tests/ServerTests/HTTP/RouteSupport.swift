@@ -34,26 +34,48 @@ extension RequestContext {
         _ fields: HTTPHeaders = [:], _ method: HTTPMethod = .GET, _ path: String = "/",
         in routes: RouteTable = RouteTable([]), client: Client = .loopback, peer: String? = nil
     ) throws -> RequestContext {
-        let header = try RequestHeader(RequestHead(fields.addingHost(), method, path))
-        return RequestContext(
+        let header = try RequestHeader.forTests(fields.addingHost(), method, path)
+        let context = RequestContext(
             header: header, match: routes.match(header.method, header.path), client: client,
-            socketAddress: try peer.map { try SocketAddress(ipAddress: $0, port: 1) })
+            peer: peer.flatMap { NetworkAddress($0) }, arrival: .now())
+        context.keepDetails(bodyBytes: nil, isLogged: true)
+        return context
     }
 }
 
-extension RequestHead {
-    /// Creates the head of a request, as the parser does.
-    init(
+extension RequestHeader {
+    /// Creates the header of a request as the parser does, also with what the parser refuses.
+    static func forTests(
         _ headers: HTTPHeaders, _ method: HTTPMethod = .POST, _ target: String = "/", _ version: Version = .http1_1
-    ) {
-        var fields = FieldLines()
+    ) throws -> RequestHeader {
+        var bytes = Array("\(method.rawValue) \(target) HTTP/1.1\r\n".utf8)
+        let start = method.rawValue.utf8.count + 1
+        let line = RequestLine(
+            method: HTTPRequest.Method(rawValue: method.rawValue) ?? .post, target: start..<start + target.utf8.count,
+            version: version)
+        var fields = HeaderFields()
         for (name, value) in headers {
-            let text = value.utf8.span
-            fields.append(name: name.utf8.span, value: text.extracting(text.trimmed(0..<text.count)))
+            let start = bytes.count
+            bytes += Array("\(name):\(value)\r\n".utf8)
+            let nameEnd = start + name.utf8.count
+            let place = bytes.span.trimmed(nameEnd + 1..<bytes.count - 2)
+            try fields.add(FieldLine(name: start..<nameEnd, value: place), in: bytes.span)
         }
-        self.init(
-            method: HTTPRequest.Method(rawValue: method.rawValue) ?? .post, target: target, version: version,
-            fields: fields)
+        return try RequestHeader(copying: bytes.span, line, fields, try fields.framing.length(in: version))
+    }
+}
+
+extension RouteTable {
+    func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch { match(method, path.utf8.span) }
+}
+
+extension Reply {
+    /// The fields that differ each time the reply is sent.
+    var added: [HTTPField] {
+        String(decoding: addedLines, as: UTF8.self).split(separator: "\r\n").compactMap { line in
+            let parts = line.split(separator: ": ", maxSplits: 1)
+            return HTTPField.Name(String(parts[0])).map { HTTPField(name: $0, value: String(parts[1])) }
+        }
     }
 }
 

@@ -70,7 +70,7 @@ struct RequestLogTests {
                 settings: LogSettings(LogSettings.Values(requests: .none))),
         ]
         for log in logs {
-            #expect(!log.isKept)
+            #expect(!log.isOn)
             log.write(200, took: .zero) { _ in
                 Issue.record("this line must not be made")
                 return Self.line(0)

@@ -1,0 +1,47 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import Receipts
+import Testing
+
+@testable import HTTPServer
+
+@Suite("The bytes of replies")
+struct ReplyBytesTests {
+    private static let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+    private static let added =
+        "Cache-Status: receipt-gateway; hit\r\nRateLimit: r\r\nDate: Thu, 01 Jan 1970 00:00:01 GMT\r\n"
+
+    @Test(arguments: [false, true])
+    func `a reply that is repeated has the bytes of the first`(isRepeated: Bool) {
+        for isLast in [false, true] {
+            for isHead in [false, true] {
+                let end = isLast ? "Connection: close\r\n\r\n" : "\r\n"
+                let expected = Self.head + Self.added + "X-Request-Id: mine\r\n" + end + (isHead ? "" : "{}")
+                let bytes = Self.reply(isRepeated: isRepeated).bytes(
+                    to: .sent("mine"), isLast: isLast, isHead: isHead, isChunked: false)
+                #expect(String(buffer: bytes) == expected)
+            }
+        }
+    }
+
+    @Test func `a reply that changes after it was written is written again`() {
+        var reply = Self.reply(isRepeated: true)
+        reply.fields[.location] = "/x"
+        reply.status = .created
+        let text = String(buffer: reply.bytes(to: .sent("mine"), isLast: false, isHead: true, isChunked: false))
+        #expect(text.hasPrefix("HTTP/1.1 201 Created\r\n") && text.contains("\r\nLocation: /x\r\n"))
+        #expect(text.contains(Self.added))
+    }
+
+    private static func reply(isRepeated: Bool) -> Reply {
+        let written = Reply(json: Array("{}".utf8))
+        var reply = isRepeated ? written.repeatable() : written
+        reply.add("Cache-Status") { $0.append("receipt-gateway; hit") }
+        reply.add(HTTPField(name: .known("RateLimit"), value: "r"))
+        reply.add(line: DateField().line(at: Timestamp(millisecondsSince1970: 1500)))
+        return reply
+    }
+}
