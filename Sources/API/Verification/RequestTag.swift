@@ -68,7 +68,9 @@ struct RequestTag: Hashable, Sendable {
     }()
 
     /// The number that decides the part of the near cache. The hash uses other words.
-    var part: Int { Int(truncatingIfNeeded: second >> 64) }
+    ///
+    /// Bodies that differ in one word differ little in the high half of the sum, and well in the upper bits of the low half.
+    var part: Int { Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: second ^ second >> 64) >> 32) }
 
     /// Both halves: bodies can be chosen that differ in a few bits of one half only.
     func hash(into hasher: inout Hasher) { hasher.combine(first) }

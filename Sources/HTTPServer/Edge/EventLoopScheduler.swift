@@ -22,7 +22,7 @@ final class EventLoopScheduler: Sendable {
         /// The time slice: half a dozen receipts of ordinary size, so that polling the sockets in between costs little.
         static let timeSlice = TimeAmount.microseconds(500)
         /// The verifications of a group. A larger group would hold more memory, and push its own data out of the caches.
-        static let group = 16
+        static let group = 32
         /// The pause before the next turn, after a full slice or for pipelined requests. The event loop runs everything that
         /// is due before it polls its sockets again, so this work must not be due yet.
         static let pause = TimeAmount.microseconds(20)
