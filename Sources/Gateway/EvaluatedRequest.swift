@@ -13,7 +13,7 @@ struct EvaluationRules: Sendable {
     /// - Parameter knownAt: the time of transactions and plans without a time of their own.
     func states(knownAt: Timestamp?, of subject: VerificationSubject) -> SubscriptionRules {
         SubscriptionRules(
-            lateRenewal: lateRenewal, knownAt: knownAt, licenceEnd: subject.evidence?.receipt?.expirationDate)
+            lateRenewal: lateRenewal, knownAt: knownAt, licenceEnd: subject.evidence?.licenceEnd)
     }
 }
 
@@ -239,8 +239,13 @@ extension EvaluatedRequest {
     private func earliest(
         _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [Subscription], after now: Timestamp
     ) -> Timestamp {
-        let ends = subscriptions.map(\.accessUntil) + [expirationDate]
-        return ends.compactMap(\.self).filter { $0 > now }.reduce(min(end, boundary ?? end)) { min($0, $1) }
+        var earliest = min(end, boundary ?? end)
+        func consider(_ date: Timestamp?) {
+            if let date, date > now { earliest = min(earliest, date) }
+        }
+        for index in subscriptions.indices { consider(subscriptions[index].accessUntil) }
+        consider(subject.evidence?.licenceEnd)
+        return earliest
     }
 
     /// Returns the subscriptions in an answer of Apple.
@@ -252,8 +257,7 @@ extension EvaluatedRequest {
         return Subscription.all(in: transactions, renewals: renewals, at: now, rules: states)
     }
 
-    private var isAppExpired: Bool? { expirationDate.map { $0 <= now } }
-    private var expirationDate: Timestamp? { subject.evidence?.receipt?.expirationDate }
+    private var isAppExpired: Bool? { subject.evidence?.licenceEnd.map { $0 <= now } }
 }
 
 // MARK: - Answers

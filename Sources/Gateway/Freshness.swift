@@ -100,7 +100,7 @@ package struct FreshnessPolicy: Hashable, Sendable {
     }
 
     func span(of subscriptions: [Subscription], in environment: Environment?, at now: Timestamp) -> Duration {
-        let longest = subscriptions.map { span(of: $0, at: now) }.min() ?? withoutSubscription
+        let longest = subscriptions.lazy.map { span(of: $0, at: now) }.min() ?? withoutSubscription
         return environment ?? .production == .production ? longest : min(longest, activeInSandbox)
     }
 

@@ -48,9 +48,12 @@ package final class NearCache: Sendable {
     }
 
     private let parts: Sharded<Part>
+    /// False for a disabled cache: its keys and values need not be made.
+    let keepsAnswers: Bool
 
     /// - Parameter maximumBytes: the memory of all answers; 0 disables the cache.
     package init(maximumBytes: Int) {
+        keepsAnswers = maximumBytes > 0
         parts = Sharded(upTo: maximumBytes / Limits.partBytes) { Part(maximumBytes: maximumBytes / $0) }
     }
 

@@ -82,7 +82,7 @@ package final class VerifyHandler: Sendable {
         let terms = deferral != nil && endpoint.defersAnswers ? try DeferralTerms(context.header, of: client) : nil
         let call = Call(context: context, client: client, endpoint: endpoint, now: clock(), terms: terms)
         let key =
-            endpoint.keepsAnswers
+            endpoint.keepsAnswers && nearCache.keepsAnswers
             ? NearCache.Key(
                 endpoint: endpoint.path, body: body.bytes, secretsVersion: access.secretsVersion, client: client.name)
             : nil

@@ -64,8 +64,9 @@ extension JSONWriter {
         if let receipt = answer.receipt {
             key("receipt")
             transactions = self.receipt(receipt, answer)
+        } else {
+            member("bundle_id", answer.subject?.bundleID)
         }
-        if answer.receipt == nil { member("bundle_id", answer.subject?.bundleID) }
         if let appTransaction = answer.appTransaction {
             key("app_transaction")
             self.appTransaction(appTransaction)

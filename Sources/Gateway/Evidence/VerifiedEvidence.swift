@@ -14,12 +14,21 @@ package struct VerifiedEvidence: Sendable {
     private var namedEnvironment: Environment?
     /// True if an item with purchases does not name its environment.
     private var isEnvironmentOpen: Bool
+    /// The time of the oldest signature, after which anything may have changed; nil if an item does not sign its time.
+    package private(set) var signingTime: Timestamp?
+    /// The time of the newest signature; nil if no item signs its time.
+    private(set) var newestSigningTime: Timestamp?
+    /// The end of the app's volume licence, which ends every period; nil if no receipt has one.
+    let licenceEnd: Timestamp?
 
     package init(_ item: SignedItem) {
         items = [item]
         bundleID = item.bundleID
         namedEnvironment = item.environment
         isEnvironmentOpen = item.leavesEnvironmentOpen
+        signingTime = item.signingTime
+        newestSigningTime = signingTime
+        licenceEnd = item.receipt?.expirationDate
     }
 
     /// The environment that the purchases were signed in; nil if any purchase names no environment. Another item cannot
@@ -37,6 +46,9 @@ package struct VerifiedEvidence: Sendable {
         bundleID = bundleID ?? item.bundleID
         namedEnvironment = namedEnvironment ?? item.environment
         isEnvironmentOpen = isEnvironmentOpen || item.leavesEnvironmentOpen
+        let time = item.signingTime
+        signingTime = signingTime.flatMap { oldest in time.map { min(oldest, $0) } }
+        newestSigningTime = [newestSigningTime, time].compactMap(\.self).max()
     }
 }
 
@@ -85,15 +97,6 @@ extension VerifiedEvidence {
         }
         return order.compactMap { newest[$0]?.value }
     }
-
-    /// The time of the oldest signature, after which anything may have changed; nil if an item does not sign its time.
-    package var signingTime: Timestamp? {
-        let times = items.compactMap(\.signingTime)
-        return times.count == items.count ? times.min() : nil
-    }
-
-    /// The time of the newest signature; nil if no item signs its time.
-    var newestSigningTime: Timestamp? { items.lazy.compactMap(\.signingTime).max() }
 
     /// The identity of a single item, or SHA-256 of the sorted identities of several: their order does not matter.
     package var identity: Fingerprint {

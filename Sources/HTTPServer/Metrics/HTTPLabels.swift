@@ -69,12 +69,6 @@ package struct AnswerLabels: SeriesLabels {
     let method: MethodLabel
     let code: CodeLabel
 
-    /// Hashes the numbers of the cases: the standard library would hash their texts.
-    package func hash(into hasher: inout Hasher) {
-        // SAFETY: three enumerations of one byte each, without padding.
-        unsafe withUnsafeBytes(of: self) { unsafe hasher.combine(bytes: $0) }
-    }
-
     static let labelNames = ["route", "method", "code"]
     var labelValues: [String] { [route.rawValue, method.rawValue, code.rawValue] }
 

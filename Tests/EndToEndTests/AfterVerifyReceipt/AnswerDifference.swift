@@ -34,15 +34,20 @@ extension AnswerDifference {
         between before: [[String: Any]], and after: [[String: Any]], in path: String
     ) -> [AnswerDifference] {
         let before = Dictionary(grouping: before, by: identity), after = Dictionary(grouping: after, by: identity)
-        return Set(before.keys).union(after.keys).sorted().flatMap { id in
-            let one = (before[id] ?? []).sorted { text($0) ?? "" < text($1) ?? "" }
-            let other = (after[id] ?? []).sorted { text($0) ?? "" < text($1) ?? "" }
-            return (0..<max(one.count, other.count)).flatMap { index in
-                all(
-                    between: index < one.count ? one[index] : nil, and: index < other.count ? other[index] : nil,
-                    at: path)
+        var differences: [AnswerDifference] = []
+        for id in Set(before.keys).union(after.keys).sorted() {
+            let one = sorted(before[id]), other = sorted(after[id])
+            for index in 0..<max(one.count, other.count) {
+                let first: Any? = index < one.count ? one[index] : nil
+                let second: Any? = index < other.count ? other[index] : nil
+                differences += all(between: first, and: second, at: path)
             }
         }
+        return differences
+    }
+
+    private static func sorted(_ elements: [[String: Any]]?) -> [[String: Any]] {
+        (elements ?? []).map { ($0, text($0) ?? "") }.sorted { $0.1 < $1.1 }.map(\.0)
     }
 
     private static func identity(_ element: [String: Any]) -> String {

@@ -108,7 +108,7 @@ struct VerdictEndpointTests {
         let body = ByteBuffer(string: #"{"receipt":"\#(text)","exclude_old_transactions":\#(isExcluding)}"#)
         guard case .request(let request) = try VerdictEndpoint().read(body),
             case .done(let answer) = try VerificationService(verifier: Forged.verifier)
-                .answer(request, at: start.timestamp.advanced(by: .seconds(10)))
+                .answer(request, at: start.timestamp.advanced(by: .seconds(10))).computed()
         else { throw CancellationError() }
         let replies = VerdictEndpoint().replies(to: request.options, with: answer, at: start.timestamp)
         for reply in [replies.first, replies.repeated] {
@@ -239,7 +239,7 @@ struct VerdictEndpointTests {
             now = contents.creationDate.timestamp
         guard case .request(let request) = try VerdictEndpoint().read(body),
             case .done(let answer) = try VerificationService(verifier: Forged.verifier)
-                .answer(request, at: now.advanced(by: .seconds(10)))
+                .answer(request, at: now.advanced(by: .seconds(10))).computed()
         else { throw CancellationError() }
         let reply = VerdictEndpoint().replies(to: request.options, with: answer, at: now).first
         let json = try #require(String(decoding: reply.body.bytes, as: UTF8.self).jsonObject)
@@ -295,7 +295,7 @@ struct VerdictEndpointTests {
         let endpoint = VerdictEndpoint()
         let body = ByteBuffer(string: try Samples.body(members))
         guard case .request(let request) = try endpoint.read(body),
-            case .done(let answer) = try Samples.service.answer(request, at: Samples.now)
+            case .done(let answer) = try Samples.service.answer(request, at: Samples.now).computed()
         else { throw CancellationError() }
         let replies = endpoint.replies(to: request.options, with: answer, at: Samples.now)
         return (

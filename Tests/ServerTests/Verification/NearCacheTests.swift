@@ -218,7 +218,8 @@ struct NearCacheTests {
         let now = Timestamp.now()
         guard
             case .done(let answer) = try service.answer(
-                VerificationRequest(evidence: evidence, mode: .local), at: now)
+                VerificationRequest(evidence: evidence, mode: .local), at: now
+            ).computed()
         else { throw CancellationError() }
         let metrics = try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all))
         return Sample(

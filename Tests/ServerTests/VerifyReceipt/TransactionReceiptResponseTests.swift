@@ -248,7 +248,7 @@ struct TransactionReceiptResponseTests {
 
     private static func answer(_ receipt: [UInt8], at now: UTCDate) throws -> Answer {
         let request = VerificationRequest(evidence: Evidence(receipt: receipt), mode: .appleFirst)
-        guard case .done(let answer) = try service().answer(request, at: now.timestamp) else {
+        guard case .done(let answer) = try service().answer(request, at: now.timestamp).computed() else {
             throw CancellationError()
         }
         return answer
@@ -278,7 +278,7 @@ struct TransactionReceiptResponseTests {
         switch try endpoint.read(body) {
         case .reply(let reply): return reply
         case .request(let request):
-            guard case .done(let answer) = try service.answer(request, at: now.timestamp) else {
+            guard case .done(let answer) = try service.answer(request, at: now.timestamp).computed() else {
                 throw CancellationError()
             }
             return endpoint.replies(to: request.options, with: answer, at: now.timestamp).first
