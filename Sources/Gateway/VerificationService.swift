@@ -54,7 +54,7 @@ package final class VerificationService: Sendable {
         _ evidence: Evidence, for request: VerificationRequest, at now: Timestamp
     ) throws -> Step<Answer, any Error> {
         switch verifyLocally(evidence, at: now) {
-        case .verified(let evidence): .compute { try self.evaluate(evidence, for: request, at: now) }
+        case .verified(let evidence): try evaluate(evidence, for: request, at: now)
         case .rejected(let rule): .done(rejected(rule, at: now))
         case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).naming(items))
         // The other items are answered from what is signed: the gateway sends Apple no request about a rejected item.

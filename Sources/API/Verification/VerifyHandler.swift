@@ -123,8 +123,7 @@ package final class VerifyHandler: Sendable {
         case .request(let read):
             let client = charging.requestClient(of: call.client, asking: read.options, in: call.context)
             let request = read.of(client, holding: body.reservation(for: read.subject))
-            // Each stage is a step of its own, which the requests of a turn take together.
-            return try admission.admit(client) { .compute { try self.decide(request, key, call) } }
+            return try admission.admit(client) { try self.decide(request, key, call) }
         }
     }
 
@@ -167,9 +166,12 @@ package final class VerifyHandler: Sendable {
         if let key, let known = nearCache.reply(to: key), known.isValid(at: call.now) {
             return try answerCached(known, to: request.client, call)
         }
-        return try verification.answer(call.limiting(request), at: call.now).then { answer in
-            .compute { self.reply(answer, to: request, key, call) }
+        let step = try verification.answer(call.limiting(request), at: call.now)
+        // Most answers are known at once, and need no closure.
+        guard case .done(let answer) = step else {
+            return try step.then { self.reply($0, to: request, key, call) }
         }
+        return reply(answer, to: request, key, call)
     }
 
     /// Returns the reply with an answer, once its purchases are checked for an account that the request names.

@@ -276,7 +276,7 @@ final class EdgeHandler: ChannelDuplexHandler {
             }
         } else if step.isComputing {
             turns.verify { [self] in
-                if connection.isAnswering { proceed(step.computedOnce(), context) }
+                if connection.isAnswering { proceed(step.computed(), context) }
             }
         } else {
             wait(for: step, context)

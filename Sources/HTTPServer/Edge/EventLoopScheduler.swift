@@ -15,25 +15,19 @@ internal import NIOPosix
 /// flood of new receipts would delay every request with a cached answer.
 ///
 /// The same work for several requests is done together: its code is then in the processor's caches, and a client with
-/// several connections is woken once for all of its answers. A group of verifications takes each step together, too:
-/// their steps have more code than the nearest cache holds.
+/// several connections is woken once for all of its answers.
 final class EventLoopScheduler: Sendable {
     enum Limits {
         /// The time slice: half a dozen receipts of ordinary size, so that polling the sockets in between costs little.
         static let timeSlice = TimeAmount.microseconds(500)
-        /// The verifications of a group. A larger group would hold more memory, and push its own data out of the caches.
-        static let group = 32
         /// The pause before the next turn, after a full slice or for pipelined requests. The event loop runs everything that
         /// is due before it polls its sockets again, so this work must not be due yet.
         static let pause = TimeAmount.microseconds(20)
     }
 
     private struct State {
-        /// The verifications that have not begun: at most one for each connection.
+        /// At most one verification for each connection.
         var verifications = CircularBuffer<() -> Void>()
-        /// The next steps of the group that has begun.
-        var steps = CircularBuffer<() -> Void>()
-        var isVerifying = false
         /// At most one answer for each connection.
         var answers: [() -> Void] = []
         /// The time that verifications took since the last pause.
@@ -41,18 +35,6 @@ final class EventLoopScheduler: Sendable {
         var isSliceScheduled = false
         var isSendingScheduled = false
         var isSending = false
-
-        var hasVerifications: Bool { !steps.isEmpty || !verifications.isEmpty }
-
-        /// Returns the next step of the group, or the first of a new group.
-        mutating func nextStep() -> (() -> Void)? {
-            if steps.isEmpty {
-                let group = verifications.prefix(Limits.group)
-                steps.append(contentsOf: group)
-                verifications.removeFirst(group.count)
-            }
-            return steps.popFirst()
-        }
     }
 
     private let loop: any EventLoop
@@ -66,9 +48,8 @@ final class EventLoopScheduler: Sendable {
         state = NIOLoopBoundBox(State(), eventLoop: loop)
     }
 
-    /// Runs a verification in the slice of this turn, or of a later turn; within a verification, its next step.
+    /// Runs a verification in the slice of this turn, or of a later turn.
     func verify(_ verification: @escaping () -> Void) {
-        guard !state.value.isVerifying else { return state.value.steps.append(verification) }
         state.value.verifications.append(verification)
         guard !state.value.isSliceScheduled else { return }
         state.value.isSliceScheduled = true
@@ -105,12 +86,10 @@ final class EventLoopScheduler: Sendable {
         // So that nothing is scheduled for the answers of this slice.
         state.value.isSendingScheduled = true
         let start = state.value.spent, begin = now()
-        state.value.isVerifying = true
-        while state.value.spent < Limits.timeSlice, let step = state.value.nextStep() {
-            step()
+        while state.value.spent < Limits.timeSlice, let verify = state.value.verifications.popFirst() {
+            verify()
             state.value.spent = start + (now() - begin)
         }
-        state.value.isVerifying = false
         sendAnswers()
         scheduleNextSlice()
     }
@@ -118,7 +97,7 @@ final class EventLoopScheduler: Sendable {
     private func scheduleNextSlice() {
         let isFull = state.value.spent >= Limits.timeSlice
         if isFull { state.value.spent = .zero }
-        state.value.isSliceScheduled = isFull || state.value.hasVerifications
+        state.value.isSliceScheduled = isFull || !state.value.verifications.isEmpty
         if state.value.isSliceScheduled { loop.scheduleTask(in: Limits.pause) { self.runSlice() } }
     }
 

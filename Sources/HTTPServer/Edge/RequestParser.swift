@@ -31,7 +31,7 @@ struct RequestParser {
         static let emptyLines = 1
         /// The maximum bytes of a chunk's size and its extensions (RFC 9112 §7.1.1).
         static let chunkLine = 256
-        /// The maximum bytes of white space around the value of a field, in addition to the limit of the field.
+        /// The maximum bytes of white space around the value of a field. The bytes of a header stay until it is complete.
         static let fieldWhiteSpace = 64
     }
 
@@ -188,7 +188,8 @@ struct RequestParser {
         fieldCount += 1
         fieldBytes += field.count
         guard fieldCount <= limits.headerFieldCount, field.count <= limits.headerField.bytes,
-            fieldBytes <= limits.headerList.bytes
+            fieldBytes <= limits.headerList.bytes,
+            line.count - field.count <= ":".utf8.count + Limits.fieldWhiteSpace
         else { throw .headerTooLarge }
         return field
     }

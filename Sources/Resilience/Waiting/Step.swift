@@ -21,11 +21,6 @@ public enum Step<Value: Sendable, Failure: Error>: Sendable {
         if case .compute = self { true } else { false }
     }
 
-    /// Computes the next step, if it computes.
-    @inlinable public func computedOnce() throws(Failure) -> Step {
-        if case .compute(let next) = self { try next() } else { self }
-    }
-
     /// Computes up to the first step that is done or waits.
     @inlinable public func computed() throws(Failure) -> Step {
         var step = self

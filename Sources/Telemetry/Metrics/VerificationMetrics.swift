@@ -78,6 +78,7 @@ package struct VerificationLabels: SeriesLabels {
 
     /// Hashes the numbers of the cases: the standard library would hash their texts.
     package func hash(into hasher: inout Hasher) {
+        assert(MemoryLayout<Self>.size == 4)
         // SAFETY: four enumerations of one byte each, without padding.
         unsafe withUnsafeBytes(of: self) { unsafe hasher.combine(bytes: $0) }
     }

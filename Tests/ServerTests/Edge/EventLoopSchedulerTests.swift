@@ -95,35 +95,6 @@ import Testing
         #expect(journal.lines == ["first", "second", "brought on"])
     }
 
-    @Test func `a group of verifications takes each step together, and the others begin after its last step`() {
-        let scheduler = scheduler()
-        let names = (0...EventLoopScheduler.Limits.group).map { "\($0)" }
-        for name in names {
-            scheduler.verify {
-                verify("\(name) first", taking: .zero)
-                scheduler.verify { verify("\(name) second", taking: .zero) }
-            }
-        }
-        loop.run()
-        let group = names.dropLast(), other = names[group.count]
-        let expected =
-            group.map { "\($0) first" } + group.map { "\($0) second" } + ["\(other) first", "\(other) second"]
-        #expect(journal.lines == expected)
-    }
-
-    @Test func `a group that has begun goes on in the next slice, before verifications that came meanwhile`() {
-        let scheduler = scheduler()
-        scheduler.verify {
-            verify("first step", taking: EventLoopScheduler.Limits.timeSlice)
-            scheduler.verify { verify("second step", taking: .zero) }
-        }
-        loop.run()
-        scheduler.verify { verify("came meanwhile", taking: .zero) }
-        #expect(journal.lines == ["first step"])
-        loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["first step", "second step", "came meanwhile"])
-    }
-
     @Test func `what an answer brings on waits for the next turn`() {
         let scheduler = scheduler()
         sendFirstOfPipelined(by: scheduler)

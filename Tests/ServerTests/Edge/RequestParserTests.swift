@@ -87,6 +87,8 @@ struct RequestParserTests {
             ),
             (HTTPLimits(headerList: .bytes(4)), "GET / HTTP/1.0\r\na: b\r\nc: d\r\n\r\n", nil),
             (HTTPLimits(headerList: .bytes(4)), "GET / HTTP/1.0\r\na: b\r\nc: de\r\n\r\n", .headerTooLarge),
+            (HTTPLimits(), "GET / HTTP/1.0\r\na:" + String(repeating: " ", count: 63) + "b \r\n\r\n", nil),
+            (HTTPLimits(), "GET / HTTP/1.0\r\na:" + String(repeating: " ", count: 64) + "b \r\n\r\n", .headerTooLarge),
             (HTTPLimits(headerFieldCount: 1), "GET / HTTP/1.0\r\na: b\r\n\r\n", nil),
             (HTTPLimits(headerFieldCount: 1), "GET / HTTP/1.0\r\na: b\r\nc: d\r\n\r\n", .headerTooLarge),
             (
