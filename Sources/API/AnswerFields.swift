@@ -66,8 +66,8 @@ extension UpstreamLifecycle.State {
 extension Reply {
     /// Returns the reply with the fields for the caches involved and the age of Apple's answer.
     consuming func withCacheFields(of provenance: CacheProvenance, at now: Timestamp) -> Reply {
-        if provenance.cacheStatus != nil {
-            add("Cache-Status") { provenance.appendCacheStatus(at: now, to: &$0) }
+        if let cacheStatus = provenance.cacheStatus {
+            add("Cache-Status") { provenance.append(cacheStatus, at: now, to: &$0) }
         }
         guard provenance.source != .local else { return self }
         let age = max(0, provenance.verifiedAt.wholeSeconds(until: now))
@@ -93,8 +93,7 @@ struct CacheProvenance: Sendable {
     }
 
     /// Appends `receipt-gateway; hit; ttl=412` and the like.
-    func appendCacheStatus(at now: Timestamp, to field: inout [UInt8]) {
-        guard let cacheStatus else { return }
+    fileprivate func append(_ cacheStatus: CacheStatus, at now: Timestamp, to field: inout [UInt8]) {
         field.append("receipt-gateway")
         switch cacheStatus.handling {
         case .hit: field.append("; hit")

@@ -27,22 +27,11 @@ extension FieldLine {
 
 /// The fields that the edge uses, noted as they arrive: flags, and ranges of the received bytes.
 struct HeaderFields: Sendable {
-    /// A field that should occur once.
-    enum Single: Sendable {
-        case none
-        case one(Range<Int>)
-        case several
-
-        fileprivate mutating func add(_ value: Range<Int>) {
-            self = if case .none = self { .one(value) } else { .several }
-        }
-    }
-
-    private(set) var host = Single.none
-    private(set) var contentType = Single.none
-    private(set) var requestID = Single.none
-    private(set) var traceparent = Single.none
-    private(set) var origin = Single.none
+    private(set) var host = SingleValue<Range<Int>>.none
+    private(set) var contentType = SingleValue<Range<Int>>.none
+    private(set) var requestID = SingleValue<Range<Int>>.none
+    private(set) var traceparent = SingleValue<Range<Int>>.none
+    private(set) var origin = SingleValue<Range<Int>>.none
     /// True for a request with `Authorization` or `X-API-Key`.
     private(set) var hasCredentials = false
     /// True for a request with `Prefer` or `Idempotency-Key`.

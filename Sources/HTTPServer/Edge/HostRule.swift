@@ -113,7 +113,7 @@ package struct HostRule: Hashable, Sendable {
     }
 }
 
-extension SingleValue {
+extension SingleValue<String> {
     /// Returns true if this value of `Origin` (RFC 6454 §7), in which browsers name the site a request comes from, is a
     /// site other than the gateway's own. `null` counts as another site, and so do several fields, which no browser
     /// sends.

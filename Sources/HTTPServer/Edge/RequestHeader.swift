@@ -38,11 +38,8 @@ package struct RequestHeader: Sendable {
         self.fields = fields
         self.target = target
         (method, version) = (line.method, line.version)
-        if case .one(let sent) = fields.requestID {
-            requestID = RequestID(sent: String(copying: bytes.extracting(sent)))
-        } else {
-            requestID = RequestID(sent: nil)
-        }
+        let sent = fields.requestID.only
+        requestID = RequestID(sent: sent.map { String(copying: bytes.extracting($0)) })
         // RFC 9110 §10.1.1: HTTP/1.0 knows no 100 Continue, and a client that sends no body does not wait for it.
         let mayWait = line.version != .http1_0 && length != .bytes(0)
         expectsContinue = fields.expectsContinue.map { $0 && mayWait }
@@ -50,7 +47,7 @@ package struct RequestHeader: Sendable {
 
     /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
     private static func check(
-        _ host: HeaderFields.Single, in bytes: Span<UInt8>, _ version: Version
+        _ host: SingleValue<Range<Int>>, in bytes: Span<UInt8>, _ version: Version
     ) throws(EdgeRefusal) {
         switch host {
         case .none where version == .http1_0: return
@@ -88,28 +85,25 @@ extension RequestHeader {
         // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
         @_lifetime(borrow self) get {
             if let authority = target.authority { return RequestAuthority(bytes.span.extracting(authority)) }
-            guard case .one(let host) = fields.host else { return nil }
+            guard let host = fields.host.only else { return nil }
             return RequestAuthority(bytes.span.extracting(host))
         }
     }
 
     /// The field `Content-Type`; nil for none or several.
     package var contentType: String? {
-        guard case .one(let value) = fields.contentType else { return nil }
-        return RequestMediaType.text(bytes.span.extracting(value))
+        fields.contentType.only.map { RequestMediaType.text(bytes.span.extracting($0)) }
     }
 
     /// The field `traceparent`; nil for none or several.
-    var traceparent: String? {
-        if case .one(let value) = fields.traceparent { text(value) } else { nil }
-    }
+    var traceparent: String? { fields.traceparent.only.map { text($0) } }
 
     var hasOrigin: Bool {
         if case .none = fields.origin { false } else { true }
     }
 
     /// The site whose page sent the request, if a browser sent it.
-    package var origin: SingleValue {
+    package var origin: SingleValue<String> {
         switch fields.origin {
         case .none: .none
         case .one(let value): .one(text(value))
@@ -231,10 +225,18 @@ private struct RequestTarget {
 }
 
 /// The value of a field that should occur once.
-package enum SingleValue: Hashable, Sendable {
+package enum SingleValue<Value: Hashable & Sendable>: Hashable, Sendable {
     case none
-    case one(String)
+    case one(Value)
     case several
+
+    var only: Value? {
+        if case .one(let value) = self { value } else { nil }
+    }
+
+    mutating func add(_ value: Value) {
+        self = if case .none = self { .one(value) } else { .several }
+    }
 }
 
 /// The `Content-Type` of requests (RFC 9110 §8.3). Parameters are allowed, `charset` only as `utf-8`.

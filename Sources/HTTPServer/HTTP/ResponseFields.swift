@@ -6,8 +6,6 @@ internal import Receipts
 internal import Synchronization
 
 extension HTTPField.Name {
-    /// `Cache-Status` (RFC 9211).
-    package static let cacheStatus = known("Cache-Status")
     /// `Preference-Applied` (RFC 7240 §3).
     package static let preferenceApplied = known("Preference-Applied")
 

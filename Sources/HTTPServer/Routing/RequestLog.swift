@@ -19,7 +19,6 @@ package struct RequestLog: Sendable {
     private let fixedMembers: LogMembers
     /// The tracing of the same requests.
     let tracing: RequestTracing
-    let isTraced: Bool
 
     /// - Parameters:
     ///   - logger: the level and label of the lines.
@@ -34,7 +33,6 @@ package struct RequestLog: Sendable {
         self.settings = settings
         self.sampler = sampler
         self.tracing = tracing
-        isTraced = tracing.isOn
         self.clock = clock
         fixedMembers = LogMembers([
             "level": Logger.Level.info.rawValue, "logger": logger?.label ?? "", "message": "request",
@@ -74,17 +72,13 @@ package struct RequestLog: Sendable {
     /// Writes the line of an answered request, if sampling selects it.
     /// - Parameters:
     ///   - took: the duration of the answer; evaluated only if needed.
-    ///   - waited: the part of that duration that does not count as slow.
-    ///   - time: the time of the line; nil for now.
     ///   - line: makes the line.
-    func write(
-        _ status: Int, took: @autoclosure () -> Duration, waited: @autoclosure () -> Duration = .zero,
-        at time: Timestamp? = nil, _ line: (Duration) -> Line
-    ) {
-        if isOn { writeIfChosen(status, took: took(), waited: waited(), at: time ?? clock(), line) }
+    func write(_ status: Int, took: @autoclosure () -> Duration, _ line: (Duration) -> Line) {
+        if isOn { writeIfChosen(status, took: took(), waited: .zero, at: clock(), line) }
     }
 
     /// Writes the line of a request that began while the log was on.
+    /// - Parameter waited: the part of the duration that does not count as slow.
     func writeIfChosen(
         _ status: Int, took: Duration, waited: @autoclosure () -> Duration, at time: Timestamp,
         _ line: (Duration) -> Line

@@ -33,8 +33,7 @@ package final class RequestPipeline: Sendable {
     /// Begins the work for a complete request that the edge accepted.
     func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
         let isLogged = log.isOn
-        if isLogged || log.isTraced { context.keepDetails(bodyBytes: body.bytes.readableBytes, isLogged: isLogged) }
-        guard log.isTraced else { return step(context) { try dispatch(context, body) } }
+        if isLogged || log.tracing.isOn { context.keepDetails(bodyBytes: body.bytes.readableBytes, isLogged: isLogged) }
         return step(context) { try log.tracing.begin(context) { try dispatch(context, body) } }
     }
 
@@ -116,9 +115,7 @@ package final class RequestPipeline: Sendable {
                 context.line(status, answerBytes: answerBytes, took: $0)
             }
         }
-        if log.isTraced {
-            log.tracing.end(context) { context.line(status, answerBytes: answerBytes, took: context.age) }
-        }
+        log.tracing.end(context) { context.line(status, answerBytes: answerBytes, took: context.age) }
         for field in context.rateLimitFields { reply.add(field) }
         reply.add(line: date.line(at: now))
         return reply

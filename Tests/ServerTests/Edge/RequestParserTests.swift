@@ -36,7 +36,7 @@ struct RequestParserTests {
         }
     }
 
-    @Test func `the sets of characters are those of the grammar`() {
+    @Test func `the sets of characters are the sets of the grammar`() {
         let sets: [(CharacterSet128, String)] = [
             (.token, "!#$%&'*+-.^_`|~"), (.target, "-._~:/?@!$&'()*+,;=[]"), (.hostName, "-._~!$&'()*+;="),
         ]

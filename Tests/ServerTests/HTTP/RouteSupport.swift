@@ -65,6 +65,10 @@ extension RequestHeader {
     }
 }
 
+extension HTTPField.Name {
+    static let cacheStatus = known("Cache-Status")
+}
+
 extension RouteTable {
     func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch { match(method, path.utf8.span) }
 }
