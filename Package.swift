@@ -317,7 +317,7 @@ let package = Package(
         .testTarget(
             name: "ReceiptsTests",
             dependencies: [
-                "CBase64", "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "TestSupport",
+                "CBase64", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "TestSupport",
             ],
             swiftSettings: commonSettings),
         .testTarget(

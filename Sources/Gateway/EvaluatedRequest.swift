@@ -97,7 +97,7 @@ extension EvaluatedRequest {
         guard let signed = newestSigningTime, known.calledAt < min(signed, now) else { return false }
         guard let answer = known.answer else { return !transactions.isEmpty }
         // The chains of another customer have another result.
-        let chains = chains(Set(transactions.map(\.chainID)), in: answer, naming: Set(known.transactionIDs))
+        let chains = chains(Set(transactions.map(\.chainID)), in: answer, naming: known.transactionIDs)
         return CompletedAnswer(answer).differs(from: transactions.filter { chains.contains($0.chainID) })
     }
 
@@ -181,7 +181,7 @@ extension EvaluatedRequest {
     /// Returns true for a chain of the evidence that an answer does not have, under any name.
     func isMissing(_ chain: String, in known: CachedResult) -> Bool {
         guard let answer = known.answer, transactions.contains(where: { $0.chainID == chain }) else { return false }
-        return chains([chain], in: answer, naming: Set(known.transactionIDs)).isEmpty
+        return chains([chain], in: answer, naming: known.transactionIDs).isEmpty
     }
 
     /// The IDs in the evidence that a purge of a key's results may name: for the Server API the customer's IDs.
@@ -191,7 +191,7 @@ extension EvaluatedRequest {
     }
 
     /// The IDs that a purge of the evidence's results may name.
-    var transactionIDs: [String] { Array(Set(transactions.isEmpty ? lookupIDs : transactions.flatMap(\.ids))) }
+    var transactionIDs: [String] { transactions.isEmpty ? lookupIDs : Array(transactions.ids) }
 
     /// The reason why a result of Apple gives no answer about the subject; nil if it does.
     func failure(in result: UpstreamResult) -> DegradedReason? {

@@ -294,7 +294,8 @@ extension UpstreamVerification {
     private func versioned(_ answer: Answer, of found: UsableResult, _ evaluated: EvaluatedRequest) -> Answer {
         let ids = evaluated.transactionIDs
         // Watched before the comparison: a purge between the two puts the version out of date.
-        let watching = found.version.watching(Array(Set(ids).union(found.parts.flatMap(\.transactionIDs))))
+        let watching = found.version.watching(
+            Array(found.parts.reduce(into: Set(ids)) { $0.formUnion($1.transactionIDs) }))
         let isCurrent = found.parts.allSatisfy {
             cache.purges.decision(for: $0, naming: ids, in: evaluated.subject.bundleID) == .current
         }

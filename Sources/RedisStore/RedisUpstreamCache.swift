@@ -40,9 +40,13 @@ final class RedisUpstreamCache: UpstreamCache {
     /// A decrypted value. A class, because each lookup returns it and never changes it.
     private final class Opened: Sendable {
         let sealed: [UInt8]
-        let stored: StoredResult
+        /// By the writer's clock.
+        let known: CachedResult
+        let retention: Duration
 
-        init(_ sealed: [UInt8], _ stored: StoredResult) { (self.sealed, self.stored) = (sealed, stored) }
+        init(_ sealed: [UInt8], _ stored: StoredResult) {
+            (self.sealed, known, retention) = (sealed, stored.known, stored.retention)
+        }
 
         func isOf(_ bytes: [UInt8]) -> Bool {
             let sealed = sealed
@@ -156,8 +160,8 @@ final class RedisUpstreamCache: UpstreamCache {
     private func entry(_ sealed: [UInt8], for name: String, _ remaining: Int64) -> LocalCopy? {
         do throws(SharedCacheFault) {
             let opened = try open(sealed, for: name)
-            let age = opened.stored.retention - .milliseconds(remaining)
-            let known = try inOurTime(opened.stored.known, age: age)
+            let age = opened.retention - .milliseconds(remaining)
+            let known = try inOurTime(opened.known, age: age)
             return LocalCopy(known: known, opened: opened, isLocalOnly: false)
         } catch {
             observe(error)

@@ -59,7 +59,8 @@ struct NotificationSeriesTests {
         #expect(one.compactMap(\.transaction?.transactionID.last) == ["0", "1", "1", "1", "2", "2"])
         #expect(one.map(\.renewalInfo?.autoRenewStatus) == [1, 1, 0, 1, 1, 0])
         #expect(
-            one[0].transaction?.transactionReason == "PURCHASE" && one[1].transaction?.transactionReason == "RENEWAL")
+            one[0].transaction?.signedFields.transactionReason == "PURCHASE"
+                && one[1].transaction?.signedFields.transactionReason == "RENEWAL")
     }
 
     @Test func `a transaction has the same dates in each notification, later than those of the period before`() throws {

@@ -30,20 +30,19 @@ extension JSONWriter {
         case .transactionReceipt: break
         case .transaction(let transaction):
             let id = transaction.transactionID
-            claims(transaction.jws, "transaction", id: ("transaction_id", id), transaction.unreadNames, before: end)
+            claims(transaction.otherClaims, "transaction", id: ("transaction_id", id), before: end)
         case .renewalInfo(let plan):
             let id = plan.originalTransactionID
-            claims(plan.jws, "renewal_info", id: ("original_transaction_id", id), plan.unreadNames, before: end)
+            claims(plan.otherClaims, "renewal_info", id: ("original_transaction_id", id), before: end)
         case .appTransaction(let app):
-            claims(app.jws, "app_transaction", id: ("app_transaction_id", app.appTransactionID), [], before: end)
+            let claims = app.jws.claims(at: app.unreadClaims)
+            self.claims(claims, "app_transaction", id: ("app_transaction_id", app.appTransactionID), before: end)
         }
     }
 
     private mutating func claims(
-        _ jws: VerifiedJWS, _ kind: String, id: (name: StaticString, value: String?), _ names: Set<String>,
-        before end: Int
+        _ claims: [JSONValue.Member], _ kind: String, id: (name: StaticString, value: String?), before end: Int
     ) {
-        let claims = jws.claims(unknownOr: names)
         guard !claims.isEmpty else { return }
         object { json in
             json.member("kind", kind)
@@ -91,28 +90,22 @@ extension JSONWriter {
 
 extension VerifiedTransaction {
     /// The claims whose value no member of an answer shows.
-    fileprivate var unreadNames: Set<String> {
+    fileprivate var otherClaims: [JSONValue.Member] {
         let read = Transaction(self)
-        var names = Set(ignoredClaims)
+        var names: Set<String> = []
         if type != nil, read.productType == nil { names.insert("type") }
         if inAppOwnershipType != nil, read.ownership == nil { names.insert("inAppOwnershipType") }
-        if advancedCommerceInfo != nil, read.signedFields?.value.advancedCommerceInfo == nil {
-            names.insert("advancedCommerceInfo")
-        }
-        return names
+        return jws.claims(at: unreadClaims, orNamed: names)
     }
 }
 
 extension VerifiedRenewalInfo {
     /// The claims whose value no member of an answer shows.
-    fileprivate var unreadNames: Set<String> {
+    fileprivate var otherClaims: [JSONValue.Member] {
         let read = Renewal(self)
-        var names = Set(ignoredClaims)
+        var names: Set<String> = []
         if expirationIntent != nil, read.expirationIntent == nil { names.insert("expirationIntent") }
         if priceIncreaseStatus != nil, read.priceConsent == nil { names.insert("priceIncreaseStatus") }
-        if advancedCommerceInfo != nil, read.signedFields?.value.advancedCommerceInfo == nil {
-            names.insert("advancedCommerceInfo")
-        }
-        return names
+        return jws.claims(at: unreadClaims, orNamed: names)
     }
 }

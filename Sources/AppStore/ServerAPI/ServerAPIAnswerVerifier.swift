@@ -269,7 +269,10 @@ extension VerifiedTransaction {
     /// Returns true if an ID names this transaction, the first transaction of its chain, or the customer's download of
     /// the app.
     func isNamed(_ id: String) -> Bool {
-        [transactionID, originalTransactionID, previousOriginalTransactionID, appTransactionID].contains(id)
+        [
+            transactionID, originalTransactionID, signedFields.previousOriginalTransactionID,
+            signedFields.appTransactionID,
+        ].contains(id)
     }
 }
 

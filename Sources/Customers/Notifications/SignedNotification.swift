@@ -50,8 +50,10 @@ extension SignedNotification {
         identity = NotificationIdentity(environment, uuid: notification.notificationUUID)
         cause = EventCause(notification, identity)
         appAppleID = notification.appAppleID
-        outdated = [notification.appTransaction?.appTransactionID, notification.transaction?.appTransactionID]
-            .compactMap(\.self)
+        outdated = [
+            notification.appTransaction?.appTransactionID, notification.transaction?.signedFields.appTransactionID,
+        ]
+        .compactMap(\.self)
         guard let name = notification.chainID else { return }
         // Evidence may still have the name of the chain from before Apple renamed it.
         let chains = [name] + [notification.previousChainID].compactMap(\.self).filter { $0 != name }
@@ -78,7 +80,8 @@ extension VerifiedNotification {
     }
 
     fileprivate var previousChainID: String? {
-        transaction?.previousOriginalTransactionID ?? renewalInfo?.previousOriginalTransactionID
+        transaction?.signedFields.previousOriginalTransactionID
+            ?? renewalInfo?.signedFields.previousOriginalTransactionID
     }
 
     fileprivate var stateItems: [SignedStateItem] {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import JSON
-package import Receipts
+public import JSON
+public import Receipts
 
 /// In the target of the fields, so that the compiler specialises `visitFields` for this writer.
 extension JSONWriter {
@@ -22,13 +22,13 @@ extension JSONWriter {
 }
 
 extension JSONWriter: FieldVisitor {
-    package mutating func text(_ name: StaticString, _ value: inout String?) { member(name, value) }
-    package mutating func flag(_ name: StaticString, _ value: inout Bool?) { member(name, value) }
-    package mutating func date(_ name: StaticString, _ value: inout Timestamp?) { member(name, value) }
-    package mutating func count(_ name: StaticString, _ value: inout Int64?) { member(name, value) }
-    package mutating func code(_ name: StaticString, _ value: inout Int64?) { identifier(name, value) }
+    public mutating func text(_ name: StaticString, _ value: inout String?) { member(name, value) }
+    public mutating func flag(_ name: StaticString, _ value: inout Bool?) { member(name, value) }
+    public mutating func date(_ name: StaticString, _ value: inout Timestamp?) { member(name, value) }
+    public mutating func count(_ name: StaticString, _ value: inout Int64?) { member(name, value) }
+    public mutating func code(_ name: StaticString, _ value: inout Int64?) { identifier(name, value) }
 
-    package mutating func texts(_ name: StaticString, _ value: inout [String]?) {
+    public mutating func texts(_ name: StaticString, _ value: inout [String]?) {
         guard let texts = value else { return }
         key(name)
         array { json in
@@ -36,8 +36,8 @@ extension JSONWriter: FieldVisitor {
         }
     }
 
-    package mutating func object(_ name: StaticString, _ value: inout [UInt8]?) { member(name, object: value) }
+    public mutating func object(_ name: StaticString, _ value: inout [UInt8]?) { member(name, object: value) }
 
     /// Does nothing: this visitor only writes.
-    package func invalid(_ name: StaticString) {}
+    public func invalid(_ name: StaticString) {}
 }

@@ -11,10 +11,10 @@ private struct OneTimePurchase: PurchaseIdentity {
     private let isShared: Bool
 
     /// Nil for subscriptions, and for what is used up.
-    init?(of transaction: Transaction) {
-        guard !transaction.isSubscription, !transaction.isConsumable else { return nil }
-        (originalTransactionID, productID) = (transaction.chainID, transaction.productID)
-        isShared = transaction.ownership == .familyShared
+    init?(at index: Int, of transactions: [Transaction]) {
+        guard !transactions[index].isSubscription, !transactions[index].isConsumable else { return nil }
+        (originalTransactionID, productID) = (transactions[index].chainID, transactions[index].productID)
+        isShared = transactions[index].ownership == .familyShared
     }
 }
 

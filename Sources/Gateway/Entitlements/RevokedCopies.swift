@@ -5,8 +5,8 @@ internal import Receipts
 
 /// An identity that all copies of one purchase share.
 protocol PurchaseIdentity: Hashable {
-    /// Nil for a transaction without such an identity.
-    init?(of transaction: Transaction)
+    /// Nil for a transaction without such an identity. By index, so that no transaction is copied.
+    init?(at index: Int, of transactions: [Transaction])
 }
 
 /// The purchases with a revoked copy.
@@ -24,7 +24,7 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
     init(_ transactions: [Transaction], _ indices: some Sequence<Int>, knownAt: Timestamp?) {
         self.knownAt = knownAt
         for index in indices where transactions[index].cancellationDate != nil && !transactions[index].isUpgraded {
-            guard let purchase = Purchase(of: transactions[index]) else { continue }
+            guard let purchase = Purchase(at: index, of: transactions) else { continue }
             let new = Revocation(index: index, knownAt: transactions[index].signedDate ?? knownAt ?? .latest)
             if revocations[purchase].map({ $0.knownAt <= new.knownAt }) ?? true { revocations[purchase] = new }
         }
@@ -35,7 +35,7 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
     /// Returns the index of the copy whose revocation also ends this transaction. Nil if no copy is revoked, or if
     /// Apple signed this transaction after the revocation.
     func revocation(of transaction: Transaction) -> Int? {
-        guard !isEmpty, let purchase = Purchase(of: transaction), let revoked = revocations[purchase] else {
+        guard !isEmpty, let purchase = Purchase(at: 0, of: [transaction]), let revoked = revocations[purchase] else {
             return nil
         }
         let isLater = (transaction.signedDate ?? knownAt).map { revoked.knownAt < $0 } ?? false

@@ -280,12 +280,12 @@ package struct ChainNames {
 
     /// Names the chains of a period's copies after the chain that began first.
     private mutating func joinCopies(in transactions: [Transaction]) {
-        guard let first = transactions.first, transactions.contains(where: { $0.chainID != first.chainID }) else {
-            return
-        }
+        // By index, so that no transaction is copied.
+        let hasSeveral = transactions.indices.contains { transactions[$0].chainID != transactions[0].chainID }
+        guard hasSeveral else { return }
         var firsts: [PurchasedPeriod: Int] = [:]
         for index in transactions.indices {
-            guard let period = PurchasedPeriod(of: transactions[index]) else { continue }
+            guard let period = PurchasedPeriod(at: index, of: transactions) else { continue }
             guard let known = firsts[period] else {
                 firsts[period] = index
                 continue

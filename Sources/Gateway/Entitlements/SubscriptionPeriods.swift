@@ -26,7 +26,7 @@ private struct SubscriptionPeriods {
 
     /// - Parameter chain: the indices of its transactions, at least one.
     init(_ transactions: [Transaction], _ chain: [Int], knownAt: Timestamp?) {
-        let chain = chain.sorted { transactions[$0].beganEarlier(than: transactions[$1]) }
+        let chain = transactions.orderOfBegins(of: chain)
         (self.transactions, self.chain, self.knownAt) = (transactions, chain, knownAt)
         changes = ProductChanges(transactions, chain)
         copies = RevokedCopies(transactions, chain, knownAt: knownAt)
@@ -128,10 +128,17 @@ private struct ProductChanges {
 
 extension Transaction {
     fileprivate var isPaidByCustomer: Bool { isTrialPeriod != true && ownership != .familyShared }
+}
 
-    /// Orders periods by their begin, then by their IDs, so that the order of a list does not matter.
-    fileprivate func beganEarlier(than other: Transaction) -> Bool {
-        (purchaseDate ?? .earliest, transactionID) < (other.purchaseDate ?? .earliest, other.transactionID)
+extension [Transaction] {
+    /// Returns the indices in the order in which the periods began, then of their IDs, so that the order of a list does
+    /// not matter. By index, so that no transaction is copied.
+    fileprivate func orderOfBegins(of indices: [Int]) -> [Int] {
+        indices.sorted { one, other in
+            let begins = (self[one].purchaseDate ?? .earliest, self[other].purchaseDate ?? .earliest)
+            return begins.0 == begins.1
+                ? self[one].transactionID < self[other].transactionID : begins.0 < begins.1
+        }
     }
 }
 
@@ -146,9 +153,13 @@ package struct PurchasedPeriod: PurchaseIdentity, Sendable {
     private let isShared: Bool
 
     /// Nil for a transaction without such an identity.
-    package init?(of transaction: Transaction) {
-        guard transaction.isSubscription, let item = transaction.webOrderLineItemID, item != "0" else { return nil }
-        (webOrderLineItemID, productID) = (item, transaction.productID)
-        isShared = transaction.ownership == .familyShared
+    package init?(of transaction: Transaction) { self.init(at: 0, of: [transaction]) }
+
+    init?(at index: Int, of transactions: [Transaction]) {
+        guard transactions[index].isSubscription, let item = transactions[index].webOrderLineItemID, item != "0" else {
+            return nil
+        }
+        (webOrderLineItemID, productID) = (item, transactions[index].productID)
+        isShared = transactions[index].ownership == .familyShared
     }
 }

@@ -157,6 +157,19 @@ extension Transaction {
 }
 
 extension [Transaction] {
+    /// The IDs that a purge may name.
+    package var ids: Set<String> {
+        var ids = Set<String>(minimumCapacity: count)
+        // By index, so that no transaction is copied.
+        for index in indices {
+            ids.insert(self[index].transactionID)
+            ids.insert(self[index].chainID)
+            if let id = self[index].signedFields?.value.previousOriginalTransactionID { ids.insert(id) }
+            if let id = self[index].signedFields?.value.appTransactionID { ids.insert(id) }
+        }
+        return ids
+    }
+
     /// The IDs of the chains, the chain with the newest transaction first, in any order of the list.
     package var chainsByAge: [String] {
         func isOlder(_ one: Int, _ other: Int) -> Bool {

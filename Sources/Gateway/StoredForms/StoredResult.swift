@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+package import Receipts
 internal import Resilience
 
 /// A result as it is stored for all nodes, with times by the writer's clock. Apple's JSON is never parsed again, only

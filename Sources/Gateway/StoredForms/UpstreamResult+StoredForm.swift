@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+package import Receipts
 
 extension Transaction: StoredForm {
     /// Visits all fields. `visitFields` does not visit the last two: the API names and derives its own values.

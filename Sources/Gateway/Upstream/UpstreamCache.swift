@@ -126,7 +126,7 @@ extension PurgeHistory {
     package func purgeDecision(for result: CachedResult, naming ids: [String], in bundleID: String?) -> PurgeDecision {
         let evidence = purgeDecision(for: result.purges, naming: ids, in: bundleID)
         guard evidence == .current, result.purges.number < position.number else { return evidence }
-        return purgeDecision(for: result.purges, naming: result.transactionIDs, in: bundleID)
+        return purgeDecision(for: result.purges, naming: Array(result.transactionIDs), in: bundleID)
     }
 }
 
@@ -137,6 +137,7 @@ extension CachedResult {
         return Self.fixedByteCount + answer.body.count + (answer.latestReceipt?.count ?? 0)
             + (answer.revision?.utf8.count ?? 0) + answer.unfinishedConsumables.byteCount
             + answer.transactions.byteCount + answer.renewals.byteCount
+            + transactionIDs.count * EstimatedBytes.setElement
     }
 
     private static let fixedByteCount = 512
@@ -146,6 +147,8 @@ extension CachedResult {
 private enum EstimatedBytes {
     /// A text of its own: most identifiers are too long for Swift's inline strings.
     static let text = 64
+    /// A text in a set, without its bytes: a third of the places are free.
+    static let setElement = 2 * MemoryLayout<String>.stride
 
     /// A value with two such texts.
     static func value<Value>(_: Value.Type) -> Int { MemoryLayout<Value>.stride + 2 * text }

@@ -49,6 +49,8 @@ package struct CachedResult: Sendable {
     /// The position of the purges known before the request.
     package let purges: PurgePosition
     package let status: Int?
+    /// The IDs in Apple's answer that a purge may name.
+    package let transactionIDs: Set<String>
 
     package init(
         _ result: UpstreamResult, status: Int? = nil, fetchedAt: Timestamp, freshUntil: Timestamp,
@@ -57,15 +59,12 @@ package struct CachedResult: Sendable {
     ) {
         (self.result, self.status, self.fetchedAt) = (result, status, fetchedAt)
         (self.freshUntil, self.took, self.purges) = (freshUntil, took, purges)
-    }
-
-    /// The IDs in Apple's answer that a purge may name, some of them several times.
-    package var transactionIDs: [String] {
-        switch result {
-        case .answered(let answer): answer.transactions.flatMap(\.ids)
-        case .alias(let alias): [alias.originalTransactionID]
-        case .accountNotFound, .unknownTransaction, .unanswered: []
-        }
+        transactionIDs =
+            switch result {
+            case .answered(let answer): answer.transactions.ids
+            case .alias(let alias): [alias.originalTransactionID]
+            case .accountNotFound, .unknownTransaction, .unanswered: []
+            }
     }
 
     /// The time of the request to Apple.

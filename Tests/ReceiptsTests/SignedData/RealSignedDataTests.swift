@@ -36,7 +36,9 @@ struct RealSignedDataTests {
         let purchased = try #require(read.purchaseDate), expires = try #require(read.expiresDate)
         #expect(purchased < expires && read.originalPurchaseDate ?? expires <= purchased)
         // Prices and storefronts came in 2023.
-        #expect((read.price == nil) == (row.environment == nil) && (read.storefront == nil) == (read.currency == nil))
+        let fields = read.signedFields
+        #expect(
+            (fields.price == nil) == (row.environment == nil) && (fields.storefront == nil) == (fields.currency == nil))
     }
 
     @Test(arguments: try RealTransactions.index().filter { $0.isGenuine && $0.kind == "renewal" })

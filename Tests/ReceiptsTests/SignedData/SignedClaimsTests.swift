@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import JSON
 import ReceiptForge
 import Receipts
 import Synchronization
@@ -16,17 +17,18 @@ struct SignedClaimsTests {
     @Test func `a transaction with every claim is read as signed`() throws {
         let claims = TransactionContents.complete
         let read = try Self.verifier.verifyTransaction(Self.pki.jws(claims), at: Self.now)
+        let fields = read.signedFields
         #expect(read.transactionID == claims.transactionID)
         #expect(read.originalTransactionID == claims.originalTransactionID)
-        #expect(read.previousOriginalTransactionID == claims.previousOriginalTransactionID)
+        #expect(fields.previousOriginalTransactionID == claims.previousOriginalTransactionID)
         #expect(read.webOrderLineItemID == claims.webOrderLineItemID)
         #expect(read.bundleID == claims.bundleID && read.productID == claims.productID)
         #expect(read.subscriptionGroupIdentifier == claims.subscriptionGroupIdentifier)
         #expect(read.type == claims.type && read.quantity == claims.quantity)
-        #expect(read.appAccountToken == claims.appAccountToken && read.appTransactionID == claims.appTransactionID)
-        #expect(read.environment == .sandbox && read.transactionReason == claims.transactionReason)
+        #expect(read.appAccountToken == claims.appAccountToken && fields.appTransactionID == claims.appTransactionID)
+        #expect(read.environment == .sandbox && fields.transactionReason == claims.transactionReason)
         #expect(read.inAppOwnershipType == claims.inAppOwnershipType && read.isUpgraded == claims.isUpgraded)
-        #expect(read.storefront == claims.storefront && read.storefrontID == claims.storefrontID)
+        #expect(fields.storefront == claims.storefront && fields.storefrontID == claims.storefrontID)
         #expect(read.deviceVerification == claims.deviceVerification)
         #expect(read.deviceVerificationNonce == claims.deviceVerificationNonce)
         #expect(read.jws.payload == claims.payload)
@@ -35,20 +37,21 @@ struct SignedClaimsTests {
     @Test func `the dates, the price and the offer of a transaction are read as signed`() throws {
         let claims = TransactionContents.complete
         let read = try Self.verifier.verifyTransaction(Self.pki.jws(claims), at: Self.now)
+        let fields = read.signedFields
         #expect(read.signedDate == claims.signedDate && read.purchaseDate == claims.purchaseDate)
         #expect(read.originalPurchaseDate == claims.originalPurchaseDate && read.expiresDate == claims.expiresDate)
         #expect(read.revocationDate == claims.revocationDate && read.revocationReason == claims.revocationReason)
-        #expect(read.revocationType == claims.revocationType)
-        #expect(read.revocationPercentage == claims.revocationPercentage)
-        #expect(read.price == claims.price && read.currency == claims.currency)
-        #expect(read.offerType == claims.offerType && read.offerIdentifier == claims.offerIdentifier)
-        #expect(read.offerDiscountType == claims.offerDiscountType && read.offerPeriod == claims.offerPeriod)
-        #expect(read.billingPlanType == claims.billingPlanType)
-        let commitment = try #require(read.commitment), signed = try #require(claims.commitment)
-        #expect(commitment.billingPeriodNumber == signed.billingPeriodNumber)
-        #expect(commitment.totalBillingPeriods == signed.totalBillingPeriods)
-        #expect(commitment.expiresDate == signed.expiresDate && commitment.price == signed.price)
-        #expect(read.advancedCommerceInfo == claims.advancedCommerceInfo.map { Array($0.utf8) })
+        #expect(fields.revocationType == claims.revocationType)
+        #expect(fields.revocationPercentage == claims.revocationPercentage)
+        #expect(fields.price == claims.price && fields.currency == claims.currency)
+        #expect(fields.offerType == claims.offerType && fields.offerIdentifier == claims.offerIdentifier)
+        #expect(fields.offerDiscountType == claims.offerDiscountType && fields.offerPeriod == claims.offerPeriod)
+        #expect(fields.billingPlanType == claims.billingPlanType)
+        let signed = try #require(claims.commitment)
+        #expect(fields.commitmentBillingPeriodNumber == signed.billingPeriodNumber)
+        #expect(fields.commitmentTotalBillingPeriods == signed.totalBillingPeriods)
+        #expect(fields.commitmentExpiresDate == signed.expiresDate && fields.commitmentPrice == signed.price)
+        #expect(fields.advancedCommerceInfo == claims.advancedCommerceInfo.map { Array($0.utf8) })
     }
 
     @Test func `a claim that is absent or null is nil`() throws {
@@ -59,8 +62,10 @@ struct SignedClaimsTests {
                 contents.offerType = nil
                 contents = contents.adding(#""expiresDate":null,"storefront":null,"isUpgraded":null,"offerType":null"#)
             }, at: Self.now)
-        #expect(read.expiresDate == nil && read.storefront == nil && read.isUpgraded == nil && read.offerType == nil)
-        #expect(read.commitment == nil && read.advancedCommerceInfo == nil && read.revocationDate == nil)
+        let fields = read.signedFields
+        #expect(
+            read.expiresDate == nil && fields.storefront == nil && read.isUpgraded == nil && fields.offerType == nil)
+        #expect(fields.commitmentPrice == nil && fields.advancedCommerceInfo == nil && read.revocationDate == nil)
     }
 
     @Test func `unknown values are kept as they are`() throws {
@@ -71,7 +76,8 @@ struct SignedClaimsTests {
                 contents.inAppOwnershipType = "COMPANY_SHARED"
                 contents = contents.adding(#""futureClaim":{"a":[1]}"#)
             }, at: Self.now)
-        #expect(read.type == "Bundle" && read.offerType == 99 && read.inAppOwnershipType == "COMPANY_SHARED")
+        let fields = read.signedFields
+        #expect(read.type == "Bundle" && fields.offerType == 99 && read.inAppOwnershipType == "COMPANY_SHARED")
         #expect(String(decoding: read.jws.payload, as: UTF8.self).hasSuffix(#""futureClaim":{"a":[1]}}"#))
     }
 
@@ -96,9 +102,10 @@ struct SignedClaimsTests {
                 contents.transactionReason = nil
                 contents = contents.adding(member + #","futureClaim":1"#)
             }, at: Self.now)
+        let fields = read.signedFields
         #expect(ignored.withLock { $0 } == [claim.rawValue])
-        #expect(read.price == nil && read.storefront == nil && read.storefrontID == nil && read.currency == nil)
-        #expect(read.commitment == nil && read.advancedCommerceInfo == nil && read.transactionReason == nil)
+        #expect(fields.price == nil && fields.storefront == nil && fields.storefrontID == nil && fields.currency == nil)
+        #expect(fields.commitmentPrice == nil && fields.advancedCommerceInfo == nil && fields.transactionReason == nil)
         #expect(read.productID == "com.example.forge.monthly" && read.expiresDate != nil)
     }
 
@@ -109,6 +116,37 @@ struct SignedClaimsTests {
             contents = contents.adding(member)
         }
         #expect(Self.verifier.brokenRule(ofJWS: text) != nil)
+    }
+
+    @Test func `a claim of a commitment that cannot be read spoils no other claim of it`() throws {
+        let ignored = Mutex<[String]>([])
+        let verifier = ReceiptVerifier(
+            trustStore: Self.verifier.trustStore, onIgnoredClaim: { claim in ignored.withLock { $0.append(claim) } })
+        let read = try verifier.verifyTransaction(
+            SignedSamples.transaction { contents in
+                contents = contents.adding(
+                    #""commitmentInfo":{"commitmentPrice":"1","totalBillingPeriods":12,"price":5,"expiresDate":null}"#)
+            }, at: Self.now)
+        #expect(ignored.withLock { $0 } == ["commitmentInfo"])
+        #expect(read.signedFields.commitmentTotalBillingPeriods == 12 && read.signedFields.commitmentPrice == nil)
+        // A claim inside the commitment is none of the transaction.
+        #expect(read.signedFields.price == TransactionContents().price && read.expiresDate != nil)
+        #expect(Self.namesOfUnread(read) == ["commitmentInfo"])
+    }
+
+    @Test func `what no field shows is unread, also if another kind of payload has such a claim`() throws {
+        let read = try Self.verifier.verifyTransaction(
+            SignedSamples.transaction { contents in
+                contents = contents.adding(#""autoRenewStatus":1,"future_claim":2,"offer_type":3"#)
+            }, at: Self.now)
+        #expect(Self.namesOfUnread(read) == ["autoRenewStatus", "future_claim", "offer_type"])
+        #expect(read.signedFields.offerType == TransactionContents().offerType)
+        let complete = try Self.verifier.verifyTransaction(Self.pki.jws(TransactionContents.complete), at: Self.now)
+        #expect(complete.unreadClaims.isEmpty)
+    }
+
+    private static func namesOfUnread(_ transaction: VerifiedTransaction) -> [String] {
+        transaction.jws.claims(at: transaction.unreadClaims).compactMap(\.name.string)
     }
 
     @Test func `the number of an order is read as text, also if it is signed as a number`() throws {
@@ -134,26 +172,29 @@ struct SignedClaimsTests {
     @Test func `a renewal info with every claim is read as signed`() throws {
         let claims = RenewalInfoContents.complete
         let read = try Self.verifier.verifyRenewalInfo(Self.pki.jws(claims), at: Self.now)
+        let fields = read.signedFields
         #expect(read.originalTransactionID == claims.originalTransactionID && read.productID == claims.productID)
         #expect(read.autoRenewProductID == claims.autoRenewProductID && read.autoRenewStatus == claims.autoRenewStatus)
         #expect(read.expirationIntent == claims.expirationIntent && read.environment == .sandbox)
         #expect(read.isInBillingRetryPeriod == claims.isInBillingRetryPeriod)
         #expect(read.gracePeriodExpiresDate == claims.gracePeriodExpiresDate)
         #expect(read.priceIncreaseStatus == claims.priceIncreaseStatus)
-        #expect(read.offerType == claims.offerType && read.offerIdentifier == claims.offerIdentifier)
-        #expect(read.offerDiscountType == claims.offerDiscountType && read.offerPeriod == claims.offerPeriod)
-        #expect(read.signedDate == claims.signedDate && read.renewalDate == claims.renewalDate)
-        #expect(read.recentSubscriptionStartDate == claims.recentSubscriptionStartDate)
-        #expect(read.renewalPrice == claims.renewalPrice && read.currency == claims.currency)
-        #expect(read.eligibleWinBackOfferIDs == claims.eligibleWinBackOfferIDs)
-        #expect(read.appAccountToken == claims.appAccountToken && read.appTransactionID == claims.appTransactionID)
-        #expect(read.renewalBillingPlanType == claims.renewalBillingPlanType)
-        #expect(read.advancedCommerceInfo == claims.advancedCommerceInfo.map { Array($0.utf8) })
-        let commitment = try #require(read.commitment), signed = try #require(claims.commitment)
-        #expect(commitment.autoRenewProductID == signed.autoRenewProductID)
-        #expect(commitment.autoRenewStatus == signed.autoRenewStatus && commitment.renewalDate == signed.renewalDate)
-        #expect(commitment.renewalPrice == signed.renewalPrice)
-        #expect(commitment.billingPlanType == signed.renewalBillingPlanType)
+        #expect(fields.offerType == claims.offerType && fields.offerIdentifier == claims.offerIdentifier)
+        #expect(fields.offerDiscountType == claims.offerDiscountType && fields.offerPeriod == claims.offerPeriod)
+        #expect(read.signedDate == claims.signedDate && fields.renewalDate == claims.renewalDate)
+        #expect(fields.recentSubscriptionStartDate == claims.recentSubscriptionStartDate)
+        #expect(fields.renewalPrice == claims.renewalPrice && fields.currency == claims.currency)
+        #expect(fields.eligibleWinBackOfferIDs == claims.eligibleWinBackOfferIDs)
+        #expect(fields.appAccountToken == claims.appAccountToken && fields.appTransactionID == claims.appTransactionID)
+        #expect(fields.renewalBillingPlanType == claims.renewalBillingPlanType)
+        #expect(fields.advancedCommerceInfo == claims.advancedCommerceInfo.map { Array($0.utf8) })
+        let signed = try #require(claims.commitment)
+        #expect(fields.commitmentAutoRenewProductID == signed.autoRenewProductID)
+        #expect(
+            fields.commitmentAutoRenewStatus == signed.autoRenewStatus
+                && fields.commitmentRenewalDate == signed.renewalDate)
+        #expect(fields.commitmentRenewalPrice == signed.renewalPrice)
+        #expect(fields.commitmentRenewalBillingPlanType == signed.renewalBillingPlanType)
     }
 
     @Test func `an app transaction with every claim is read as signed`() throws {

@@ -3,7 +3,7 @@
 
 internal import Cryptography
 package import Gateway
-internal import Receipts
+package import Receipts
 
 extension JobRequest: StoredForm {
     /// The version is 2 for requests with an option that older gateways do not know, and leave to others.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-internal import Receipts
+package import Receipts
 
 extension JobResult: StoredForm {
     package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {

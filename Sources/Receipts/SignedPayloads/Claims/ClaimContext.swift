@@ -10,13 +10,15 @@ struct ClaimContext: Sendable {
     /// False if a transaction may name no app.
     var requiresApp = true
 
-    /// - Parameter acceptsAnyNumber: true to read more claims than allowed, and names that appear twice.
-    @_lifetime(borrow jws)
-    func claims(of jws: borrowing VerifiedJWS, acceptsAnyNumber: Bool = false) throws(ReceiptError) -> ClaimReader {
+    /// Finds the claims of a payload.
+    func claims(of jws: VerifiedJWS) throws(ReceiptError) -> Claims { try Claims(jws.payload, rules(for: jws)) }
+
+    /// Finds the claims of a payload that cannot be read as a whole.
+    func readableClaims(of jws: VerifiedJWS) -> Claims { .beforeFault(in: jws.payload, rules(for: jws)) }
+
+    private func rules(for jws: VerifiedJWS) -> Claims.Rules {
         let signsForXcode = jws.chain.environments.contains { !$0.isApples }
-        return try ClaimReader(
-            jws.payload.span, acceptsFractions: signsForXcode, limits: limits, acceptsAnyNumber: acceptsAnyNumber,
-            onIgnored: onIgnored)
+        return Claims.Rules(acceptsFractions: signsForXcode, limits: limits, onIgnored: onIgnored)
     }
 
     /// Checks that the chain was valid when the payload was signed, and that this is past.

@@ -18,21 +18,18 @@ enum PayloadKind: Hashable, Sendable {
     case transaction, renewalInfo, appTransaction, notification
 
     /// Nil for a payload of another kind.
-    init?(of jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
-        var claims = try context.claims(of: jws)
-        while let claim = try claims.next() {
-            switch claim {
-            case .transactionID: self = .transaction
-            case .autoRenewStatus: self = .renewalInfo
-            case .receiptType: self = .appTransaction
-            case .notificationType: self = .notification
-            default:
-                try claims.skip()
-                continue
-            }
-            return
+    init?(of claims: Claims) {
+        if claims.has("transactionId") {
+            self = .transaction
+        } else if claims.has("autoRenewStatus") {
+            self = .renewalInfo
+        } else if claims.has("receiptType") {
+            self = .appTransaction
+        } else if claims.has("notificationType") {
+            self = .notification
+        } else {
+            return nil
         }
-        return nil
     }
 }
 
@@ -45,19 +42,20 @@ extension ReceiptVerifier {
     /// - Throws: the first rule the JWS breaks.
     public func verify(jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> SignedPayload {
         let (verified, context) = (try verifySignature(ofJWS: jws.span), context(at: now))
-        switch try PayloadKind(of: verified, context) {
-        case .transaction: return .transaction(try VerifiedTransaction(verified, context))
-        case .renewalInfo: return .renewalInfo(try VerifiedRenewalInfo(verified, context))
-        case .appTransaction: return .appTransaction(try VerifiedAppTransaction(verified, context))
-        case .notification: return .notification(try VerifiedNotification(verified, context, self))
-        case nil: throw ReceiptError(missing: .transactionID)
+        let claims = try context.claims(of: verified)
+        switch PayloadKind(of: claims) {
+        case .transaction: return .transaction(try VerifiedTransaction(verified, claims, context))
+        case .renewalInfo: return .renewalInfo(try VerifiedRenewalInfo(verified, claims, context))
+        case .appTransaction: return .appTransaction(try VerifiedAppTransaction(verified, claims, context))
+        case .notification: return .notification(try VerifiedNotification(verified, claims, context, self))
+        case nil: throw ReceiptError(missing: "transactionId")
         }
     }
 
     /// Verifies a signed transaction.
     public func verifyTransaction(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedTransaction {
-        try verify(jws, .transaction, at: now) { verified, context throws(ReceiptError) in
-            try VerifiedTransaction(verified, context)
+        try verify(jws, .transaction, at: now) { verified, claims, context throws(ReceiptError) in
+            try VerifiedTransaction(verified, claims, context)
         }
     }
 
@@ -66,43 +64,44 @@ extension ReceiptVerifier {
     package func verifyTransactionOfAnyApp(
         _ jws: [UInt8], at now: Timestamp
     ) throws(ReceiptError) -> VerifiedTransaction {
-        try verify(jws, .transaction, at: now) { verified, context throws(ReceiptError) in
+        try verify(jws, .transaction, at: now) { verified, claims, context throws(ReceiptError) in
             var context = context
             context.requiresApp = false
-            return try VerifiedTransaction(verified, context)
+            return try VerifiedTransaction(verified, claims, context)
         }
     }
 
     /// Verifies a signed renewal info.
     public func verifyRenewalInfo(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedRenewalInfo {
-        try verify(jws, .renewalInfo, at: now) { verified, context throws(ReceiptError) in
-            try VerifiedRenewalInfo(verified, context)
+        try verify(jws, .renewalInfo, at: now) { verified, claims, context throws(ReceiptError) in
+            try VerifiedRenewalInfo(verified, claims, context)
         }
     }
 
     /// Verifies a signed app transaction.
     public func verifyAppTransaction(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedAppTransaction {
-        try verify(jws, .appTransaction, at: now) { verified, context throws(ReceiptError) in
-            try VerifiedAppTransaction(verified, context)
+        try verify(jws, .appTransaction, at: now) { verified, claims, context throws(ReceiptError) in
+            try VerifiedAppTransaction(verified, claims, context)
         }
     }
 
     /// Verifies a server notification of version 2, and the transaction and renewal info inside it.
     public func verifyNotification(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedNotification {
-        try verify(jws, .notification, at: now) { verified, context throws(ReceiptError) in
-            try VerifiedNotification(verified, context, self)
+        try verify(jws, .notification, at: now) { verified, claims, context throws(ReceiptError) in
+            try VerifiedNotification(verified, claims, context, self)
         }
     }
 
     private func verify<Payload>(
         _ jws: [UInt8], _ kind: PayloadKind, at now: Timestamp,
-        read: (VerifiedJWS, ClaimContext) throws(ReceiptError) -> Payload
+        read: (VerifiedJWS, Claims, ClaimContext) throws(ReceiptError) -> Payload
     ) throws(ReceiptError) -> Payload {
         let (verified, context) = (try verifySignature(ofJWS: jws.span), context(at: now))
+        let claims = try context.claims(of: verified), found = PayloadKind(of: claims)
         do throws(ReceiptError) {
-            return try read(verified, context)
+            return try read(verified, claims, context)
         } catch  where error.rule == .claimMissing {
-            guard let found = try PayloadKind(of: verified, context), found != kind else { throw error }
+            guard let found, found != kind else { throw error }
             throw ReceiptError(.payloadOfOtherKind)
         }
     }

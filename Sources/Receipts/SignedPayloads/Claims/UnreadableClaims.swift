@@ -3,41 +3,22 @@
 
 /// The readable claims of a payload that Apple signed and that cannot be read as a whole.
 package struct UnreadableClaims: Hashable, Sendable {
-    package private(set) var transactionID: String?
-    package private(set) var originalTransactionID: String?
-    package private(set) var productID: String?
-    package private(set) var bundleID: String?
-    package private(set) var environmentName: String?
+    package let transactionID: String?
+    package let originalTransactionID: String?
+    package let productID: String?
+    package let bundleID: String?
+    package let environmentName: String?
     /// True if there is a revocation, readable or not.
-    package private(set) var isRevoked = false
+    package let isRevoked: Bool
 
     fileprivate init(_ jws: VerifiedJWS, _ context: ClaimContext) {
-        do throws(ReceiptError) {
-            var claims = try context.claims(of: jws, acceptsAnyNumber: true)
-            while let claim = try claims.next() {
-                let start = claims
-                do throws(ReceiptError) {
-                    try read(claim, from: &claims)
-                } catch {
-                    claims = start
-                    try claims.skip()
-                }
-            }
-        } catch {
-            // The claims before the fault count.
-        }
-    }
-
-    private mutating func read(_ claim: ClaimName, from claims: inout ClaimReader) throws(ReceiptError) {
-        switch claim {
-        case .transactionID: transactionID = try claims.identifier()
-        case .originalTransactionID: originalTransactionID = try claims.identifier()
-        case .productID: productID = try claims.text()
-        case .bundleID: bundleID = try claims.text()
-        case .environment: environmentName = try claims.text()
-        case .revocationDate, .revocationReason: if try claims.skipPresent() { isRevoked = true }
-        default: try claims.skip()
-        }
+        var claims = context.readableClaims(of: jws)
+        transactionID = try? claims.identifier("transactionId")
+        originalTransactionID = try? claims.identifier("originalTransactionId")
+        productID = try? claims.text("productId")
+        bundleID = try? claims.text("bundleId")
+        environmentName = try? claims.text("environment")
+        isRevoked = claims.hasValue("revocationDate") || claims.hasValue("revocationReason")
     }
 }
 

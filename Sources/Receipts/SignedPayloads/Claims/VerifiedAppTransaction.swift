@@ -8,63 +8,59 @@ public struct VerifiedAppTransaction: Sendable {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
     /// The environment the app was installed from.
-    public private(set) var environment: Environment = .production
+    public let environment: Environment
     /// The app.
-    public private(set) var bundleID: String = ""
+    public let bundleID: String
     /// The environment as Apple wrote it.
-    public private(set) var receiptType: String = ""
+    public let receiptType: String
     /// The time Apple signed the app transaction.
-    public private(set) var receiptCreationDate: Timestamp = .earliest
+    public let receiptCreationDate: Timestamp
     /// The app's number in the App Store; absent outside production.
-    public private(set) var appAppleID: Int64?
+    public let appAppleID: Int64?
     /// The version of the installed app; absent in copies from Apple's servers.
-    public private(set) var applicationVersion: String?
+    public let applicationVersion: String?
     /// Apple's number of that version.
-    public private(set) var versionExternalIdentifier: Int64?
+    public let versionExternalIdentifier: Int64?
     /// The version the customer first bought.
-    public private(set) var originalApplicationVersion: String?
+    public let originalApplicationVersion: String?
     /// The time the customer first bought the app.
-    public private(set) var originalPurchaseDate: Timestamp?
+    public let originalPurchaseDate: Timestamp?
     /// The time the customer pre-ordered the app.
-    public private(set) var preorderDate: Timestamp?
+    public let preorderDate: Timestamp?
     /// The number of the customer's download of the app.
-    public private(set) var appTransactionID: String?
+    public let appTransactionID: String?
     /// The platform of the first purchase: `iOS`, `macOS`, `tvOS` or `visionOS`.
-    public private(set) var originalPlatform: String?
+    public let originalPlatform: String?
     /// The device's verification value in base64; only in copies from a device.
-    public private(set) var deviceVerification: String?
+    public let deviceVerification: String?
     /// The UUID that is part of the device's verification value.
-    public private(set) var deviceVerificationNonce: String?
+    public let deviceVerificationNonce: String?
+
+    /// The places in the payload of the claims that were not read.
+    package let unreadClaims: [Int]
 
     /// Reads the claims of a verified JWS.
-    init(_ jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
+    init(_ jws: VerifiedJWS, _ claims: consuming Claims, _ context: ClaimContext) throws(ReceiptError) {
         self.jws = jws
-        var claims = try context.claims(of: jws)
-        try claims.readAll { claim, claims throws(ReceiptError) in try read(claim, from: &claims) }
-        guard !bundleID.isEmpty else { throw ReceiptError(missing: .bundleID) }
-        guard !receiptType.isEmpty else { throw ReceiptError(missing: .receiptType) }
-        guard receiptCreationDate != .earliest else { throw ReceiptError(missing: .receiptCreationDate) }
-        environment = try context.environment(named: receiptType, of: jws)
-        try context.check(jws, signedAt: receiptCreationDate)
-    }
-
-    private mutating func read(_ claim: ClaimName, from claims: inout ClaimReader) throws(ReceiptError) {
-        switch claim {
-        case .bundleID: bundleID = try claims.text() ?? ""
-        case .receiptType: receiptType = try claims.text() ?? ""
-        case .receiptCreationDate: receiptCreationDate = try claims.date() ?? .earliest
-        case .appAppleID: appAppleID = try claims.integer()
-        case .applicationVersion: applicationVersion = try claims.text()
-        case .versionExternalIdentifier: versionExternalIdentifier = try claims.integer()
-        case .originalApplicationVersion: originalApplicationVersion = try claims.text()
-        case .originalPurchaseDate: originalPurchaseDate = try claims.date()
-        case .preorderDate: preorderDate = try claims.date()
-        case .appTransactionID: appTransactionID = try claims.text()
-        case .originalPlatform: originalPlatform = try claims.text()
-        case .deviceVerification: deviceVerification = try claims.text()
-        case .deviceVerificationNonce: deviceVerificationNonce = try claims.text()
-        default: try claims.skip()
+        bundleID = try claims.required("bundleId")
+        receiptType = try claims.required("receiptType")
+        guard let creationDate = try claims.date("receiptCreationDate") else {
+            throw ReceiptError(missing: "receiptCreationDate")
         }
+        receiptCreationDate = creationDate
+        appAppleID = try claims.integer("appAppleId")
+        applicationVersion = try claims.text("applicationVersion")
+        versionExternalIdentifier = try claims.integer("versionExternalIdentifier")
+        originalApplicationVersion = try claims.text("originalApplicationVersion")
+        originalPurchaseDate = try claims.date("originalPurchaseDate")
+        preorderDate = try claims.date("preorderDate")
+        appTransactionID = try claims.text("appTransactionId")
+        originalPlatform = try claims.text("originalPlatform")
+        deviceVerification = try claims.text("deviceVerification")
+        deviceVerificationNonce = try claims.text("deviceVerificationNonce")
+        environment = try context.environment(named: receiptType, of: jws)
+        unreadClaims = claims.unread
+        try context.check(jws, signedAt: receiptCreationDate)
     }
 }
 

@@ -9,13 +9,13 @@ public struct VerifiedNotification: Sendable {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
     /// The kind of event, such as `DID_RENEW`.
-    public private(set) var notificationType = ""
+    public let notificationType: String
     /// The details of the kind, such as `BILLING_RECOVERY`.
-    public private(set) var subtype: String?
+    public let subtype: String?
     /// The notification's UUID, which no retry changes.
-    public private(set) var notificationUUID = ""
+    public let notificationUUID: String
     /// The time Apple signed the notification.
-    public private(set) var signedDate: Timestamp = .earliest
+    public let signedDate: Timestamp
     /// The app; nil if the notification names none.
     public private(set) var bundleID: String?
     /// The app's number in the App Store; absent in the sandbox.
@@ -40,17 +40,16 @@ public struct VerifiedNotification: Sendable {
     package private(set) var signedRenewalInfo: String?
 
     /// Reads the claims of a verified JWS, and verifies each JWS inside it.
-    init(_ jws: VerifiedJWS, _ context: ClaimContext, _ verifier: ReceiptVerifier) throws(ReceiptError) {
+    init(
+        _ jws: VerifiedJWS, _ claims: consuming Claims, _ context: ClaimContext, _ verifier: ReceiptVerifier
+    ) throws(ReceiptError) {
         self.jws = jws
-        var containers = Containers()
-        var claims = try context.claims(of: jws)
-        try claims.readAll { claim, claims throws(ReceiptError) in try read(claim, of: &claims, &containers) }
-        var subject = containers.subject
-        // A container that Apple added since.
-        if subject.bundleID == nil { subject = try Subject(inUnknownObjectOf: jws, context) ?? subject }
-        guard !notificationType.isEmpty else { throw ReceiptError(missing: .notificationType) }
-        guard !notificationUUID.isEmpty else { throw ReceiptError(missing: .notificationUUID) }
-        guard signedDate != .earliest else { throw ReceiptError(missing: .signedDate) }
+        notificationType = try claims.required("notificationType")
+        notificationUUID = try claims.required("notificationUUID")
+        subtype = try claims.text("subtype")
+        guard let signedDate = try claims.date("signedDate") else { throw ReceiptError(missing: "signedDate") }
+        self.signedDate = signedDate
+        let subject = try readSubject(&claims)
         try context.check(jws, signedAt: signedDate)
         environment = try context.environment(subject.environmentName, of: jws)
         (bundleID, appAppleID, status) = (subject.bundleID, subject.appAppleID, subject.status)
@@ -58,31 +57,24 @@ public struct VerifiedNotification: Sendable {
         try checkItems()
     }
 
-    private mutating func read(
-        _ claim: ClaimName, of claims: inout ClaimReader, _ containers: inout Containers
-    ) throws(ReceiptError) {
-        switch claim {
-        case .notificationType: notificationType = try claims.text() ?? ""
-        case .subtype: subtype = try claims.text()
-        case .notificationUUID: notificationUUID = try claims.text() ?? ""
-        case .signedDate: signedDate = try claims.date() ?? .earliest
-        // One container says what the notification is about.
-        case .data: containers.data = try claims.nested(Subject.init)
-        case .appData: containers.other = try claims.nested(Subject.init) ?? containers.other
-        case .summary: summary = try container(of: &claims, &containers)
-        case .externalPurchaseToken: externalPurchaseToken = try container(of: &claims, &containers)
-        default: try claims.skip()
+    /// Reads the containers of a notification. One of them says what the notification is about.
+    private mutating func readSubject(_ claims: inout Claims) throws(ReceiptError) -> Subject {
+        let data = try claims.nested("data", Subject.init)
+        var other = try claims.nested("appData", Subject.init)
+        if let found = try claims.nested("summary", Subject.init) {
+            (other, summary) = (found, try claims.raw("summary"))
         }
-    }
-
-    /// Reads another container than `data`, and returns its text.
-    private func container(
-        of claims: inout ClaimReader, _ containers: inout Containers
-    ) throws(ReceiptError) -> [UInt8]? {
-        var text = claims
-        guard let found = try claims.nested(Subject.init) else { return nil }
-        containers.other = found
-        return try text.raw()
+        if let found = try claims.nested("externalPurchaseToken", Subject.init) {
+            (other, externalPurchaseToken) = (found, try claims.raw("externalPurchaseToken"))
+        }
+        let subject = [data, other].lazy.compactMap(\.self).first { !$0.isEmpty } ?? Subject()
+        guard subject.bundleID == nil else { return subject }
+        // A container that Apple added since.
+        let added = claims.firstUnread { claims throws(ReceiptError) -> Subject? in
+            let subject = try Subject(&claims)
+            return subject.bundleID == nil ? nil : subject
+        }
+        return added ?? subject
     }
 
     private mutating func verifyItems(
@@ -92,7 +84,7 @@ public struct VerifiedNotification: Sendable {
         if let text = subject.transaction {
             let transaction = try verifier.verifyTransactionOfAnyApp(Array(text.utf8), at: now)
             guard let bundleID = transaction.bundleID.isEmpty ? subject.bundleID : transaction.bundleID else {
-                throw ReceiptError(missing: .bundleID)
+                throw ReceiptError(missing: "bundleId")
             }
             self.transaction = transaction.ofApp(bundleID)
         }
@@ -117,15 +109,6 @@ public struct VerifiedNotification: Sendable {
         guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }
     }
 
-    /// The containers of a notification. One container says what the notification is about.
-    private struct Containers {
-        var data: Subject?
-        /// `summary`, `appData` or `externalPurchaseToken`.
-        var other: Subject?
-
-        var subject: Subject { [data, other].lazy.compactMap(\.self).first { !$0.isEmpty } ?? Subject() }
-    }
-
     /// The contents of `data`, `summary`, `appData` or `externalPurchaseToken`.
     private struct Subject {
         var bundleID: String?
@@ -142,31 +125,15 @@ public struct VerifiedNotification: Sendable {
             bundleID == nil && [transaction, renewalInfo, appTransaction].allSatisfy { $0 == nil }
         }
 
-        init(_ claims: inout ClaimReader) throws(ReceiptError) {
-            try claims.readAll { claim, claims throws(ReceiptError) in
-                switch claim {
-                case .bundleID: bundleID = try claims.text()
-                case .appAppleID: appAppleID = try claims.integer()
-                case .environment: environmentName = try claims.text()
-                case .status: status = try claims.integer()
-                case .externalPurchaseID: environmentName = Self.environment(ofToken: try claims.text())
-                case .signedTransactionInfo: transaction = try claims.text()
-                case .signedRenewalInfo: renewalInfo = try claims.text()
-                case .signedAppTransactionInfo: appTransaction = try claims.text()
-                default: try claims.skip()
-                }
-            }
-        }
-
-        /// Finds the app in a container of a name that is unknown here; nil if no container names an app.
-        init?(inUnknownObjectOf jws: VerifiedJWS, _ context: ClaimContext) throws(ReceiptError) {
-            var claims = try context.claims(of: jws)
-            let found = try claims.firstUnknown { claims throws(ReceiptError) in
-                let subject = try Subject(&claims)
-                return subject.bundleID == nil ? nil : subject
-            }
-            guard let found else { return nil }
-            self = found
+        init(_ claims: inout Claims) throws(ReceiptError) {
+            bundleID = try claims.text("bundleId")
+            appAppleID = try claims.integer("appAppleId")
+            let token = try claims.text("externalPurchaseId")
+            environmentName = try claims.text("environment") ?? Self.environment(ofToken: token)
+            status = try claims.integer("status")
+            transaction = try claims.text("signedTransactionInfo")
+            renewalInfo = try claims.text("signedRenewalInfo")
+            appTransaction = try claims.text("signedAppTransactionInfo")
         }
 
         /// Tokens of external purchases name their environment by a prefix.

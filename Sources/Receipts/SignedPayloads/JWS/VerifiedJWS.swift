@@ -22,21 +22,14 @@ public struct VerifiedJWS: Sendable {
 }
 
 extension VerifiedJWS {
-    /// Returns the claims of the payload that this version does not know, or not wholly, and the claims with these names.
-    /// Reads the payload once more.
-    package func claims(unknownOr names: Set<String>) -> [JSONValue.Member] {
+    /// Returns the claims at these places in the payload, and the claims with these names. Reads the payload once more.
+    package func claims(at places: [Int], orNamed names: Set<String> = []) -> [JSONValue.Member] {
         // Verification has read the same bytes.
         let members = (try? JSONValue(parsing: payload))?.members ?? []
-        return members.filter { member in
-            guard let name = member.name.string, let known = ClaimName(rawValue: name) else { return true }
-            return names.contains(name) || known == .commitmentInfo && member.value.hasUnknownClaim
-        }
-    }
-}
-
-extension JSONValue {
-    fileprivate var hasUnknownClaim: Bool {
-        members?.contains { $0.name.string.flatMap(ClaimName.init(rawValue:)) == nil } ?? false
+        let places = Set(places)
+        return members.enumerated().filter { place, member in
+            places.contains(place) || member.name.string.map(names.contains) ?? false
+        }.map(\.element)
     }
 }
 

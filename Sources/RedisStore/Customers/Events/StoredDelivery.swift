@@ -4,7 +4,7 @@
 package import Customers
 package import Gateway
 internal import JSON
-internal import Receipts
+package import Receipts
 internal import Redis
 
 /// The keys of the deliveries of one partition to one endpoint, in the hash slot of the partition. None expires.

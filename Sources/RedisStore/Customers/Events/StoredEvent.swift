@@ -3,7 +3,7 @@
 
 package import Customers
 package import Gateway
-internal import Receipts
+package import Receipts
 internal import Redis
 
 extension Event: StoredForm {

@@ -3,7 +3,7 @@
 
 package import Customers
 package import Gateway
-internal import Receipts
+package import Receipts
 
 extension NotificationRecord: StoredForm {
     package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {

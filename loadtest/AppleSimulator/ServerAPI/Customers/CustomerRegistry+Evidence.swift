@@ -40,12 +40,15 @@ extension CustomerRegistry {
         let (purchase, date) = (PurchaseContents(transaction), UTCDate(transaction.signedDate))
         var contents = ReceiptContents(bundleID: app.bundleID, of: app.endpoint, createdAt: date)
         contents.purchases = [purchase]
-        let ids = [transaction.transactionID, transaction.originalTransactionID, transaction.appTransactionID]
+        let ids = [
+            transaction.transactionID, transaction.originalTransactionID, transaction.signedFields.appTransactionID,
+        ]
         return keep(ids.compactMap(\.self), of: app, call) { known in
             known.add(purchase, signedAt: date)
             known.changes.add(transaction)
         } make: {
-            var new = Customer(app: app, contents: contents, appTransactionID: transaction.appTransactionID)
+            var new = Customer(
+                app: app, contents: contents, appTransactionID: transaction.signedFields.appTransactionID)
             new.changes.add(transaction)
             return new
         }
@@ -134,9 +137,10 @@ extension PurchaseContents {
         cancellationDate = transaction.revocationDate.map(UTCDate.init)
         cancellationReason = transaction.revocationReason.flatMap(CancellationReason.init(rawValue:))
         webOrderLineItemID = transaction.webOrderLineItemID.flatMap { Int64($0) } ?? 0
-        isTrialPeriod = transaction.offerDiscountType == "FREE_TRIAL"
-        isInIntroOfferPeriod = expiresDate.map { _ in transaction.offerType == 1 && isTrialPeriod != true }
-        promotionalOfferID = transaction.offerType == 2 ? transaction.offerIdentifier : nil
+        let fields = transaction.signedFields
+        isTrialPeriod = fields.offerDiscountType == "FREE_TRIAL"
+        isInIntroOfferPeriod = expiresDate.map { _ in fields.offerType == 1 && isTrialPeriod != true }
+        promotionalOfferID = fields.offerType == 2 ? fields.offerIdentifier : nil
         productType = Self.types[transaction.type ?? ""]
     }
 
