@@ -17,8 +17,13 @@ package struct OutsideText: Sendable {
 
     /// The text; nil if it has other characters than ASCII and is longer than `Limits.unicodeBytes`.
     package var string: String? {
-        let isPlain = utf8.count <= Limits.unicodeBytes || utf8.allSatisfy { $0 < 0x80 }
-        return isPlain ? unchecked : nil
+        utf8.count <= Limits.unicodeBytes || isASCII ? unchecked : nil
+    }
+
+    /// Known since the text was made, for nearly every text.
+    private var isASCII: Bool {
+        var characters = unchecked.utf8Span
+        return characters.checkForASCII()
     }
 
     /// The bytes, of any length.
@@ -27,7 +32,8 @@ package struct OutsideText: Sendable {
 
 extension OutsideText: Hashable {
     package static func == (one: OutsideText, other: OutsideText) -> Bool {
-        one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+        let text = one.unchecked.utf8Span.span, otherText = other.unchecked.utf8Span.span
+        return text.count == otherText.count && text.indices.allSatisfy { text[$0] == otherText[$0] }
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -128,14 +128,9 @@ extension FormBody {
 // MARK: - Bytes
 
 extension Span<UInt8> {
-    /// Returns the position of the first such byte in a range; its end if there is none. Sixteen bytes at a time: a
-    /// receipt is one value of many thousand bytes.
+    /// Returns the position of the first such byte in a range; its end if there is none.
     fileprivate func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int {
-        let wanted = SIMD16<UInt8>(repeating: byte)
-        var index = range.lowerBound
-        while range.upperBound - index >= 16, !any(block(at: index) .== wanted) { index += 16 }
-        while index < range.upperBound, self[index] != byte { index += 1 }
-        return index
+        extracting(range).firstIndex(of: byte, from: 0).map { range.lowerBound + $0 } ?? range.upperBound
     }
 
     /// Returns true if a range has percent-encoded bytes or spaces.
@@ -165,12 +160,6 @@ extension Span<UInt8> {
         return firstIndex(of: UInt8(ascii: "+"), in: 0..<count) == count
             && firstIndex(of: UInt8(ascii: "/"), in: 0..<count) == count
             && firstIndex(of: UInt8(ascii: " "), in: 0..<count) == count
-    }
-
-    /// SAFETY: the caller has checked that sixteen bytes follow; every bit pattern is a value of the vector.
-    private func block(at index: Int) -> SIMD16<UInt8> {
-        precondition(count - index >= 16)
-        return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index, as: SIMD16<UInt8>.self)
     }
 
     /// Decodes `%2B` and the like, and turns spaces back into plus signs; nil for a `%` without two digits.

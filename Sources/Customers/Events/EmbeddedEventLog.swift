@@ -21,7 +21,21 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
         /// The numbers of deleted events, which no reader missed.
         var erased: Set<UInt64> = []
 
-        mutating func removeFirst(_ count: Int) {
+        mutating func append(_ event: Event, at now: Timestamp, _ retention: EventRetention, maximumBytes: Int) {
+            lastNumber += 1
+            // The clock may stand still or go back; positions may not.
+            let milliseconds = max(UInt64(clamping: now.millisecondsSince1970), last.milliseconds)
+            let counter = milliseconds == last.milliseconds ? last.counter + 1 : 0
+            last = EventPosition(milliseconds: milliseconds, counter: counter, number: lastNumber)
+            events.append(LoggedEvent(event, at: last))
+            bytes += event.json.count
+            let oldest = UInt64(clamping: now.advanced(by: .zero - retention.maximumAge).millisecondsSince1970)
+            let expired = events.prefix { $0.position.milliseconds < oldest }.count
+            removeFirst(max(0, events.count - retention.maximumCountOfPartition, expired))
+            while bytes > maximumBytes, events.count > 1 { removeFirst(1) }
+        }
+
+        private mutating func removeFirst(_ count: Int) {
             bytes -= events.prefix(count).reduce(0) { $0 + $1.event.json.count }
             events.removeFirst(count)
         }
@@ -46,23 +60,11 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
 
     /// Adds an event, and removes those that are too old or too many.
     package func append(_ event: Event, to stream: EventStream, of partition: AppPartition) {
-        let now = UInt64(clamping: clock().millisecondsSince1970)
-        let oldest = UInt64(clamping: clock().advanced(by: .zero - retention.maximumAge).millisecondsSince1970)
+        let now = clock(), maximumBytes = stream == .relay ? retention.maximumRelayBytesOfPartition : .max
         entries.withLock { entries in
-            var log = entries[Key(partition: partition, stream: stream)] ?? Entries()
-            log.lastNumber += 1
-            // The clock may stand still or go back; positions may not.
-            let milliseconds = max(now, log.last.milliseconds)
-            let counter = milliseconds == log.last.milliseconds ? log.last.counter + 1 : 0
-            log.last = EventPosition(milliseconds: milliseconds, counter: counter, number: log.lastNumber)
-            log.events.append(LoggedEvent(event, at: log.last))
-            log.bytes += event.json.count
-            let surplus = log.events.count - retention.maximumCountOfPartition
-            let expired = log.events.prefix { $0.position.milliseconds < oldest }.count
-            log.removeFirst(max(0, surplus, expired))
-            let maximumBytes = stream == .relay ? retention.maximumRelayBytesOfPartition : .max
-            while log.bytes > maximumBytes, log.events.count > 1 { log.removeFirst(1) }
-            entries[Key(partition: partition, stream: stream)] = log
+            // In place: a copy would cost as much as all events.
+            entries[Key(partition: partition, stream: stream), default: Entries()]
+                .append(event, at: now, retention, maximumBytes: maximumBytes)
         }
     }
 }

@@ -89,6 +89,7 @@ struct SignedClaimsTests {
         (#""commitmentInfo":{"commitmentPrice":"1"}"#, .commitmentInfo),
         (#""transactionReason":true"#, .transactionReason),
         (#""billingPlanType":1"#, .billingPlanType), (#""storefront":"D\u0000""#, .storefront),
+        (#""offerPeriod":{"value":1}"#, .offerPeriod), (#""revocationPercentage":"100000""#, .revocationPercentage),
     ])
     func `a claim that decides nothing may have any form, and is reported`(
         member: String, claim: IgnorableClaim
@@ -99,7 +100,7 @@ struct SignedClaimsTests {
         let read = try verifier.verifyTransaction(
             SignedSamples.transaction { contents in
                 (contents.price, contents.storefront, contents.storefrontID, contents.currency) = (nil, nil, nil, nil)
-                contents.transactionReason = nil
+                (contents.transactionReason, contents.offerPeriod) = (nil, nil)
                 contents = contents.adding(member + #","futureClaim":1"#)
             }, at: Self.now)
         let fields = read.signedFields

@@ -252,7 +252,7 @@ extension JSONReader {
     /// Reads a text; nil if it contains NUL, where C code behind us would end it.
     fileprivate mutating func plainText() throws(JSONFault) -> String? {
         let text = try string(of: try string())
-        return text.utf8.contains(0) ? nil : text
+        return text.utf8Span.span.firstIndex(of: 0, from: 0) == nil ? text : nil
     }
 }
 

@@ -54,8 +54,8 @@ extension Rule {
 package enum IgnorableClaim: String, CaseIterable, Hashable, Sendable {
     case advancedCommerceInfo, appData, billingPlanType, commitmentInfo, currency
     case eligibleWinBackOfferIDs = "eligibleWinBackOfferIds"
-    case externalPurchaseToken, originalPlatform, price, priceIncreaseStatus, renewalBillingPlanType, renewalPrice,
-        status
+    case externalPurchaseToken, offerPeriod, originalPlatform, price, priceIncreaseStatus, recentSubscriptionStartDate,
+        renewalBillingPlanType, renewalDate, renewalPrice, revocationPercentage, status
     case storefront
     case storefrontID = "storefrontId"
     case subtype, summary, transactionReason
