@@ -89,3 +89,14 @@ package enum ASCII {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }
+
+extension StaticString {
+    /// The UTF-8 of a text of the program.
+    package var bytes: Span<UInt8> {
+        @_lifetime(immortal)
+        get {
+            // SAFETY: a static string has that many bytes, for as long as the program runs.
+            unsafe _overrideLifetime(Span(_unsafeStart: utf8Start, count: utf8CodeUnitCount), borrowing: ())
+        }
+    }
+}

@@ -118,11 +118,9 @@ package struct JSONReader: ~Escapable {
     }
 
     mutating func readWord(_ word: StaticString, _ what: String) throws(JSONFault) {
-        for index in 0..<word.utf8CodeUnitCount {
-            // SAFETY: a static string has that many bytes.
-            try unsafe expect(word.utf8Start[index], what)
-        }
-        work += word.utf8CodeUnitCount
+        let bytes = word.bytes
+        for index in bytes.indices { try expect(bytes[index], what) }
+        work += bytes.count
     }
 
     mutating func readNumber() throws(JSONFault) -> JSONNumber {

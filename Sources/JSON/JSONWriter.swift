@@ -226,7 +226,7 @@ public struct JSONWriter: Sendable {
     /// Writes `true`, `false` or `null` (RFC 8259 §3).
     private mutating func literalName(_ name: StaticString) {
         separate()
-        bytes.append(addingCapacity: name.utf8CodeUnitCount) { unsafe $0.append(name.bytes.span) }
+        bytes.append(addingCapacity: name.utf8CodeUnitCount) { $0.append(name.bytes) }
     }
 
     /// Ends the line after one JSON text; the next text begins on a new line.
@@ -298,7 +298,7 @@ public struct JSONWriter: Sendable {
 extension OutputSpan<UInt8> {
     /// Appends bytes, for which there must be room.
     @inline(__always)
-    fileprivate mutating func append(_ text: Span<UInt8>) {
+    package mutating func append(_ text: Span<UInt8>) {
         precondition(text.count <= freeCapacity)
         unsafe text.withUnsafeBufferPointer { text in
             unsafe withUnsafeMutableBufferPointer { buffer, count in
@@ -312,10 +312,10 @@ extension OutputSpan<UInt8> {
 
     /// Appends the name of a member in quotation marks, with its colon. Both parts must need no escape.
     package mutating func append(name: StaticString, suffix: StaticString = "") {
-        assert(unsafe name.bytes.span.needsNoEscape && suffix.bytes.span.needsNoEscape)
+        assert(name.bytes.needsNoEscape && suffix.bytes.needsNoEscape)
         append(UInt8(ascii: "\""))
-        unsafe append(name.bytes.span)
-        unsafe append(suffix.bytes.span)
+        append(name.bytes)
+        append(suffix.bytes)
         append(UInt8(ascii: "\""))
         append(UInt8(ascii: ":"))
     }
@@ -331,6 +331,7 @@ extension OutputSpan<UInt8> {
         var (digits, bound) = (1, 10 as UInt64)
         // 10 to the power of 19 is the largest one of 64 bits.
         while digits < 19, number >= bound { (digits, bound) = (digits + 1, bound &* 10) }
+        precondition(digits <= freeCapacity)
         unsafe withUnsafeMutableBufferPointer { buffer, count in
             var (rest, position) = (number, count + digits)
             while position > count {
@@ -340,13 +341,6 @@ extension OutputSpan<UInt8> {
             }
             count += digits
         }
-    }
-}
-
-extension StaticString {
-    fileprivate var bytes: UnsafeBufferPointer<UInt8> {
-        // SAFETY: a static string has that many bytes, for as long as the program runs.
-        unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
     }
 }
 

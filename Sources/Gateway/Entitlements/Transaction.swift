@@ -130,10 +130,7 @@ extension Transaction {
 
     /// The IDs that a purge may name: of the transaction, its chain, the chain before Apple renamed it, and the
     /// customer's app transaction.
-    package var ids: [String] {
-        let others = [signedFields?.value.previousOriginalTransactionID, signedFields?.value.appTransactionID]
-        return [transactionID, chainID] + others.compactMap(\.self)
-    }
+    package var ids: Set<String> { [self].ids }
 
     package var isConsumable: Bool { productType == .consumable }
 
@@ -157,7 +154,7 @@ extension Transaction {
 }
 
 extension [Transaction] {
-    /// The IDs that a purge may name.
+    /// The IDs of all transactions that a purge may name.
     package var ids: Set<String> {
         var ids = Set<String>(minimumCapacity: count)
         // By index, so that no transaction is copied.

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
 internal import Cryptography
+internal import Receipts
 
 /// The port to the App Store Server API: the purchases of one customer of an app.
 ///

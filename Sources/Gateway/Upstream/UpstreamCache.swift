@@ -147,7 +147,7 @@ extension CachedResult {
 private enum EstimatedBytes {
     /// A text of its own: most identifiers are too long for Swift's inline strings.
     static let text = 64
-    /// A text in a set, without its bytes: a third of the places are free.
+    /// A text in a set, without its bytes: up to half of the places are free.
     static let setElement = 2 * MemoryLayout<String>.stride
 
     /// A value with two such texts.

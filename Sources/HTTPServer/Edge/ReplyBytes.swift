@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HTTPTypes
+internal import JSON
 internal import NIOCore
 
 // A complete answer is written as one buffer with one system call, in the format of RFC 9112 §2.1 and §4.
@@ -40,8 +41,7 @@ extension Reply {
 extension [UInt8] {
     /// Appends a text of the program, without the detour over characters.
     package mutating func append(_ text: StaticString) {
-        // SAFETY: a static string has that many bytes, for as long as the program runs.
-        unsafe append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        append(addingCapacity: text.bytes.count) { $0.append(text.bytes) }
     }
 
     /// Appends the line of a field. A value of `HTTPField` has neither line ends nor null bytes: its initialiser removes

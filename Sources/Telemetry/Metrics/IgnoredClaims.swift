@@ -9,7 +9,7 @@ extension IgnorableClaim: SeriesLabels {
     package static var labelNames: [String] { ["claim"] }
 }
 
-/// Counts and reports the signed claims that have another form than Apple documents.
+/// Counts and reports the signed claims that have a form that is not read.
 package final class IgnoredClaims: Sendable {
     private let counters: [IgnorableClaim: PrometheusCounter]
     private let reported = Mutex(ReportedSubjects())
@@ -28,7 +28,7 @@ package final class IgnoredClaims: Sendable {
         let now = clock()
         guard reported.withLock({ $0.insert(claim, at: now) }) else { return }
         logger.warning(
-            "A claim has another form than Apple documents, and is left out of answers",
+            "A signed claim has a form that is not read, and is left out of answers",
             metadata: ["claim": "\(claim)"])
     }
 }

@@ -193,7 +193,7 @@ package enum MetricCatalogue {
         "Genuine chains from Apple with an intermediate certificate unknown to this version.")
     static let ignoredClaims = MetricFamily(
         "receipt_gateway_ignored_claims_total", .counter,
-        "Claims that Apple signed in a form it does not document; they decide nothing, and count as absent.",
+        "Claims that Apple signed in a form that is not read; they decide nothing, and count as absent.",
         by: IgnorableClaim.self)
     private static let configuration = [
         configurationLoaded, reloads, lastReloadSuccessful, lastReload, keyExpiry, certificateExpiry,

@@ -32,6 +32,7 @@ struct RealSignedDataTests {
         #expect(read.bundleID == row.bundleId && read.productID == row.productId)
         #expect(read.environment?.rawValue == row.environment)
         #expect(read.signedDate == row.signingTime && read.type == "Auto-Renewable Subscription")
+        #expect(read.unreadClaims.isEmpty)
         #expect(read.quantity == 1 && read.inAppOwnershipType == "PURCHASED" && read.subscriptionGroupIdentifier != nil)
         let purchased = try #require(read.purchaseDate), expires = try #require(read.expiresDate)
         #expect(purchased < expires && read.originalPurchaseDate ?? expires <= purchased)

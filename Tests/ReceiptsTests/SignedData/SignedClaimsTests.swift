@@ -126,7 +126,8 @@ struct SignedClaimsTests {
         let read = try verifier.verifyTransaction(
             SignedSamples.transaction { contents in
                 contents = contents.adding(
-                    #""commitmentInfo":{"commitmentPrice":"1","totalBillingPeriods":12,"price":5,"expiresDate":null}"#)
+                    #""commitmentInfo":{"commitmentPrice":"1","billingPeriodNumber":"1","totalBillingPeriods":12,"price":5,"expiresDate":null}"#
+                )
             }, at: Self.now)
         #expect(ignored.withLock { $0 } == ["commitmentInfo"])
         #expect(read.signedFields.commitmentTotalBillingPeriods == 12 && read.signedFields.commitmentPrice == nil)
@@ -144,6 +145,8 @@ struct SignedClaimsTests {
         #expect(read.signedFields.offerType == TransactionContents().offerType)
         let complete = try Self.verifier.verifyTransaction(Self.pki.jws(TransactionContents.complete), at: Self.now)
         #expect(complete.unreadClaims.isEmpty)
+        let plan = try Self.verifier.verifyRenewalInfo(Self.pki.jws(RenewalInfoContents.complete), at: Self.now)
+        #expect(plan.unreadClaims.isEmpty)
     }
 
     private static func namesOfUnread(_ transaction: VerifiedTransaction) -> [String] {
@@ -225,6 +228,21 @@ struct SignedClaimsTests {
         #expect(read.transaction?.transactionID == TransactionContents().transactionID)
         #expect(read.renewalInfo?.originalTransactionID == RenewalInfoContents().originalTransactionID)
         #expect(read.appTransaction == nil && read.jws.payload == payload)
+    }
+
+    @Test(arguments: [
+        (#""summary":{},"appData":{"bundleId":"com.a","environment":"Sandbox"},"externalPurchaseToken":{}"#, "com.a"),
+        (#""data":{},"summary":{"bundleId":"com.b","environment":"Sandbox"}"#, "com.b"),
+        (#""later":{"bundleId":"com.c","environment":"Sandbox"}"#, "com.c"),
+        // A claim with a meaning of its own is no container.
+        (#""subtype":{"bundleId":"com.d"}"#, nil), (#""appData":{"bundleId":5}"#, nil),
+    ])
+    func `a notification is about the first container that says anything`(containers: String, bundleID: String?) throws
+    {
+        let claims = #"{"notificationType":"TEST","notificationUUID":"1","signedDate":"#
+        let payload = "\(claims)\(Self.now.millisecondsSince1970),\(containers)}"
+        let read = try Self.verifier.verifyNotification(Self.pki.jws(Array(payload.utf8)), at: Self.now)
+        #expect(read.bundleID == bundleID)
     }
 
     @Test func `a renewal info belongs to a transaction under the identifier of before too`() throws {

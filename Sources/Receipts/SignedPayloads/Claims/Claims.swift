@@ -13,7 +13,13 @@ struct Claims {
         let type: JSONType
         /// The place of the object that was opened; nil for a claim of the payload itself.
         let parent: Int?
-        var isRead = false
+        var state = State.untouched
+    }
+
+    private enum State {
+        case untouched, read
+        /// In another form than is read.
+        case unreadable
     }
 
     /// The rules for the claims of one payload.
@@ -66,11 +72,11 @@ struct Claims {
         }
     }
 
-    /// Adds the claims inside an object to those of the payload. Their fields have a prefix, which Apple writes before some
-    /// of them.
+    /// Adds the claims inside `commitmentInfo` to the claims of the payload. The names of their fields have a prefix, which
+    /// Apple writes before some of them.
     mutating func openCommitment() throws(ReceiptError) {
         guard let index = index(of: "commitmentInfo") else { return }
-        members[index].isRead = true
+        members[index].state = .read
         guard members[index].type != .null else { return }
         let count = members.count
         do throws(ReceiptError) {
@@ -78,15 +84,19 @@ struct Claims {
                 in: members[index].value, parent: index, maximumMembers: rules.limits.maximumClaims, .claimMalformed)
         } catch {
             members.removeLast(members.count - count)
-            members[index].isRead = false
             try ignore(index, because: error)
         }
     }
 
     private static let commitmentPrefix: StaticString = "commitment_"
 
-    /// The places of the claims of the payload that were not read, or only in part.
-    var unread: [Int] { members.indices.filter { !members[$0].isRead }.map { members[$0].parent ?? $0 } }
+    /// The places of the claims of the payload that were not read, or only in part; some of them several times.
+    var unread: [Int] { members.indices.filter { members[$0].state != .read }.map { members[$0].parent ?? $0 } }
+
+    /// Leaves out a claim that is known and of no use.
+    mutating func skip(_ name: StaticString) {
+        if let index = index(of: name) { members[index].state = .read }
+    }
 
     // MARK: - Names
 
@@ -97,7 +107,7 @@ struct Claims {
     func hasValue(_ name: StaticString) -> Bool { members.contains { $0.type != .null && isNamed($0, name) } }
 
     private func index(of name: StaticString) -> Int? {
-        guard name.begins(with: Self.commitmentPrefix) else {
+        guard name.bytes.begins(with: Self.commitmentPrefix.bytes) else {
             return members.lastIndex { $0.parent == nil && isNamed($0, name) }
         }
         return members.lastIndex { $0.parent != nil && isNamed($0, name) }
@@ -105,7 +115,7 @@ struct Claims {
     }
 
     private func isNamed(_ member: Member, _ name: StaticString, after prefix: StaticString = "") -> Bool {
-        text.span.extracting(member.name).spells(name, after: prefix.utf8CodeUnitCount)
+        text.span.extracting(member.name).spells(name.bytes, after: prefix.utf8CodeUnitCount)
     }
 
     private func name(of member: Member) -> String { String(decoding: text[member.name], as: UTF8.self) }
@@ -175,14 +185,14 @@ struct Claims {
         guard let index = index(of: name) else { return nil }
         let member = members[index]
         guard member.type != .null else {
-            members[index].isRead = true
+            members[index].state = .read
             return nil
         }
         if member.type == type {
             // The reader needs what follows the value.
             var json = JSONReader(text.span.extracting(member.value.lowerBound...))
             if let value = try? read(&json, text[member.value]) {
-                members[index].isRead = true
+                members[index].state = .read
                 return value
             }
         }
@@ -190,11 +200,13 @@ struct Claims {
         return nil
     }
 
-    /// Throws the error, unless the claim decides nothing: then it counts as absent, and is reported.
-    private func ignore(_ index: Int, because error: ReceiptError) throws(ReceiptError) {
-        let name = name(of: members[members[index].parent ?? index])
-        guard let ignorable = IgnorableClaim(rawValue: name) else { throw error }
-        rules.onIgnored(ignorable.rawValue)
+    /// Throws the error, unless the claim decides nothing: then it counts as absent, and is reported once.
+    private mutating func ignore(_ index: Int, because error: ReceiptError) throws(ReceiptError) {
+        let whole = members[index].parent ?? index, isReported = members[whole].state == .unreadable
+        members[index].state = .unreadable
+        members[whole].state = .unreadable
+        guard let ignorable = IgnorableClaim(rawValue: name(of: members[whole])) else { throw error }
+        if !isReported { rules.onIgnored(ignorable.rawValue) }
     }
 
     // MARK: - Objects
@@ -204,22 +216,21 @@ struct Claims {
         _ name: StaticString, _ read: (inout Claims) throws(ReceiptError) -> Value
     ) throws(ReceiptError) -> Value? {
         guard let index = index(of: name) else { return nil }
-        members[index].isRead = true
+        members[index].state = .read
         guard members[index].type != .null else { return nil }
         do throws(ReceiptError) {
             var inner = try inside(members[index])
             return try read(&inner)
         } catch {
-            members[index].isRead = false
             try ignore(index, because: error)
             return nil
         }
     }
 
-    /// Reads the claims inside each object that was not read, up to the first that gives a value. An object that cannot be
-    /// read gives none.
-    func firstUnread<Value>(_ read: (inout Claims) throws(ReceiptError) -> Value?) -> Value? {
-        for member in members where !member.isRead && member.type == .object {
+    /// Reads the claims inside each object that nothing has asked for, up to the first that gives a value. An object that
+    /// cannot be read gives none.
+    func firstUntouched<Value>(_ read: (inout Claims) throws(ReceiptError) -> Value?) -> Value? {
+        for member in members where member.state == .untouched && member.type == .object {
             guard var inner = try? inside(member), let value = try? read(&inner) else { continue }
             return value
         }
@@ -260,26 +271,16 @@ extension Range<Int> {
     fileprivate func advanced(by distance: Int) -> Range<Int> { lowerBound + distance..<upperBound + distance }
 }
 
-extension StaticString {
-    /// Traps outside the text.
-    fileprivate subscript(index: Int) -> UInt8 {
-        precondition(index >= 0 && index < utf8CodeUnitCount)
-        // SAFETY: a static string has that many bytes.
-        return unsafe utf8Start[index]
-    }
-
-    fileprivate func begins(with prefix: StaticString) -> Bool {
-        prefix.utf8CodeUnitCount <= utf8CodeUnitCount
-            && (0..<prefix.utf8CodeUnitCount).allSatisfy { self[$0] == prefix[$0] }
-    }
-}
-
 extension Span<UInt8> {
+    fileprivate func begins(with prefix: Span<UInt8>) -> Bool {
+        prefix.count <= count && extracting(0..<prefix.count).equals(prefix)
+    }
+
     /// Returns true if this is a name, or its form in camel case.
     /// - Parameter prefix: the number of the name's first bytes that do not count.
-    fileprivate func spells(_ name: StaticString, after prefix: Int = 0) -> Bool {
+    fileprivate func spells(_ name: Span<UInt8>, after prefix: Int = 0) -> Bool {
         var position = 0, beginsWord = false
-        for index in prefix..<name.utf8CodeUnitCount {
+        for index in prefix..<name.count {
             let byte = name[index]
             if byte == UInt8(ascii: "_") {
                 beginsWord = true

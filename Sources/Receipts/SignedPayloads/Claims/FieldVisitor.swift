@@ -3,7 +3,8 @@
 
 /// Visits the fields of a transaction or plan in order, to write or to read them. A field without a value is nil.
 ///
-/// A function that visits names each field once. The same line reads its claim, and writes and reads all forms of it.
+/// A function that visits names each field once, in a line for all its forms. For the fields that only signed items have,
+/// the same line reads the claim.
 public protocol FieldVisitor {
     /// The error for a form that cannot be read; `Never` for a writer.
     associatedtype Failure: Error

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The fields that only signed transactions have; unknown fields are nil. To add a claim, add a property and a line in
-/// `visit`: the claim is read by this name in camel case, and written by it in all answers.
+/// `visit`: the claim is read by this name in camel case, and written by it in all answers. The line also changes stored
+/// forms, and states are stored for a year: it goes under a `SignedExtent` of its own (docs/architecture.md).
 public struct SignedTransactionFields: Hashable, Sendable {
     /// The time Apple signed the transaction.
     public var signedDate: Timestamp?
@@ -56,11 +57,10 @@ public struct SignedTransactionFields: Hashable, Sendable {
 
 extension SignedTransactionFields {
     /// Visits all fields but `transactionReason`, which answers derive.
-    /// - Parameter extent: the fields to visit.
+    /// - Parameter extent: the fields to visit, at least `usual`.
     public mutating func visit<Visitor: FieldVisitor>(
         _ extent: SignedExtent, with visitor: inout Visitor
     ) throws(Visitor.Failure) {
-        guard extent != .none else { return }
         try visitor.date("signed_date", &signedDate)
         try visitor.text("storefront", &storefront)
         try visitor.text("storefront_id", &storefrontID)
@@ -140,11 +140,10 @@ public struct SignedRenewalFields: Hashable, Sendable {
 
 extension SignedRenewalFields {
     /// Visits all fields.
-    /// - Parameter extent: the fields to visit.
+    /// - Parameter extent: the fields to visit, at least `usual`.
     public mutating func visit<Visitor: FieldVisitor>(
         _ extent: SignedExtent, with visitor: inout Visitor
     ) throws(Visitor.Failure) {
-        guard extent != .none else { return }
         try visitor.date("signed_date", &signedDate)
         try visitor.date("renewal_date", &renewalDate)
         try visitor.count("renewal_price", &renewalPrice)

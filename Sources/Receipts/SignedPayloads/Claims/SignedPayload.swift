@@ -19,14 +19,15 @@ enum PayloadKind: Hashable, Sendable {
 
     /// Nil for a payload of another kind.
     init?(of claims: Claims) {
-        if claims.has("transactionId") {
-            self = .transaction
-        } else if claims.has("autoRenewStatus") {
-            self = .renewalInfo
+        // The claims of one kind alone first: any kind may name a transaction one day.
+        if claims.has("notificationType") {
+            self = .notification
         } else if claims.has("receiptType") {
             self = .appTransaction
-        } else if claims.has("notificationType") {
-            self = .notification
+        } else if claims.has("autoRenewStatus") {
+            self = .renewalInfo
+        } else if claims.has("transactionId") {
+            self = .transaction
         } else {
             return nil
         }

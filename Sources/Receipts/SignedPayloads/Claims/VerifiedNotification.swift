@@ -59,18 +59,19 @@ public struct VerifiedNotification: Sendable {
 
     /// Reads the containers of a notification. One of them says what the notification is about.
     private mutating func readSubject(_ claims: inout Claims) throws(ReceiptError) -> Subject {
-        let data = try claims.nested("data", Subject.init)
-        var other = try claims.nested("appData", Subject.init)
+        var containers = [try claims.nested("data", Subject.init), try claims.nested("appData", Subject.init)]
         if let found = try claims.nested("summary", Subject.init) {
-            (other, summary) = (found, try claims.raw("summary"))
+            containers.append(found)
+            summary = try claims.raw("summary")
         }
         if let found = try claims.nested("externalPurchaseToken", Subject.init) {
-            (other, externalPurchaseToken) = (found, try claims.raw("externalPurchaseToken"))
+            containers.append(found)
+            externalPurchaseToken = try claims.raw("externalPurchaseToken")
         }
-        let subject = [data, other].lazy.compactMap(\.self).first { !$0.isEmpty } ?? Subject()
+        let subject = containers.lazy.compactMap(\.self).first { !$0.isEmpty } ?? Subject()
         guard subject.bundleID == nil else { return subject }
         // A container that Apple added since.
-        let added = claims.firstUnread { claims throws(ReceiptError) -> Subject? in
+        let added = claims.firstUntouched { claims throws(ReceiptError) -> Subject? in
             let subject = try Subject(&claims)
             return subject.bundleID == nil ? nil : subject
         }

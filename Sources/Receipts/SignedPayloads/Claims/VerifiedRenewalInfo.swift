@@ -51,6 +51,9 @@ public struct VerifiedRenewalInfo: Sendable {
         guard let signedDate = signedFields.signedDate else { throw ReceiptError(missing: "signedDate") }
         self.signedDate = signedDate
         environment = try context.environment(try claims.text("environment"), of: jws)
+        // Copies from a device have them, and no app to compare them with.
+        claims.skip("deviceVerification")
+        claims.skip("deviceVerificationNonce")
         unreadClaims = claims.unread
         try context.check(jws, signedAt: signedDate)
     }

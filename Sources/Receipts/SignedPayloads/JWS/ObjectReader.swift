@@ -76,14 +76,6 @@ struct ObjectReader: ~Escapable {
         }
     }
 
-    mutating func integer() throws(ReceiptError) -> Int64 {
-        do throws(JSONFault) { return try json.integer() } catch { throw ReceiptError(rules.malformed) }
-    }
-
-    mutating func boolean() throws(ReceiptError) -> Bool {
-        do throws(JSONFault) { return try json.boolean() } catch { throw ReceiptError(rules.malformed) }
-    }
-
     /// Skips the next value, of any type, and returns its range.
     @discardableResult
     mutating func skip() throws(ReceiptError) -> Range<Int> {
@@ -94,11 +86,6 @@ struct ObjectReader: ~Escapable {
             throw ReceiptError(rules.malformed)
         }
         return start..<json.position
-    }
-
-    /// Returns a string's text with its escapes resolved.
-    func string(of text: JSONText) throws(ReceiptError) -> String {
-        do throws(JSONFault) { return try json.string(of: text) } catch { throw ReceiptError(rules.malformed) }
     }
 
     /// Returns the bytes of a string with its escapes resolved.
