@@ -22,12 +22,18 @@ extension JSONWriter {
 }
 
 extension JSONWriter: FieldVisitor {
+    /// Writes a string.
     public mutating func text(_ name: StaticString, _ value: inout String?) { member(name, value) }
+    /// Writes a flag.
     public mutating func flag(_ name: StaticString, _ value: inout Bool?) { member(name, value) }
+    /// Writes a date and its twin in milliseconds.
     public mutating func date(_ name: StaticString, _ value: inout Timestamp?) { member(name, value) }
+    /// Writes a number.
     public mutating func count(_ name: StaticString, _ value: inout Int64?) { member(name, value) }
+    /// Writes a code as a string.
     public mutating func code(_ name: StaticString, _ value: inout Int64?) { identifier(name, value) }
 
+    /// Writes a list of strings.
     public mutating func texts(_ name: StaticString, _ value: inout [String]?) {
         guard let texts = value else { return }
         key(name)
@@ -36,6 +42,7 @@ extension JSONWriter: FieldVisitor {
         }
     }
 
+    /// Writes an object as it stands.
     public mutating func object(_ name: StaticString, _ value: inout [UInt8]?) { member(name, object: value) }
 
     /// Does nothing: this visitor only writes.
