@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Cryptography
-package import Gateway
 internal import Receipts
 
 /// One attempt to deliver an event.
@@ -32,34 +30,4 @@ enum AttemptOutcome: Hashable, Sendable {
     case removed
     /// The log is unreachable.
     case unread
-}
-
-extension WebhookEndpoint {
-    /// Returns true if the endpoint receives events of this type. Apple's own notifications have none.
-    func receives(_ event: Event) -> Bool { stream == .relay || types?.contains(event.type) ?? true }
-
-    /// The queues of its events.
-    package var queues: [DeliveryQueue] {
-        apps.sorted().flatMap(AppPartition.all).map {
-            DeliveryQueue(endpoint: name, partition: $0, stream: stream)
-        }
-    }
-}
-
-extension Event {
-    /// A digest of the purchase chain; the event's ID for an event about none.
-    var chain: String {
-        guard let originalTransactionID else { return id }
-        return PurchaseChain(
-            bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID
-        ).deliveryName
-    }
-}
-
-extension PurchaseChain {
-    /// The digest by which deliveries know the chain.
-    package var deliveryName: String {
-        let digest = HashFunction.sha256.digest(of: Array("\(environment.rawValue) \(originalTransactionID)".utf8))
-        return Base64.text(Array(digest.prefix(15)))
-    }
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 package import Gateway
 package import Receipts
 
@@ -138,4 +139,22 @@ package protocol DeliveryStore: Sendable {
     func rewind(_ queue: DeliveryQueue, to position: EventPosition) async throws(StoreUnreachable)
     /// Enables a disabled endpoint. The worker that has the lease loses it.
     func enable(_ queue: DeliveryQueue) async throws(StoreUnreachable)
+}
+
+extension Event {
+    /// A digest of the purchase chain; the event's ID for an event about none.
+    var chain: String {
+        guard let originalTransactionID else { return id }
+        return PurchaseChain(
+            bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID
+        ).deliveryName
+    }
+}
+
+extension PurchaseChain {
+    /// The digest by which deliveries know the chain.
+    package var deliveryName: String {
+        let digest = HashFunction.sha256.digest(of: Array("\(environment.rawValue) \(originalTransactionID)".utf8))
+        return Base64.text(Array(digest.prefix(15)))
+    }
 }

@@ -26,3 +26,15 @@ package struct WebhookEndpoint: Hashable, Sendable {
         (self.keys, self.types, self.includesSignedData) = (keys, types, includesSignedData)
     }
 }
+
+extension WebhookEndpoint {
+    /// Returns true if the endpoint receives events of this type. Apple's own notifications have none.
+    func receives(_ event: Event) -> Bool { stream == .relay || types?.contains(event.type) ?? true }
+
+    /// The queues of its events.
+    package var queues: [DeliveryQueue] {
+        apps.sorted().flatMap(AppPartition.all).map {
+            DeliveryQueue(endpoint: name, partition: $0, stream: stream)
+        }
+    }
+}
