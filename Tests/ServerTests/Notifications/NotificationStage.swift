@@ -54,6 +54,25 @@ struct NotificationStage: Sendable {
             rules: rules, retention: retention, relays: { _ in relays }, clock: clock, observe: { _ in })
     }
 
+    /// Waits until the clock of Redis, in milliseconds, has moved on.
+    func nextMillisecond() async throws {
+        let before = try await milliseconds
+        while try await milliseconds == before {}
+    }
+
+    private var milliseconds: Int64 {
+        get async throws {
+            guard case .array(let parts) = try await redis.send(RedisCommand("TIME")), let seconds = parts[0].number,
+                let microseconds = parts[1].number
+            else { throw StageFault.noTime }
+            return seconds * 1000 + microseconds / 1000
+        }
+    }
+
+    private enum StageFault: Error {
+        case noTime
+    }
+
     private struct Silence: RedisObserver {
         func observe(_ event: RedisEvent) {}
     }

@@ -17,7 +17,7 @@ enum NotificationScripts {
 
     /// KEYS pending, seen, totals, relay; ARGV the notification, the age of identities to forget, 1 if Apple posted it,
     /// the maximum count (0 for no relay), age and bytes of relayed notifications, the identity's names, beginning with
-    /// the name to write. Returns the entry's ID and the bytes pending; for a known identity an empty list.
+    /// the name to write. Returns the time and the bytes pending; for a known identity an empty list.
     ///
     /// A full memory refuses the first write, so that nothing is written then.
     static let store = RedisScript(
@@ -34,7 +34,7 @@ enum NotificationScripts {
             if redis.call('EXISTS', KEYS[1]) == 0 then
                 redis.call('XGROUP', 'CREATE', KEYS[1], '\(group)', '0', 'MKSTREAM')
             end
-            local id = redis.call('XADD', KEYS[1], '*', 'n', ARGV[1])
+            redis.call('XADD', KEYS[1], '*', 'n', ARGV[1])
             redis.call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[7])
             if ARGV[3] == '1' then redis.call('HSET', KEYS[3], 'last', string.format('%.0f', now)) end
             local bytes = count(KEYS[3], 'bytes', #ARGV[1])
@@ -42,7 +42,7 @@ enum NotificationScripts {
             if ARGV[4] ~= '0' then
                 appendRelayed(KEYS[3], KEYS[4], ARGV[1], ARGV[4], ARGV[5], ARGV[6])
             end
-            return { id, bytes }
+            return { now, bytes }
             """)
 
     /// KEYS pending; ARGV maximum entries, maximum bytes, the idle time after which an entry is taken over; negative
@@ -128,13 +128,13 @@ enum NotificationScripts {
 
     /// KEYS pending, seen, totals, dead, states, due, events, relay; ARGV the ages of identities, dead letters and states to
     /// forget, maximum number of states to name, the newest identity that the node knows or nothing, and its age, the
-    /// maximum age of events, the time without a survey that is an interruption, and the wait after it before dates make
-    /// events.
+    /// maximum age of events, the time without a survey that is an interruption, the wait after it before dates make events,
+    /// and the time of that identity by the clock of the Redis that stored it.
     ///
     /// Returns the entries and bytes pending, the ages of the oldest entry and of the last intake (-1 for none), the dead
     /// letters, 1 if that identity is still there, the newest identity and its age (-1 for none), 1 if Redis may evict keys
     /// that never expire, if the identity is gone the age of the newest before it (-1 for none), 1 if dates make events by
-    /// now, and the keys of states to forget.
+    /// now, the time of the newest identity (0 for none), and the keys of states to forget.
     static let survey = RedisScript(
         EventScripts.append + ScriptPrelude.eviction + """
             local time = redis.call('TIME')
@@ -147,9 +147,10 @@ enum NotificationScripts {
             local isKnown = ARGV[5] == '' or redis.call('ZSCORE', KEYS[2], ARGV[5])
             local before = {}
             if not isKnown then
+                -- By its time, because requests take time, and by its age, because after a failover another clock counts.
+                local last = math.min(tonumber(ARGV[10]) - 1, now - tonumber(ARGV[6]))
                 before = redis.call(
-                    'ZREVRANGEBYSCORE', KEYS[2], string.format('%.0f', now - tonumber(ARGV[6])), '-inf', 'WITHSCORES',
-                    'LIMIT', 0, 1)
+                    'ZREVRANGEBYSCORE', KEYS[2], string.format('%.0f', last), '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
             end
             local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
             redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now - tonumber(ARGV[1])))
@@ -176,7 +177,7 @@ enum NotificationScripts {
                 entries, stored(redis.call('HGET', KEYS[3], 'bytes')) or 0,
                 age(first and string.match(first[1], '^%d+')), age(redis.call('HGET', KEYS[3], 'last')), dead,
                 isKnown and 1 or 0, newest[1] or '', age(newest[2]),
-                evicts() and 1 or 0, age(before[2]), due,
+                evicts() and 1 or 0, age(before[2]), due, stored(newest[2]) or 0,
             }
             for i = 7, 8 do trimLog(KEYS[i], ARGV[7]) end
             local old = redis.call(

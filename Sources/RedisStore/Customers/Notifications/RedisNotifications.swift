@@ -65,8 +65,8 @@ final class RedisNotifications: NotificationStore {
         var bytes = 0
         var fault: NotificationStoreFault?
         var surveyedAt: ContinuousClock.Instant?
-        /// The newest identity in the store, and the time of its intake.
-        var newest: (name: String, at: ContinuousClock.Instant)?
+        /// The newest identity in the store, and the time of its intake by Redis's clock in milliseconds and by this node's.
+        var newest: (name: String, time: Int64, at: ContinuousClock.Instant)?
         /// A loss in the store that is not reported yet.
         var loss: Duration?
 
@@ -108,11 +108,11 @@ extension RedisNotifications {
         let reply = try await replicated(
             NotificationScripts.store, keys: [keys.pending, keys.seen, keys.totals, keys.relay], arguments)
         guard case .array(let parts) = reply else { throw .unreachable }
-        guard parts.count == 2, case .integer(let bytes) = parts[1] else { return false }
+        guard parts.count == 2, let time = parts[0].number, case .integer(let bytes) = parts[1] else { return false }
         known.withLock { known in
             var state = known[partition] ?? KnownPartition()
             state.bytes = Int(clamping: max(0, bytes))
-            state.newest = (identities[0], .now)
+            state.newest = (identities[0], time, .now)
             known[partition] = state
         }
         return true
@@ -275,7 +275,7 @@ extension RedisNotifications {
                 RedisWord(Limits.stateAge.wholeMilliseconds), RedisWord(Limits.droppedStates),
                 RedisWord(expected ?? ""), RedisWord(newest.map { (.now - $0.at).wholeMilliseconds } ?? 0),
                 RedisWord(retention.maximumAge.wholeMilliseconds), RedisWord(Limits.interruption.wholeMilliseconds),
-                RedisWord(min(rules.expiryDelay, Limits.recovery).wholeMilliseconds),
+                RedisWord(min(rules.expiryDelay, Limits.recovery).wholeMilliseconds), RedisWord(newest?.time ?? 0),
             ])
         guard case .array(let parts)? = reply, let read = SurveyReply(parts) else { return nil }
         known.withLock { known in
@@ -283,7 +283,9 @@ extension RedisNotifications {
             (state.bytes, state.fault, state.surveyedAt) = (read.survey.bytes, read.survey.fault, .now)
             if !read.hasExpected { state.loss = read.ageBeforeLoss ?? Limits.lostPartition }
             // Another notification may have been stored meanwhile.
-            if state.newest?.name == newest?.name { state.newest = read.newest.map { ($0.name, .now - $0.age) } }
+            if state.newest?.name == newest?.name {
+                state.newest = read.newest.map { ($0.name, $0.time, .now - $0.age) }
+            }
             known[partition] = state
         }
         return read
@@ -294,17 +296,17 @@ private struct SurveyReply {
     var survey = QueueSurvey()
     /// False if the store has lost an identity that it had.
     let hasExpected: Bool
-    let newest: (name: String, age: Duration)?
+    let newest: (name: String, time: Int64, age: Duration)?
     /// The time since the newest intake before a loss; nil if none is left.
     let ageBeforeLoss: Duration?
     let oldStates: [RedisWord]
 
     init?(_ parts: [RedisValue]) {
-        guard parts.count >= 11, let entries = parts[0].number, let bytes = parts[1].number,
+        guard parts.count >= 12, let entries = parts[0].number, let bytes = parts[1].number,
             let oldest = parts[2].number, let last = parts[3].number, let dead = parts[4].number,
             let hasExpected = parts[5].number, let newest = parts[6].text, let newestAge = parts[7].number,
             let evicts = parts[8].number, let before = parts[9].number,
-            let due = parts[10].number
+            let due = parts[10].number, let time = parts[11].number
         else { return nil }
         survey.entries = Int(clamping: entries)
         survey.bytes = Int(clamping: max(0, bytes))
@@ -313,10 +315,10 @@ private struct SurveyReply {
         survey.deadLetters = Int(clamping: dead)
         survey.fault = evicts == 0 ? nil : .evicts
         self.hasExpected = hasExpected == 1
-        self.newest = newest.isEmpty ? nil : (newest, .milliseconds(max(0, newestAge)))
+        self.newest = newest.isEmpty ? nil : (newest, time, .milliseconds(max(0, newestAge)))
         survey.hasDueEvents = due > 0
         ageBeforeLoss = before < 0 ? nil : .milliseconds(before)
-        oldStates = parts.dropFirst(11).compactMap { $0.bytes.map { RedisWord($0) } }
+        oldStates = parts.dropFirst(12).compactMap { $0.bytes.map { RedisWord($0) } }
     }
 }
 
