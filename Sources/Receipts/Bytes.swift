@@ -23,6 +23,11 @@ extension Span<UInt8> {
         }
     }
 
+    package func begins(with text: String) -> Bool {
+        let expected = text.utf8.span
+        return count >= expected.count && extracting(0..<expected.count).equals(expected)
+    }
+
     /// Returns the index of the first such byte at or after `start`; nil if there is none.
     package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start < count else { return nil }

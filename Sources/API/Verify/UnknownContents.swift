@@ -35,8 +35,8 @@ extension JSONWriter {
             let id = plan.originalTransactionID
             claims(plan.otherClaims, "renewal_info", id: ("original_transaction_id", id), before: end)
         case .appTransaction(let app):
-            let claims = app.jws.claims(at: app.unreadClaims)
-            self.claims(claims, "app_transaction", id: ("app_transaction_id", app.appTransactionID), before: end)
+            let id = app.appTransactionID, other = app.jws.claims(at: app.unreadClaims)
+            claims(other, "app_transaction", id: ("app_transaction_id", id), before: end)
         }
     }
 

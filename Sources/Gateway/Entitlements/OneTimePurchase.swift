@@ -27,7 +27,7 @@ extension [Transaction] {
         guard !copies.isEmpty else { return self }
         var transactions = self
         for index in indices where self[index].cancellationDate == nil {
-            guard let copy = copies.revocation(of: self[index]) else { continue }
+            guard let copy = copies.revocation(at: index, of: self) else { continue }
             transactions[index].takeRevocation(of: self[copy])
         }
         return transactions

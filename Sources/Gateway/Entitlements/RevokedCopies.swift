@@ -32,13 +32,13 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
 
     var isEmpty: Bool { revocations.isEmpty }
 
-    /// Returns the index of the copy whose revocation also ends this transaction. Nil if no copy is revoked, or if
-    /// Apple signed this transaction after the revocation.
-    func revocation(of transaction: Transaction) -> Int? {
-        guard !isEmpty, let purchase = Purchase(at: 0, of: [transaction]), let revoked = revocations[purchase] else {
+    /// Returns the index of the copy whose revocation also ends a transaction. Nil if no copy is revoked, or if Apple
+    /// signed the transaction after the revocation.
+    func revocation(at index: Int, of transactions: [Transaction]) -> Int? {
+        guard !isEmpty, let purchase = Purchase(at: index, of: transactions), let revoked = revocations[purchase] else {
             return nil
         }
-        let isLater = (transaction.signedDate ?? knownAt).map { revoked.knownAt < $0 } ?? false
+        let isLater = (transactions[index].signedDate ?? knownAt).map { revoked.knownAt < $0 } ?? false
         return isLater ? nil : revoked.index
     }
 }

@@ -40,19 +40,17 @@ private struct SubscriptionPeriods {
             return SubscriptionTimeline.Period(
                 index: index, start: transactions[index].purchaseDate,
                 expiry: transactions[index].expiresDate.map { min($0, licenceEnd ?? $0) },
-                revocation: revocation(of: transactions[index], replacement), replacement: replacement,
+                revocation: revocation(at: index, replacement), replacement: replacement,
                 knownAt: transactions[index].signedDate ?? knownAt,
                 isPaidByCustomer: transactions[index].isPaidByCustomer)
         }
     }
 
-    private func revocation(
-        of transaction: Transaction, _ replacement: SubscriptionTimeline.Replacement?
-    ) -> Timestamp? {
-        guard !transaction.isUpgraded else { return nil }
+    private func revocation(at index: Int, _ replacement: SubscriptionTimeline.Replacement?) -> Timestamp? {
+        guard !transactions[index].isUpgraded else { return nil }
         // A cancellation at which another product begins is no refund.
-        if let date = transaction.cancellationDate { return replacement == nil ? date : nil }
-        return copies.revocation(of: transaction).flatMap { transactions[$0].cancellationDate }
+        if let date = transactions[index].cancellationDate { return replacement == nil ? date : nil }
+        return copies.revocation(at: index, of: transactions).flatMap { transactions[$0].cancellationDate }
     }
 
     /// Returns the end of a period by a change to another product, as far as the transactions show it: by Apple's mark, by

@@ -81,13 +81,6 @@ extension Span<UInt8> {
         return index + 3
     }
 
-    func begins(with text: String) -> Bool {
-        let expected = text.utf8.span
-        guard count >= expected.count else { return false }
-        for index in expected.indices where self[index] != expected[index] { return false }
-        return true
-    }
-
     /// - Parameter text: in lower case.
     @inline(__always)
     func equalsIgnoringCase(_ text: String) -> Bool {

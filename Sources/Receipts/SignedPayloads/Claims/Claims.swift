@@ -75,9 +75,7 @@ struct Claims {
     /// Adds the claims inside `commitmentInfo` to the claims of the payload. The names of their fields have a prefix, which
     /// Apple writes before some of them.
     mutating func openCommitment() throws(ReceiptError) {
-        guard let index = index(of: "commitmentInfo") else { return }
-        members[index].state = .read
-        guard members[index].type != .null else { return }
+        guard let index = take("commitmentInfo") else { return }
         let count = members.count
         do throws(ReceiptError) {
             try find(
@@ -88,14 +86,19 @@ struct Claims {
         }
     }
 
-    private static let commitmentPrefix: StaticString = "commitment_"
+    private static let commitmentPrefix = "commitment_"
 
     /// The places of the claims of the payload that were not read, or only in part; some of them several times.
     var unread: [Int] { members.indices.filter { members[$0].state != .read }.map { members[$0].parent ?? $0 } }
 
     /// Leaves out a claim that is known and of no use.
-    mutating func skip(_ name: StaticString) {
-        if let index = index(of: name) { members[index].state = .read }
+    mutating func skip(_ name: StaticString) { _ = take(name) }
+
+    /// Returns the place of a claim, which counts as read from now on; nil if it is absent.
+    private mutating func take(_ name: StaticString) -> Int? {
+        guard let index = index(of: name) else { return nil }
+        members[index].state = .read
+        return members[index].type == .null ? nil : index
     }
 
     // MARK: - Names
@@ -107,15 +110,15 @@ struct Claims {
     func hasValue(_ name: StaticString) -> Bool { members.contains { $0.type != .null && isNamed($0, name) } }
 
     private func index(of name: StaticString) -> Int? {
-        guard name.bytes.begins(with: Self.commitmentPrefix.bytes) else {
+        guard name.bytes.begins(with: Self.commitmentPrefix) else {
             return members.lastIndex { $0.parent == nil && isNamed($0, name) }
         }
         return members.lastIndex { $0.parent != nil && isNamed($0, name) }
-            ?? members.lastIndex { $0.parent != nil && isNamed($0, name, after: Self.commitmentPrefix) }
+            ?? members.lastIndex { $0.parent != nil && isNamed($0, name, after: Self.commitmentPrefix.utf8.count) }
     }
 
-    private func isNamed(_ member: Member, _ name: StaticString, after prefix: StaticString = "") -> Bool {
-        text.span.extracting(member.name).spells(name.bytes, after: prefix.utf8CodeUnitCount)
+    private func isNamed(_ member: Member, _ name: StaticString, after prefix: Int = 0) -> Bool {
+        text.span.extracting(member.name).spells(name.bytes, after: prefix)
     }
 
     private func name(of member: Member) -> String { String(decoding: text[member.name], as: UTF8.self) }
@@ -130,6 +133,12 @@ struct Claims {
     mutating func required(_ name: StaticString) throws(ReceiptError) -> String {
         guard let text = try text(name), !text.isEmpty else { throw ReceiptError(missing: name) }
         return text
+    }
+
+    /// Reads a date that must be there.
+    mutating func requiredDate(_ name: StaticString) throws(ReceiptError) -> Timestamp {
+        guard let date = try date(name) else { throw ReceiptError(missing: name) }
+        return date
     }
 
     /// Reads an identifier, which may be a number.
@@ -182,19 +191,12 @@ struct Claims {
         _ name: StaticString, _ type: JSONType,
         _ read: (inout JSONReader, ArraySlice<UInt8>) throws(JSONFault) -> Value?
     ) throws(ReceiptError) -> Value? {
-        guard let index = index(of: name) else { return nil }
+        guard let index = take(name) else { return nil }
         let member = members[index]
-        guard member.type != .null else {
-            members[index].state = .read
-            return nil
-        }
         if member.type == type {
             // The reader needs what follows the value.
             var json = JSONReader(text.span.extracting(member.value.lowerBound...))
-            if let value = try? read(&json, text[member.value]) {
-                members[index].state = .read
-                return value
-            }
+            if let value = try? read(&json, text[member.value]) { return value }
         }
         try ignore(index, because: ReceiptError(.claimMalformed, at: .claim(self.name(of: member))))
         return nil
@@ -215,9 +217,7 @@ struct Claims {
     mutating func nested<Value>(
         _ name: StaticString, _ read: (inout Claims) throws(ReceiptError) -> Value
     ) throws(ReceiptError) -> Value? {
-        guard let index = index(of: name) else { return nil }
-        members[index].state = .read
-        guard members[index].type != .null else { return nil }
+        guard let index = take(name) else { return nil }
         do throws(ReceiptError) {
             var inner = try inside(members[index])
             return try read(&inner)
@@ -272,13 +272,9 @@ extension Range<Int> {
 }
 
 extension Span<UInt8> {
-    fileprivate func begins(with prefix: Span<UInt8>) -> Bool {
-        prefix.count <= count && extracting(0..<prefix.count).equals(prefix)
-    }
-
     /// Returns true if this is a name, or its form in camel case.
     /// - Parameter prefix: the number of the name's first bytes that do not count.
-    fileprivate func spells(_ name: Span<UInt8>, after prefix: Int = 0) -> Bool {
+    fileprivate func spells(_ name: Span<UInt8>, after prefix: Int) -> Bool {
         var position = 0, beginsWord = false
         for index in prefix..<name.count {
             let byte = name[index]

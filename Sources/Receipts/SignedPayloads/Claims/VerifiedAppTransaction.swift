@@ -44,10 +44,7 @@ public struct VerifiedAppTransaction: Sendable {
         self.jws = jws
         bundleID = try claims.required("bundleId")
         receiptType = try claims.required("receiptType")
-        guard let creationDate = try claims.date("receiptCreationDate") else {
-            throw ReceiptError(missing: "receiptCreationDate")
-        }
-        receiptCreationDate = creationDate
+        receiptCreationDate = try claims.requiredDate("receiptCreationDate")
         appAppleID = try claims.integer("appAppleId")
         applicationVersion = try claims.text("applicationVersion")
         versionExternalIdentifier = try claims.integer("versionExternalIdentifier")

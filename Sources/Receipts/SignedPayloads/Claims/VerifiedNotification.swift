@@ -47,8 +47,7 @@ public struct VerifiedNotification: Sendable {
         notificationType = try claims.required("notificationType")
         notificationUUID = try claims.required("notificationUUID")
         subtype = try claims.text("subtype")
-        guard let signedDate = try claims.date("signedDate") else { throw ReceiptError(missing: "signedDate") }
-        self.signedDate = signedDate
+        signedDate = try claims.requiredDate("signedDate")
         let subject = try readSubject(&claims)
         try context.check(jws, signedAt: signedDate)
         environment = try context.environment(subject.environmentName, of: jws)

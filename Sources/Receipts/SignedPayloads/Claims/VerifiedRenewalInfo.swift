@@ -48,8 +48,7 @@ public struct VerifiedRenewalInfo: Sendable {
         gracePeriodExpiresDate = try claims.date("gracePeriodExpiresDate")
         priceIncreaseStatus = try claims.integer("priceIncreaseStatus")
         signedFields = try SignedRenewalFields(&claims)
-        guard let signedDate = signedFields.signedDate else { throw ReceiptError(missing: "signedDate") }
-        self.signedDate = signedDate
+        signedDate = try claims.requiredDate("signedDate")
         environment = try context.environment(try claims.text("environment"), of: jws)
         // Copies from a device have them, and no app to compare them with.
         claims.skip("deviceVerification")

@@ -75,8 +75,7 @@ public struct VerifiedTransaction: Sendable {
         deviceVerification = try claims.text("deviceVerification")
         deviceVerificationNonce = try claims.text("deviceVerificationNonce")
         signedFields = try SignedTransactionFields(&claims)
-        guard let signedDate = signedFields.signedDate else { throw ReceiptError(missing: "signedDate") }
-        self.signedDate = signedDate
+        signedDate = try claims.requiredDate("signedDate")
         environment = try context.environment(try claims.text("environment"), of: jws)
         unreadClaims = claims.unread
         try context.check(jws, signedAt: signedDate)
