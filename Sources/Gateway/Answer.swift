@@ -82,12 +82,8 @@ package final class Answer: Sendable {
     package let rejectedItems: [RejectedItem]
     /// The purchase that the answer is about; nil unless the verdict is `genuine`, or others of the items are.
     package let subject: VerificationSubject?
-    /// The transactions to show: those that are signed, and those in Apple's answer.
-    package let transactions: [Transaction]
-    /// The state of each subscription, in order of their ends, the latest first.
-    package let subscriptions: [Subscription]
-    /// The plans behind the states: Apple's, or those that are signed.
-    package let renewals: [Renewal]
+    /// The purchases to show, those that are signed and those in Apple's answer, and the states of the subscriptions.
+    package let entitlements: Entitlements
     package let provenance: Provenance
     /// The time until which the answer holds, at most until a subscription's state can change.
     package let freshUntil: Timestamp
@@ -108,14 +104,12 @@ package final class Answer: Sendable {
 
     package init(
         verdict: Verdict, rejectedItems: [RejectedItem] = [], subject: VerificationSubject? = nil,
-        transactions: [Transaction] = [], subscriptions: [Subscription] = [], renewals: [Renewal] = [],
-        provenance: Provenance, freshUntil: Timestamp, upstreamBody: [UInt8]? = nil,
+        entitlements: Entitlements = .none, provenance: Provenance, freshUntil: Timestamp, upstreamBody: [UInt8]? = nil,
         earlierUpstreamBody: [UInt8]? = nil, mayLackConsumables: Bool = false, upstreamEnvironment: Environment? = nil,
         isAppExpired: Bool? = nil, cacheStatus: CacheStatus? = nil, version: InvalidationVersion? = nil
     ) {
         (self.verdict, self.rejectedItems, self.subject) = (verdict, rejectedItems, subject)
-        (self.transactions, self.subscriptions, self.renewals) = (transactions, subscriptions, renewals)
-        (self.provenance, self.freshUntil) = (provenance, freshUntil)
+        (self.entitlements, self.provenance, self.freshUntil) = (entitlements, provenance, freshUntil)
         (self.upstreamBody, self.earlierUpstreamBody) = (upstreamBody, earlierUpstreamBody)
         (self.upstreamEnvironment, self.mayLackConsumables) = (upstreamEnvironment, mayLackConsumables)
         (self.isAppExpired, self.cacheStatus, self.version) = (isAppExpired, cacheStatus, version)
@@ -123,15 +117,17 @@ package final class Answer: Sendable {
 }
 
 extension Answer {
+    package var transactions: TransactionList { entitlements.transactions }
+
+    /// The state of each subscription, in order of their ends, the latest first.
+    package var subscriptions: [Subscription] { entitlements.all }
+
+    /// The plans behind the states: Apple's, or those that are signed.
+    package var renewals: [Renewal] { entitlements.renewals }
+
     package var receipt: VerifiedReceipt? { subject?.evidence?.receipt }
 
     package var appTransaction: VerifiedAppTransaction? { subject?.evidence?.appTransaction }
-
-    /// The transactions without the periods of subscriptions that do not stand.
-    package var latestTransactions: [Transaction] {
-        let standing = Set(subscriptions.map(\.transaction.transactionID))
-        return transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) }
-    }
 
     /// The signed environment, or else the environment that Apple answered from.
     package var environment: Environment? { subject?.environment ?? upstreamEnvironment }
@@ -147,8 +143,8 @@ extension Answer {
     ) -> Answer {
         Answer(
             verdict: verdict ?? self.verdict, rejectedItems: rejectedItems ?? self.rejectedItems, subject: subject,
-            transactions: transactions, subscriptions: subscriptions, renewals: renewals,
-            provenance: provenance ?? self.provenance, freshUntil: freshUntil, upstreamBody: upstreamBody,
+            entitlements: entitlements, provenance: provenance ?? self.provenance, freshUntil: freshUntil,
+            upstreamBody: upstreamBody,
             earlierUpstreamBody: earlierUpstreamBody ?? self.earlierUpstreamBody,
             mayLackConsumables: mayLackConsumables, upstreamEnvironment: upstreamEnvironment,
             isAppExpired: isAppExpired, cacheStatus: cacheStatus ?? self.cacheStatus, version: version ?? self.version)

@@ -3,38 +3,23 @@
 
 internal import Receipts
 
-/// The rules by which evidence and results of Apple are assessed.
-struct EvaluationRules: Sendable {
-    let freshness: FreshnessPolicy
-    /// The time by which Apple's clock may be ahead of ours, and the time for which a renewal may be late.
-    let clockSkew: Duration, lateRenewal: Duration
-
-    /// Returns the rules for the states of subscriptions.
-    /// - Parameter knownAt: the time of transactions and plans without a time of their own.
-    func states(knownAt: Timestamp?, of subject: VerificationSubject) -> SubscriptionRules {
-        SubscriptionRules(
-            lateRenewal: lateRenewal, knownAt: knownAt, licenceEnd: subject.evidence?.licenceEnd)
-    }
-}
-
-/// The subject of a request at one moment, and the answers that can be given about it.
-struct EvaluatedRequest: Sendable {
+/// The subject of a request at one moment, and the answers that can be given about it. An object, because it is handed on
+/// many times and never changes.
+final class EvaluatedRequest: Sendable {
     let subject: VerificationSubject
     let request: VerificationRequest
     let now: Timestamp
     /// The interface that Apple answers by.
-    var api = UpstreamAPI.verifyReceipt
+    let api: UpstreamAPI
     private let rules: EvaluationRules
-    private var policy: FreshnessPolicy { rules.freshness }
-    private let transactions: [Transaction]
-    private let renewals: [Renewal]
-    private let subscriptions: [Subscription]
+    /// The purchases in the evidence and in notifications.
+    private let entitlements: Entitlements
     /// The time up to which notifications have reported the state of all chains; nil if they have not.
     private let notifiedUntil: Timestamp?
     /// True if notifications have added something to the evidence.
     private let isNotified: Bool
     /// True if a notification reported something that cannot be read now.
-    private(set) var lacksStates = false
+    let lacksStates: Bool
 
     /// - Parameters:
     ///   - states: the states that notifications have left of the evidence's chains.
@@ -42,34 +27,48 @@ struct EvaluatedRequest: Sendable {
         _ subject: VerificationSubject, _ states: [CustomerState] = [], for request: VerificationRequest,
         at now: Timestamp, rules: EvaluationRules
     ) {
-        self.subject = subject
-        self.request = request
-        self.now = now
-        self.rules = rules
+        (self.subject, self.request, self.now, self.rules) = (subject, request, now, rules)
+        (api, lacksStates) = (.verifyReceipt, false)
         let newest = EvidenceWithNotifications(subject.evidence, states)
-        (transactions, renewals) = (newest.transactions, newest.renewals)
         (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
-        let states = rules.states(knownAt: subject.evidence?.signingTime, of: subject)
-        subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, rules: states)
+        entitlements = Entitlements(
+            in: newest.transactions, renewals: newest.renewals, at: now,
+            rules: rules.states(knownAt: subject.evidence?.signingTime, of: subject))
     }
+
+    private init(
+        copying other: EvaluatedRequest, api: UpstreamAPI? = nil, entitlements: Entitlements? = nil,
+        lacksStates: Bool? = nil
+    ) {
+        (subject, request, now, rules) = (other.subject, other.request, other.now, other.rules)
+        (notifiedUntil, isNotified) = (other.notifiedUntil, other.isNotified)
+        self.api = api ?? other.api
+        self.entitlements = entitlements ?? other.entitlements
+        self.lacksStates = lacksStates ?? other.lacksStates
+    }
+
+    private var policy: FreshnessPolicy { rules.freshness }
+    private var transactions: TransactionList { entitlements.transactions }
+    private var renewals: [Renewal] { entitlements.renewals }
+    private var subscriptions: [EvaluatedSubscription] { entitlements.subscriptions }
 
     /// Returns the same subject together with what notifications have reported about it.
     func adding(_ states: [CustomerState]) -> EvaluatedRequest {
-        var evaluated = EvaluatedRequest(subject, states, for: request, at: now, rules: rules)
-        evaluated.api = api
-        return evaluated
+        EvaluatedRequest(subject, states, for: request, at: now, rules: rules).answered(by: api)
     }
 
+    /// Returns the same subject, about which another interface answers.
+    func answered(by api: UpstreamAPI) -> EvaluatedRequest { EvaluatedRequest(copying: self, api: api) }
+
     /// The same subject, about which a notification reported something that cannot be read now.
-    var lackingStates: EvaluatedRequest {
-        var evaluated = self
-        evaluated.lacksStates = true
-        return evaluated
-    }
+    var lackingStates: EvaluatedRequest { EvaluatedRequest(copying: self, lacksStates: true) }
+
+    /// The same subject with its transactions as values: what Apple answers is compared with them again and again.
+    var holdingValues: EvaluatedRequest { EvaluatedRequest(copying: self, entitlements: entitlements.holdingValues) }
 
     /// The bytes in memory beside the bytes that were sent, which it shares.
     var byteCount: Int {
-        max(0, (subject.evidence?.byteCount ?? 0) - request.subject.byteCount) + transactions.byteCount
+        max(0, (subject.evidence?.byteCount ?? 0) - request.subject.byteCount) + transactions.values.byteCount
     }
 }
 
@@ -82,11 +81,11 @@ extension EvaluatedRequest {
         guard case .signed(let evidence) = subject else { return true }
         guard !transactions.isEmpty else { return false }
         // Only Apple knows the end of a period without a date.
-        guard !lacksStates, subscriptions.allSatisfy({ $0.transaction.expiresDate != nil }) else { return true }
+        guard !lacksStates, subscriptions.allSatisfy({ $0.expiresDate != nil }) else { return true }
         guard let signingTime = notifiedUntil ?? evidence.signingTime else { return true }
         if let maximumAge = request.options.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
         let span = policy.span(of: subscriptions, in: subject.environment, at: now)
-        let boundary = nextBoundary(after: signingTime, in: transactions, renewals)
+        let boundary = entitlements.facts.nextBoundary(after: signingTime)
         let end = signingTime.advanced(by: span)
         return now >= min(end, boundary ?? end)
     }
@@ -117,7 +116,7 @@ extension EvaluatedRequest {
         guard let evidence = subject.evidence, let bundleID = evidence.bundleID, let environment = evidence.environment,
             environment.isApples
         else { return [] }
-        return transactions.chainsByAge.map { id in
+        return entitlements.facts.chainsByAge.map { id in
             PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
         }
     }
@@ -152,7 +151,7 @@ extension EvaluatedRequest {
         switch subject {
         case .signed(let evidence) where transactions.isEmpty:
             [evidence.appTransaction?.appTransactionID].compactMap(\.self)
-        case .signed: transactions.chainsByAge
+        case .signed: entitlements.facts.chainsByAge
         case .lookup(_, let transactionID): [transactionID]
         }
     }
@@ -174,7 +173,7 @@ extension EvaluatedRequest {
     func chains(_ chains: Set<String>, in answer: UpstreamAnswer, naming ids: Set<String>) -> Set<String> {
         let others = chains.subtracting(ids)
         guard !others.isEmpty else { return chains }
-        let known = NamedChains(of: answer.transactions, and: transactions, answer.renewals + renewals)
+        let known = NamedChains(of: answer.transactions, and: transactions.values, answer.renewals + renewals)
         return chains.subtracting(others.filter { !known.contains($0) })
     }
 
@@ -191,7 +190,7 @@ extension EvaluatedRequest {
     }
 
     /// The IDs that a purge of the evidence's results may name.
-    var transactionIDs: [String] { transactions.isEmpty ? lookupIDs : Array(transactions.ids) }
+    var transactionIDs: [String] { transactions.isEmpty ? lookupIDs : Array(transactions.values.ids) }
 
     /// The reason why a result of Apple gives no answer about the subject; nil if it does.
     func failure(in result: UpstreamResult) -> DegradedReason? {
@@ -209,7 +208,9 @@ extension EvaluatedRequest {
     func freshUntil(_ result: UpstreamResult, about id: String? = nil, at now: Timestamp) -> Timestamp {
         switch result {
         case .answered(let answer):
-            let subscriptions = self.subscriptions(answer.transactions, answer.renewals, calledAt: now, at: now)
+            let subscriptions = entitlements(
+                answer.transactions, answer.renewals, calledAt: now, at: now
+            ).subscriptions
             let environment = subject.environment ?? answer.environment
             let isComplete =
                 !answer.isPartial && !answer.lacksItems
@@ -217,7 +218,7 @@ extension EvaluatedRequest {
             let span = policy.span(of: subscriptions, in: environment, at: now)
             let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
             // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
-            let boundary = nextBoundary(after: self.now, in: answer.transactions, answer.renewals)
+            let boundary = answer.nextBoundary(after: self.now)
             return earliest(end, boundary, subscriptions, after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unknownTransaction(.notFound):
@@ -237,24 +238,24 @@ extension EvaluatedRequest {
 
     /// Returns the earliest of these times, the ends of access, and the end of the app's volume licence, if any.
     private func earliest(
-        _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [Subscription], after now: Timestamp
+        _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [EvaluatedSubscription], after now: Timestamp
     ) -> Timestamp {
         var earliest = min(end, boundary ?? end)
         func consider(_ date: Timestamp?) {
             if let date, date > now { earliest = min(earliest, date) }
         }
-        for index in subscriptions.indices { consider(subscriptions[index].accessUntil) }
+        for subscription in subscriptions { consider(subscription.accessUntil) }
         consider(subject.evidence?.licenceEnd)
         return earliest
     }
 
-    /// Returns the subscriptions in an answer of Apple.
-    private func subscriptions(
+    /// Returns what an answer of Apple entitles the customer to.
+    private func entitlements(
         _ transactions: [Transaction], _ renewals: [Renewal], calledAt: Timestamp, at now: Timestamp
-    ) -> [Subscription] {
+    ) -> Entitlements {
         // Answers of the Server API sign each item; what has no time there is from the evidence.
         let states = rules.states(knownAt: api == .serverAPI ? subject.evidence?.signingTime : calledAt, of: subject)
-        return Subscription.all(in: transactions, renewals: renewals, at: now, rules: states)
+        return Entitlements(in: transactions, renewals: renewals, at: now, rules: states)
     }
 
     private var isAppExpired: Bool? { subject.evidence?.licenceEnd.map { $0 <= now } }
@@ -266,13 +267,12 @@ extension EvaluatedRequest {
     /// Returns the answer made of the evidence alone.
     /// - Parameter reasons: the reasons why Apple did not answer; empty if it was not needed.
     func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
-        let boundary = nextBoundary(after: now, in: transactions, renewals)
+        let boundary = entitlements.facts.nextBoundary(after: now)
         let end = earliest(now.advanced(by: policy.near), boundary, subscriptions, after: now)
         let notifiedAt = isNotified ? newestSigningTime : nil
         return Answer(
             verdict: .genuine, subject: subject,
-            transactions: transactions.revokingCopies(knownAt: subject.evidence?.signingTime),
-            subscriptions: subscriptions, renewals: renewals,
+            entitlements: entitlements.revokingCopies(knownAt: subject.evidence?.signingTime),
             provenance: Provenance(
                 source: isNotified ? .notification : .local, cache: .miss, verifiedAt: min(notifiedAt ?? now, now),
                 degradedReasons: reasons),
@@ -290,21 +290,21 @@ extension EvaluatedRequest {
         switch known.result {
         case .answered(let answer):
             let newest = completed(answer, calledAt: known.calledAt)
-            let (transactions, renewals) = (newest.transactions, newest.renewals)
             // The states below are from the time of the request. A state that ended before Apple answered must not be
             // repeated.
-            let boundary = nextBoundary(after: now, in: transactions, renewals)
-            let subscriptions = self.subscriptions(transactions, renewals, calledAt: known.calledAt, at: now)
-            let end = cache == .stale ? now : earliest(known.freshUntil, boundary, subscriptions, after: now)
+            let entitlements = entitlements(newest.transactions, newest.renewals, calledAt: known.calledAt, at: now)
+            let boundary = entitlements.facts.nextBoundary(after: now)
+            let end =
+                cache == .stale
+                ? now : earliest(known.freshUntil, boundary, entitlements.subscriptions, after: now)
             let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
                 verdict: .genuine, subject: subject,
-                transactions: listed(transactions, of: answer).revokingCopies(knownAt: known.calledAt),
-                subscriptions: subscriptions,
-                renewals: renewals, provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
+                entitlements: listed(entitlements.revokingCopies(knownAt: known.calledAt), of: answer),
+                provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
                 upstreamBody: known.upstreamBody,
                 mayLackConsumables: hasAppleForm && api == .serverAPI && !knowsUnfinished
-                    && transactions.contains(where: \.isConsumable),
+                    && newest.transactions.contains(where: \.isConsumable),
                 upstreamEnvironment: answer.environment, isAppExpired: isAppExpired,
                 cacheStatus: cacheStatus)
         // Not for the near cache, which could not check whose app they are about.
@@ -321,7 +321,7 @@ extension EvaluatedRequest {
         var newest = CompletedAnswer(answer)
         guard api == .serverAPI || answer.lacksItems else { return newest }
         newest.complete(
-            with: transactions, renewals, signedAt: subject.evidence?.signingTime,
+            with: transactions.values, renewals, signedAt: subject.evidence?.signingTime,
             indexed: answer.lacksItems ? .earliest : calledAt.advanced(by: .zero - policy.indexDelay),
             isOneCustomer: api == .verifyReceipt)
         return newest
@@ -364,17 +364,17 @@ extension EvaluatedRequest {
         return start.map { now < $0.advanced(by: policy.indexDelay) } ?? false
     }
 
-    /// Returns the transactions that `verifyReceipt` would list if the answer has its form: all but finished
-    /// consumables. If Apple does not report finished consumables, the evidence shows the unfinished consumables at its
+    /// Returns the entitlements with the transactions that `verifyReceipt` would list if the answer has its form: all but
+    /// finished consumables. If Apple does not report finished consumables, the evidence shows the unfinished consumables at its
     /// time.
-    private func listed(_ transactions: [Transaction], of answer: UpstreamAnswer) -> [Transaction] {
-        guard hasAppleForm, api == .serverAPI else { return transactions }
+    private func listed(_ entitlements: Entitlements, of answer: UpstreamAnswer) -> Entitlements {
+        guard hasAppleForm, api == .serverAPI else { return entitlements }
         let unfinished: Set<String> =
             if case .known(let ids) = answer.unfinishedConsumables { ids } else {
                 Set(self.transactions.map(\.transactionID))
             }
         let answered = Set(answer.transactions.map(\.transactionID))
-        return transactions.filter { transaction in
+        return entitlements.listing { transaction in
             let id = transaction.transactionID
             return !transaction.isConsumable || unfinished.contains(id) || !answered.contains(id)
         }

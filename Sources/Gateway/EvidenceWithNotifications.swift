@@ -10,7 +10,9 @@ struct EvidenceWithNotifications: Sendable {
         static let chains = 16
     }
 
-    private(set) var transactions: [Transaction]
+    /// The transactions of the evidence, as long as no notification has added something.
+    private let evidence: TransactionList
+    private var newest: [Transaction] = []
     private(set) var renewals: [Renewal]
     /// True if a notification has added something.
     private(set) var isNotified = false
@@ -21,16 +23,20 @@ struct EvidenceWithNotifications: Sendable {
 
     /// - Parameter states: the states from notifications; only states that were signed later count.
     init(_ evidence: VerifiedEvidence?, _ states: [CustomerState]) {
-        transactions = evidence?.transactions ?? []
+        self.evidence = evidence?.transactions ?? TransactionList([])
         renewals = evidence?.renewals ?? []
         signingTime = evidence?.signingTime
+        guard !states.isEmpty else { return }
+        newest = self.evidence.values
         for state in states { add(state) }
     }
+
+    var transactions: TransactionList { isNotified ? TransactionList(newest) : evidence }
 
     /// The time up to which the state of all chains is known; nil if no notification has reported any.
     var knownUntil: Timestamp? {
         guard isNotified, let signingTime else { return nil }
-        return Set(transactions.map(\.chainID)).map { chain in
+        return Set(newest.map(\.chainID)).map { chain in
             endsWithRefund(chain) ? signingTime : max(known[chain] ?? signingTime, signingTime)
         }.min()
     }
@@ -38,7 +44,7 @@ struct EvidenceWithNotifications: Sendable {
     /// True if the last known period was refunded: the notification of a refund has that period alone, and a later
     /// period may go on.
     private func endsWithRefund(_ chain: String) -> Bool {
-        let periods = transactions.filter { $0.isSubscription && $0.chainID == chain }
+        let periods = newest.filter { $0.isSubscription && $0.chainID == chain }
         return !periods.isEmpty && periods.latest.cancellationDate != nil
     }
 
@@ -53,11 +59,11 @@ struct EvidenceWithNotifications: Sendable {
     }
 
     private mutating func add(_ new: Transaction) {
-        if let index = transactions.firstIndex(where: { $0.transactionID == new.transactionID }) {
-            guard isSignedLater(new.signedDate, than: transactions[index].signedDate) else { return }
-            transactions[index] = new
+        if let index = newest.firstIndex(where: { $0.transactionID == new.transactionID }) {
+            guard isSignedLater(new.signedDate, than: newest[index].signedDate) else { return }
+            newest[index] = new
         } else {
-            transactions.append(new)
+            newest.append(new)
         }
         isNotified = true
     }

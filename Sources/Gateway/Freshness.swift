@@ -99,18 +99,17 @@ package struct FreshnessPolicy: Hashable, Sendable {
         }
     }
 
-    func span(of subscriptions: [Subscription], in environment: Environment?, at now: Timestamp) -> Duration {
+    func span(of subscriptions: [EvaluatedSubscription], in environment: Environment?, at now: Timestamp) -> Duration {
         let longest = subscriptions.lazy.map { span(of: $0, at: now) }.min() ?? withoutSubscription
         return environment ?? .production == .production ? longest : min(longest, activeInSandbox)
     }
 
-    private func span(of subscription: Subscription, at now: Timestamp) -> Duration {
+    private func span(of subscription: EvaluatedSubscription, at now: Timestamp) -> Duration {
         switch subscription.state {
         case .active: return subscription.isPaid ? active : unpaid
         case .inGracePeriod, .inBillingRetry: return unpaid
         case .expired, .revoked, .upgraded:
-            let end = subscription.transaction.expiryOrder
-            return now < end.advanced(by: .seconds(86_400)) ? recentlyExpired : longExpired
+            return now < subscription.expiryOrder.advanced(by: .seconds(86_400)) ? recentlyExpired : longExpired
         }
     }
 }

@@ -82,7 +82,8 @@ extension UpstreamVerification {
         guard evaluated.request.reservation?.grow(by: evaluated.byteCount) ?? true else {
             return .done(degraded(evaluated, [MissingAnswer(.upstreamSaturated)]))
         }
-        return .wait { .done(try await self.answer(evaluated, from: apis)) }
+        let held = evaluated.holdingValues
+        return .wait { .done(try await self.answer(held, from: apis)) }
     }
 
     /// Returns the labelled answer if a state that a notification reported is missing; nil if none is.
@@ -133,8 +134,7 @@ extension UpstreamVerification {
         let start = ContinuousClock.now, end = start + waitLimit(for: evaluated)
         var gaps: [MissingAnswer] = []
         for api in apis {
-            var evaluated = evaluated
-            evaluated.api = api
+            let evaluated = evaluated.answered(by: api)
             // A slow interface leaves time for the next interface.
             let limit = api == apis.last ? end : start + start.duration(to: end) / 2
             switch try await found(evaluated, by: limit) {
@@ -325,9 +325,7 @@ extension UpstreamVerification {
         let complete = usable.filter(\.isComplete)
         let newest = (complete.isEmpty ? usable : complete).max { $0.result.fetchedAt < $1.result.fetchedAt }
         guard let newest else { return nil }
-        var evaluated = evaluated
-        evaluated.api = newest.api
-        return evaluated.answer(newest.result, from: .stale, nil, degradedBecause: reasons)
+        return evaluated.answered(by: newest.api).answer(newest.result, from: .stale, nil, degradedBecause: reasons)
     }
 
     /// Returns Apple's JSON of an earlier answer to this receipt, of any age and with any transactions left out.

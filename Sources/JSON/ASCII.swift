@@ -52,6 +52,14 @@ package enum ASCII {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Returns the two decimal digits of a number below 100, the first in the lowest byte.
+    @inlinable
+    public static func twoDigits(of number: UInt64) -> UInt64 {
+        // 103 / 1024 is close enough to a tenth up to 178.
+        let tens = (number &* 103) >> 10
+        return 0x3030 | tens | (number &- tens &* 10) << 8
+    }
+
     /// Returns the four lowercase digits of a number, the first in the highest byte.
     package static func hexadecimalDigits(of number: UInt16) -> UInt32 {
         UInt32(truncatingIfNeeded: hexadecimalDigits(of: UInt32(number)))

@@ -295,59 +295,10 @@ public struct JSONWriter: Sendable {
     }
 }
 
-extension OutputSpan<UInt8> {
-    /// Appends bytes, for which there must be room.
-    @inline(__always)
-    package mutating func append(_ text: Span<UInt8>) {
-        precondition(text.count <= freeCapacity)
-        unsafe text.withUnsafeBufferPointer { text in
-            unsafe withUnsafeMutableBufferPointer { buffer, count in
-                guard let target = buffer.baseAddress, let source = text.baseAddress else { return }
-                // SAFETY: the capacity was checked above, and the two do not overlap.
-                unsafe (target + count).update(from: source, count: text.count)
-                count &+= text.count
-            }
-        }
-    }
-
-    /// Appends the name of a member in quotation marks, with its colon. Both parts must need no escape.
-    package mutating func append(name: StaticString, suffix: StaticString = "") {
-        assert(name.bytes.needsNoEscape && suffix.bytes.needsNoEscape)
-        append(UInt8(ascii: "\""))
-        append(name.bytes)
-        append(suffix.bytes)
-        append(UInt8(ascii: "\""))
-        append(UInt8(ascii: ":"))
-    }
-
-    /// Appends an integer in decimal digits.
-    package mutating func append(integer value: Int64) {
-        if value < 0 { append(UInt8(ascii: "-")) }
-        append(digitsOf: value.magnitude)
-    }
-
-    /// Appends a number in decimal digits, the last digit first.
-    fileprivate mutating func append(digitsOf number: UInt64) {
-        var (digits, bound) = (1, 10 as UInt64)
-        // 10 to the power of 19 is the largest one of 64 bits.
-        while digits < 19, number >= bound { (digits, bound) = (digits + 1, bound &* 10) }
-        precondition(digits <= freeCapacity)
-        unsafe withUnsafeMutableBufferPointer { buffer, count in
-            var (rest, position) = (number, count + digits)
-            while position > count {
-                position -= 1
-                unsafe buffer[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            }
-            count += digits
-        }
-    }
-}
-
 extension Span<UInt8> {
     /// True if no byte needs an escape (RFC 8259 §7): eight at a time.
     @inline(__always)
-    fileprivate var needsNoEscape: Bool {
+    var needsNoEscape: Bool {
         guard count >= 8 else {
             for index in indices where !self[index].standsForItself { return false }
             return true

@@ -69,6 +69,23 @@ public struct InAppPurchase: Sendable {
     }
 }
 
+extension InAppPurchase {
+    /// Returns true for a purchase of the same product in the same receipt. No text is made.
+    package func isOfSameProduct(as other: InAppPurchase) -> Bool {
+        receipt.span.equals(fields.productID.range, other.fields.productID.range)
+    }
+
+    /// Returns true for a purchase of the same chain in the same receipt. No text is made.
+    package func isOfSameChain(as other: InAppPurchase) -> Bool {
+        receipt.span.equals(fields.chainID.range, other.fields.chainID.range)
+    }
+}
+
+extension PurchaseFields {
+    /// The original transaction ID, or the transaction's own.
+    fileprivate var chainID: TextRange { originalTransactionID.isAbsent ? transactionID : originalTransactionID }
+}
+
 extension InAppPurchase: CustomStringConvertible, CustomReflectable {
     /// Contains no byte of the receipt.
     public var description: String { "InAppPurchase" }

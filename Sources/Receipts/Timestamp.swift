@@ -98,36 +98,37 @@ package struct CivilTime: Hashable, Sendable {
 }
 
 extension CivilTime {
+    private enum Epoch {
+        /// Seconds from 0000-01-01 to 1970-01-01.
+        static let seconds: Int64 = 62_167_219_200
+        /// Days from -0400-03-01, the first day of a cycle of 400 years, to 0000-01-01.
+        static let days: UInt32 = 146_097 - 60
+    }
+
     /// Converts a point in time; milliseconds are dropped.
     package init(_ timestamp: Timestamp) {
-        let seconds = Int(timestamp.millisecondsSince1970).flooredQuotient(by: 1000)
-        let days = seconds.flooredQuotient(by: 86_400)
-        let secondOfDay = seconds - days * 86_400
-        self.init(daysSince1970: days)
-        hour = secondOfDay / 3600
-        minute = secondOfDay / 60 % 60
-        second = secondOfDay % 60
+        // Not negative, so that every quotient is rounded down.
+        let seconds = UInt64(timestamp.millisecondsSince1970 &+ Epoch.seconds &* 1000) / 1000
+        let days = UInt32(truncatingIfNeeded: seconds / 86_400)
+        let secondOfDay = UInt32(truncatingIfNeeded: seconds &- UInt64(days) &* 86_400)
+        self.init(cycleDay: days &+ Epoch.days)
+        hour = Int(secondOfDay / 3600)
+        minute = Int(secondOfDay / 60 % 60)
+        second = Int(secondOfDay % 60)
     }
 
-    private init(daysSince1970: Int) {
-        let shifted = daysSince1970 + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+    /// - Parameter cycleDay: the days since -0400-03-01. Years begin in March here, so that a leap day ends its year.
+    private init(cycleDay: UInt32) {
+        let century = (4 &* cycleDay &+ 3) / 146_097
+        let dayOfCentury = cycleDay &- century &* 146_097 / 4
+        let yearOfCentury = (4 &* dayOfCentury &+ 3) / 1461
+        let dayOfYear = dayOfCentury &- yearOfCentury &* 1461 / 4
+        let marchMonth = (5 &* dayOfYear &+ 2) / 153
+        let isNextYear = marchMonth >= 10
         self.init(
-            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
-            day: dayOfYear - (153 * marchMonth + 2) / 5 + 1, hour: 0, minute: 0, second: 0)
-    }
-}
-
-extension Int {
-    /// Returns the quotient rounded down, also below zero.
-    fileprivate func flooredQuotient(by divisor: Int) -> Int {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? quotient - 1 : quotient
+            year: Int(century &* 100 &+ yearOfCentury) &- 400 &+ (isNextYear ? 1 : 0),
+            month: Int(isNextYear ? marchMonth &- 9 : marchMonth &+ 3),
+            day: Int(dayOfYear &- (153 &* marchMonth &+ 2) / 5 &+ 1), hour: 0, minute: 0, second: 0)
     }
 }
 
@@ -151,32 +152,24 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension OutputSpan<UInt8> {
+    /// Eight bytes at a time, the first in the lowest place.
     fileprivate mutating func append(rfc3339 timestamp: Timestamp) {
         let time = CivilTime(timestamp)
-        append(twoDigits: time.year / 100)
-        append(twoDigits: time.year % 100)
-        append(UInt8(ascii: "-"), twoDigits: time.month)
-        append(UInt8(ascii: "-"), twoDigits: time.day)
-        append(UInt8(ascii: "T"), twoDigits: time.hour)
-        append(UInt8(ascii: ":"), twoDigits: time.minute)
-        append(UInt8(ascii: ":"), twoDigits: time.second)
+        func digits(_ number: Int) -> UInt64 { ASCII.twoDigits(of: UInt64(truncatingIfNeeded: number)) }
+        let year = digits(time.year / 100) | digits(time.year % 100) << 16
+        append(littleEndian: 0x2D00_002D_0000_0000 | year | digits(time.month) << 40)  // "YYYY-MM-"
+        append(
+            littleEndian: 0x0000_3A00_0054_0000 | digits(time.day) | digits(time.hour) << 24 | digits(time.minute) << 48
+        )  // "DDThh:mm"
+        append(UInt8(ascii: ":"))
+        append(littleEndian: UInt16(truncatingIfNeeded: digits(time.second)))
         let milliseconds = Int(((timestamp.millisecondsSince1970 % 1000) + 1000) % 1000)
         if milliseconds != 0 {
             append(UInt8(ascii: "."))
             append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
-            append(twoDigits: milliseconds % 100)
+            append(littleEndian: UInt16(truncatingIfNeeded: digits(milliseconds % 100)))
         }
         append(UInt8(ascii: "Z"))
-    }
-
-    fileprivate mutating func append(_ separator: UInt8, twoDigits number: Int) {
-        append(separator)
-        append(twoDigits: number)
-    }
-
-    fileprivate mutating func append(twoDigits number: Int) {
-        append(UInt8(ascii: "0") + UInt8(number / 10))
-        append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }
 

@@ -85,8 +85,9 @@ struct SubscriptionHistoryTests {
             var chronicle = Chronicle()
             func check(_ events: [Event], at now: Timestamp) {
                 guard let state = chronicle.states[chain] else { return }
-                let known = Subscription.all(
-                    in: state.transactions, renewals: state.renewals, at: now, rules: SubscriptionRules())
+                let known = Entitlements(
+                    in: state.transactions, renewals: state.renewals, at: now, rules: SubscriptionRules()
+                ).all
                 for event in events {
                     guard let expected = named[event.type] else { continue }
                     #expect(known.map(\.state) == [expected], "seed \(seed), \(now): \(event.type)")

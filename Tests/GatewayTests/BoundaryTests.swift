@@ -63,9 +63,8 @@ struct BoundaryTests {
             if let receipt = answer.receipt, let end = receipt.expirationDate {
                 #expect(answer.isAppExpired == true || (now < end && answer.freshUntil <= end))
             }
-            if let boundary = nextBoundary(
-                after: now, in: answer.transactions, answer.subscriptions.compactMap(\.renewal))
-            {
+            let facts = EntitlementFacts(answer.transactions, answer.subscriptions.compactMap(\.renewal))
+            if let boundary = facts.nextBoundary(after: now) {
                 #expect(answer.freshUntil <= boundary)
             }
         }

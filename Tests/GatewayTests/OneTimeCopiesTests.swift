@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
+@testable import Gateway
 import Receipts
 import Testing
 
@@ -28,9 +28,14 @@ struct OneTimeCopiesTests {
         return purchase
     }
 
+    private static func revokingCopies(_ transactions: [Transaction], knownAt: Int64? = nil) -> TransactionList {
+        let entitlements = Entitlements(in: transactions, at: time(0), rules: SubscriptionRules())
+        return entitlements.revokingCopies(knownAt: knownAt.map(time)).transactions
+    }
+
     /// Returns the IDs of those that are not revoked.
     private static func kept(_ transactions: [Transaction], knownAt: Int64? = nil) -> [String] {
-        let orders = [transactions, transactions.reversed()].map { $0.revokingCopies(knownAt: knownAt.map(time)) }
+        let orders = [transactions, transactions.reversed()].map { revokingCopies($0, knownAt: knownAt) }
         let kept = orders.map { $0.filter { $0.cancellationDate == nil }.map(\.transactionID).sorted() }
         #expect(kept[0] == kept[1])
         return kept[0]
@@ -39,7 +44,7 @@ struct OneTimeCopiesTests {
     @Test func `a refund of the purchase ends its restored copy`() throws {
         let copies = [Self.copy("32", signed: 5), Self.copy("31", signed: 7, revoked: 6)]
         #expect(Self.kept(copies) == [])
-        let restored = try #require(copies.revokingCopies(knownAt: nil).first)
+        let restored = try #require(Self.revokingCopies(copies).first)
         #expect(restored.cancellationDate == Self.time(6) && restored.revocation == .refund)
     }
 

@@ -261,8 +261,9 @@ struct StateTableTests {
     @Test(arguments: rows) func `a state follows from the rules of docs-states`(_ row: Row) throws {
         let rules = SubscriptionRules(licenceEnd: row.history.licenceEnd.map(Self.day))
         for transactions in [row.history.transactions, row.history.transactions.reversed()] {
-            let all = Subscription.all(
-                in: transactions, renewals: [row.history.plan].compactMap(\.self), at: Self.day(row.day), rules: rules)
+            let all = Entitlements(
+                in: transactions, renewals: [row.history.plan].compactMap(\.self), at: Self.day(row.day), rules: rules
+            ).all
             #expect(all.map(\.state) == [row.state])
             #expect(all.first?.accessUntil == row.accessUntil.map(Self.day))
         }

@@ -152,9 +152,9 @@ struct SubscriptionTests {
     @Test func `a period ends with the millisecond it ends at`() throws {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ milliseconds: Int64) -> SubscriptionState? {
-            Subscription.all(
+            Entitlements(
                 in: purchases, at: Samples.created.advanced(by: .milliseconds(milliseconds)), rules: SubscriptionRules()
-            ).first?.state
+            ).all.first?.state
         }
         #expect(state(0) == .active && state(99_999) == .active && state(100_000) == .expired)
     }
@@ -162,7 +162,7 @@ struct SubscriptionTests {
     @Test func `a paid period counts two days before it begins`() throws {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ seconds: Int64) -> SubscriptionState? {
-            Subscription.all(in: purchases, at: Samples.time(seconds), rules: SubscriptionRules()).first?.state
+            Entitlements(in: purchases, at: Samples.time(seconds), rules: SubscriptionRules()).all.first?.state
         }
         let lead: Int64 = 48 * 3600
         #expect(state(-lead - 1) == .expired && state(-lead) == .active && state(99) == .active)
@@ -200,8 +200,9 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "1")
         renewal.gracePeriodExpiresDate = plan.graceEnd.map(Samples.time)
         renewal.isInBillingRetry = plan.isRetried
-        let seen = Subscription.all(
-            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules())
+        let seen = Entitlements(
+            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
+        ).all
         #expect(seen.map(\.state) == [plan.state] && seen.first?.renewal == renewal)
         let end = max(plan.graceEnd ?? 0, 100)
         #expect(seen.first?.accessUntil == (plan.isCancelled ? nil : Samples.time(end)))
@@ -243,8 +244,9 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.renewalProductID, renewal.willRenew) = (move.next, move.willRenew)
         renewal.isDowngrade = move.isDowngrade
-        let seen = Subscription.all(
-            in: transactions, renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules())
+        let seen = Entitlements(
+            in: transactions, renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules()
+        ).all
         #expect(seen.map(\.change) == [move.change])
     }
 
@@ -284,8 +286,9 @@ struct SubscriptionTests {
         let transactions = try Samples.transactions([Period("1", 0..<100)])
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.isInBillingRetry, renewal.gracePeriodExpiresDate) = (true, Samples.time(90))
-        let seen = Subscription.all(
-            in: transactions, renewals: [renewal], at: Samples.time(50), rules: SubscriptionRules())
+        let seen = Entitlements(
+            in: transactions, renewals: [renewal], at: Samples.time(50), rules: SubscriptionRules()
+        ).all
         #expect(seen.map(\.state) == [.active])
     }
 
@@ -293,8 +296,9 @@ struct SubscriptionTests {
         let transactions = try Samples.transactions([Period("1", 0..<100)])
         var renewal = Renewal(originalTransactionID: "2")
         renewal.gracePeriodExpiresDate = Samples.time(1000)
-        let seen = Subscription.all(
-            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules())
+        let seen = Entitlements(
+            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
+        ).all
         #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == nil)
     }
 
@@ -344,8 +348,9 @@ struct SubscriptionTests {
         elsewhere.productID = "monthly"
         for plans in [choice.plans, choice.plans.reversed()] {
             for now in [150, 250] as [Int64] {
-                let seen = Subscription.all(
-                    in: transactions, renewals: [elsewhere] + plans, at: Samples.time(now), rules: SubscriptionRules())
+                let seen = Entitlements(
+                    in: transactions, renewals: [elsewhere] + plans, at: Samples.time(now), rules: SubscriptionRules()
+                ).all
                 #expect(seen.map(\.renewal) == [chosen])
             }
         }
@@ -359,16 +364,18 @@ struct SubscriptionTests {
         (former.productID, former.isInBillingRetry) = ("yearly", false)
         (newer.productID, newer.isInBillingRetry, newer.gracePeriodExpiresDate) = ("monthly", true, Samples.time(300))
         for plans in [[former, newer], [newer, former]] {
-            let seen = Subscription.all(
-                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules())
+            let seen = Entitlements(
+                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
+            ).all
             #expect(seen.map(\.state) == [.inGracePeriod] && seen.first?.renewal == newer)
         }
         former.gracePeriodExpiresDate = Samples.time(300)
         newer.gracePeriodExpiresDate = nil
         newer.isInBillingRetry = false
         for plans in [[former, newer], [newer, former]] {
-            let seen = Subscription.all(
-                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules())
+            let seen = Entitlements(
+                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
+            ).all
             #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == newer)
         }
     }
@@ -383,7 +390,7 @@ struct SubscriptionTests {
         (grace.productID, grace.gracePeriodExpiresDate) = ("monthly", Samples.time(300))
         for order in [transactions, transactions.reversed()] {
             func seen(_ seconds: Int64, _ renewals: [Renewal]) -> [Subscription] {
-                Subscription.all(in: order, renewals: renewals, at: Samples.time(seconds), rules: SubscriptionRules())
+                Entitlements(in: order, renewals: renewals, at: Samples.time(seconds), rules: SubscriptionRules()).all
             }
             #expect(seen(150, []).map(\.state) == [.active] && seen(250, []).map(\.state) == [.expired])
             #expect(seen(250, [grace]).map(\.state) == [.inGracePeriod])
@@ -394,7 +401,7 @@ struct SubscriptionTests {
     @Test func `an upgraded period gives no access before its end`() throws {
         var transactions = try Samples.transactions([Period("1", 0..<100), Period("2", 0..<50, of: "2")])
         transactions[0].isUpgraded = true
-        let seen = Subscription.all(in: transactions, at: Samples.time(10), rules: SubscriptionRules())
+        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).all
         #expect(seen.map(\.state) == [.upgraded, .active])
     }
 
@@ -403,7 +410,7 @@ struct SubscriptionTests {
             Period("1", 0..<100).trial, Period("2", 0..<90, of: "2"), Period("3", 0..<80, of: "3"),
         ])
         for (index, group) in ["A", "A", "B"].enumerated() { transactions[index].subscriptionGroupID = group }
-        let seen = Subscription.all(in: transactions, at: Samples.time(10), rules: SubscriptionRules())
+        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).all
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, false, true])
     }
 
@@ -419,15 +426,16 @@ struct SubscriptionTests {
             fields.appTransactionID = customer
             (transactions[index].signedFields, transactions[index].subscriptionGroupID) = (.value(fields), "A")
         }
-        let seen = Subscription.all(in: transactions, at: Samples.time(10), rules: SubscriptionRules())
+        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).all
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, eligible])
     }
 
     @Test func `the end of a grace period is a boundary`() {
         var renewal = Renewal(originalTransactionID: "1")
         renewal.gracePeriodExpiresDate = Samples.time(10)
-        #expect(nextBoundary(after: Samples.time(9), in: [], [renewal]) == Samples.time(10))
-        #expect(nextBoundary(after: Samples.time(10), in: [], [renewal]) == nil)
+        let facts = EntitlementFacts(TransactionList([]), [renewal])
+        #expect(facts.nextBoundary(after: Samples.time(9)) == Samples.time(10))
+        #expect(facts.nextBoundary(after: Samples.time(10)) == nil)
     }
 
     // MARK: Old transactions
@@ -459,16 +467,17 @@ struct SubscriptionTests {
     func `the next boundary is the next beginning or end of a period`(
         periods: [Period], seconds: Int64, boundary: Int64?
     ) throws {
-        let transactions = try Samples.transactions(periods)
-        #expect(nextBoundary(after: Samples.time(seconds), in: transactions) == boundary.map(Samples.time))
+        let facts = EntitlementFacts(TransactionList(try Samples.transactions(periods)))
+        #expect(facts.nextBoundary(after: Samples.time(seconds)) == boundary.map(Samples.time))
     }
 
     @Test(arguments: stories) func `nothing changes between boundaries`(_ story: Story) throws {
         let transactions = try Samples.transactions(story.periods)
+        let facts = EntitlementFacts(TransactionList(transactions))
         var now = Samples.time(-1000)
         func boundary() -> Timestamp? {
-            let ends = Subscription.all(in: transactions, at: now, rules: SubscriptionRules()).map(\.accessUntil)
-            return (ends + [nextBoundary(after: now, in: transactions)]).compactMap(\.self).filter { now < $0 }.min()
+            let ends = Entitlements(in: transactions, at: now, rules: SubscriptionRules()).all.map(\.accessUntil)
+            return (ends + [facts.nextBoundary(after: now)]).compactMap(\.self).filter { now < $0 }.min()
         }
         while let boundary = boundary() {
             let justBefore = boundary.advanced(by: .milliseconds(-1))
@@ -483,7 +492,7 @@ struct SubscriptionTests {
     }
 
     private static func summary(_ purchases: [Transaction], at now: Timestamp) -> [Expected] {
-        Subscription.all(in: purchases, at: now, rules: SubscriptionRules()).map {
+        Entitlements(in: purchases, at: now, rules: SubscriptionRules()).all.map {
             .init($0.originalTransactionID, $0.state, $0.transaction.transactionID, $0.isEligibleForIntroOffer)
         }
     }

@@ -77,7 +77,9 @@ struct VerificationServiceTests {
         request = request.with { $0.excludesOldTransactions = true }
         let latest = try await gateway.verify(request, at: Samples.created)
         #expect(Set(all.transactions.map(\.transactionID)) == ["1", "2", "3", "9"])
-        #expect(Set(latest.latestTransactions.map(\.transactionID)) == ["3", "9"] && latest.provenance.cache == .miss)
+        #expect(
+            Set(latest.entitlements.latestTransactions.map(\.transactionID)) == ["3", "9"]
+                && latest.provenance.cache == .miss)
         for answer in [all, latest] {
             #expect(answer.subscriptions.map(\.state) == [.active])
             #expect(answer.subscriptions.map(\.isEligibleForIntroOffer) == [false])

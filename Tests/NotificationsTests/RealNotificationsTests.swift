@@ -36,9 +36,10 @@ struct RealNotificationsTests {
         let claims = try Self.claims(of: Array(text.utf8)), state = record.state
         let date = try #require(claims["signedDate"]?.number?.integer)
         let signedAt = Timestamp(millisecondsSince1970: date)
-        let subscriptions = Subscription.all(
+        let subscriptions = Entitlements(
             in: state.transactions, renewals: state.renewals, at: signedAt,
-            rules: SubscriptionRules())
+            rules: SubscriptionRules()
+        ).all
         let status = try #require(claims["data"]?["status"]?.number?.integer)
         // A refund carries the refunded period alone: here an earlier one of a subscription that goes on.
         let isEarlierPeriod = subscriptions[0].state == .revoked && status == 1

@@ -45,8 +45,6 @@ internal import Resilience
             let budget = BodyBudget(.mebibytes(1)), handler = RecordingHandler(answersAtOnce: answersAtOnce)
             var trial = EdgeTrial()
             let edge = edge(budget, handler), channel = try channel(edge)
-            // The scheduler would keep the edge, whose variable takes one of the process's 1,024 keys.
-            defer { edge.schedulers.ofThisThread.currentValue = nil }
             var buffer = ByteBuffer(bytes: bytes)
             while channel.isActive, let piece = buffer.readSlice(length: min(pieceBytes, buffer.readableBytes)),
                 piece.readableBytes > 0

@@ -152,7 +152,7 @@ extension Answer {
 
     /// The original transaction IDs of the newest transactions first, then the previous IDs, up to the limit.
     fileprivate var chainIDs: [String] {
-        let present = transactions.chainsByAge
+        let transactions = transactions.values, present = transactions.chainsByAge
         let previous = Set(transactions.compactMap { $0.signedFields?.value.previousOriginalTransactionID })
         return Array((present + previous.subtracting(present).sorted()).prefix(Deferral.Limits.chains))
     }

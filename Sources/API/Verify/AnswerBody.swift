@@ -23,10 +23,11 @@ extension Answer {
     func replies(
         latestReceipt: String? = nil, excludesOldTransactions: Bool = false, includesUnknown: Bool = false
     ) -> (first: Reply, repeated: Reply) {
-        let transactionBytes = (transactions.count + subscriptions.count) * 640
+        let transactionBytes = (transactions.count + entitlements.subscriptions.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
-        let repetition = json.contents(of: self, listing: excludesOldTransactions ? latestTransactions : nil)
+        let repetition = json.contents(
+            of: self, listing: excludesOldTransactions ? entitlements.latestTransactions : nil)
         json.member("latest_receipt", latestReceipt)
         if includesUnknown { json.unknown(in: subject?.evidence?.items ?? []) }
         json.endObject()
@@ -57,7 +58,7 @@ extension JSONWriter {
 
     /// - Parameter listed: the elements of `transactions`; nil for all.
     /// - Returns: the transactions of a receipt, if they are written once.
-    fileprivate mutating func contents(of answer: Answer, listing listed: [Transaction]?) -> ReplyBody.Repetition? {
+    fileprivate mutating func contents(of answer: Answer, listing listed: TransactionList?) -> ReplyBody.Repetition? {
         if !answer.rejectedItems.isEmpty { rejectedItems(answer.rejectedItems) }
         var transactions: Range<Int>?
         var repetition: ReplyBody.Repetition?
@@ -82,7 +83,9 @@ extension JSONWriter {
         }
         key("subscriptions")
         array { json in
-            for index in answer.subscriptions.indices { json.subscription(answer.subscriptions[index]) }
+            for subscription in answer.entitlements.subscriptions {
+                json.subscription(subscription, answer.entitlements)
+            }
         }
         return repetition
     }
@@ -128,9 +131,12 @@ extension JSONWriter {
         return transactions
     }
 
-    private mutating func transactions(_ transactions: [Transaction]) {
+    private mutating func transactions(_ transactions: TransactionList) {
         array { json in
-            for var transaction in transactions { json.object { $0.members(of: &transaction) } }
+            for index in transactions.indices {
+                var transaction = transactions[index]
+                json.object { $0.members(of: &transaction) }
+            }
         }
     }
 
@@ -163,18 +169,18 @@ extension JSONWriter {
         }
     }
 
-    private mutating func subscription(_ subscription: Subscription) {
+    private mutating func subscription(_ subscription: EvaluatedSubscription, _ entitlements: Entitlements) {
         object { json in
             json.member("state", subscription.state.rawValue)
             json.member("access_until", subscription.accessUntil)
             json.member("change", subscription.change?.rawValue)
-            var transaction = subscription.transaction
+            var transaction = entitlements.transaction(of: subscription)
             // Receipts made in Xcode have no original transaction ID.
-            transaction.originalTransactionID = subscription.originalTransactionID
+            transaction.originalTransactionID = entitlements.originalTransactionID(of: subscription)
             json.members(of: &transaction)
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
             json.member("paid_service_days", subscription.paidServiceDays)
-            if var renewal = subscription.renewal {
+            if var renewal = entitlements.renewal(of: subscription) {
                 json.key("renewal")
                 json.object { json in
                     json.member("product_id", renewal.productID)

@@ -111,7 +111,7 @@ extension Answer {
         }
         if let receipt {
             let response = AppReceiptResponse(
-                receipt: receipt, latest: transactions, excludesOldTransactions: options.excludesOldTransactions,
+                receipt: receipt, latest: transactions.values, excludesOldTransactions: options.excludesOldTransactions,
                 plans: isServerAPIs ? renewals : nil, latestReceipt: latestReceipt, requestDate: now)
             return rebuilt(response.body, hasLatestReceipt: response.hasLatestReceipt)
         }
@@ -128,14 +128,15 @@ extension Answer {
 
     /// Returns the purchase that a transaction receipt is about, with all periods of its subscription.
     private func chain(of receipt: VerifiedTransactionReceipt) -> [Transaction] {
-        let chains = ChainNames(transactions, renewals)
+        let chains = ChainNames(transactions.values, renewals)
         let chain = chains.current(receipt.originalTransactionID ?? receipt.transactionID)
         return transactions.filter { chains.current($0.chainID) == chain }
     }
 
     /// Returns the subscription that a transaction receipt is about; nil for another product.
     private func subscription(of receipt: VerifiedTransactionReceipt) -> Subscription? {
-        let chain = ChainNames(transactions, renewals).current(receipt.originalTransactionID ?? receipt.transactionID)
+        let id = receipt.originalTransactionID ?? receipt.transactionID
+        let chain = ChainNames(transactions.values, renewals).current(id)
         return subscriptions.first { $0.originalTransactionID == chain }
     }
 

@@ -105,7 +105,7 @@ extension SignedNotification {
         guard environment.isApples else { throw .withoutApp }
         bundleID = notification.bundleID
         self.environment = environment
-        let transactions = receipt?.transactions ?? []
+        let transactions = receipt?.transactions.values ?? []
         let named = notification.originalTransactionID
         let chain = transactions.filter { $0.chainID == named }
         identity = notification.identity(named == nil ? transactions : chain)

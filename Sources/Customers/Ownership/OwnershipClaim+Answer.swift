@@ -19,7 +19,7 @@ extension Answer {
         guard verdict == .genuine, let bundleID = subject?.bundleID, let environment, environment.isApples else {
             return []
         }
-        let byChain = Dictionary(grouping: transactions, by: \.chainID)
+        let transactions = transactions.values, byChain = Dictionary(grouping: transactions, by: \.chainID)
         return transactions.chainsByAge.filter(\.isTransactionID).prefix(OwnershipClaim.Limits.claims).map { id in
             let chain = byChain[id] ?? []
             return OwnershipClaim(

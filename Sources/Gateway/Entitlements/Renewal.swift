@@ -85,26 +85,6 @@ extension Renewal.ExpirationIntent {
     }
 }
 
-extension [Renewal] {
-    /// The newest plan, if all are signed with their time; else all plans.
-    var withoutOlderSigned: [Renewal] {
-        let times = compactMap(\.signedDate)
-        guard count > 1, times.count == count, let newest = zip(self, times).max(by: { $0.1 < $1.1 }) else {
-            return self
-        }
-        return [newest.0]
-    }
-
-    /// Returns the plan that belongs to a transaction with this product, of the plans for one subscription. The order
-    /// is: the plan about the product, a plan that renews to the product, a plan without a product.
-    ///
-    /// A single plan always belongs: Apple may name the next product before its transaction is listed.
-    func plan(forProduct productID: String) -> Renewal? {
-        first { $0.productID == productID } ?? first { $0.renewalProductID == productID }
-            ?? first { $0.productID == nil } ?? (count == 1 ? self[0] : nil)
-    }
-}
-
 extension Renewal: Redacted {}
 
 /// The state of a subscription at one time, as Apple reported it (`status`).

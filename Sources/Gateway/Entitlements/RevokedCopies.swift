@@ -5,8 +5,21 @@ internal import Receipts
 
 /// An identity that all copies of one purchase share.
 protocol PurchaseIdentity: Hashable {
-    /// Nil for a transaction without such an identity. By index, so that no transaction is copied.
-    init?(at index: Int, of transactions: [Transaction])
+    /// Nil for a transaction without such an identity.
+    init?(_ transaction: TransactionFacts)
+}
+
+/// The identity of a purchase that is kept for ever. Restored copies have transaction IDs of their own, and name the first
+/// transaction.
+private struct OneTimePurchase: PurchaseIdentity {
+    private let chain, product: InternedText
+    private let isShared: Bool
+
+    /// Nil for subscriptions, and for what is used up.
+    init?(_ transaction: TransactionFacts) {
+        guard !transaction.isSubscription, !transaction.isConsumable else { return nil }
+        (chain, product, isShared) = (transaction.chain, transaction.product, transaction.isFamilyShared)
+    }
 }
 
 /// The purchases with a revoked copy.
@@ -21,10 +34,10 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
     /// The time of transactions without a time of their own; nil if unknown.
     private let knownAt: Timestamp?
 
-    init(_ transactions: [Transaction], _ indices: some Sequence<Int>, knownAt: Timestamp?) {
+    init(_ transactions: [TransactionFacts], _ indices: some Sequence<Int>, knownAt: Timestamp?) {
         self.knownAt = knownAt
         for index in indices where transactions[index].cancellationDate != nil && !transactions[index].isUpgraded {
-            guard let purchase = Purchase(at: index, of: transactions) else { continue }
+            guard let purchase = Purchase(transactions[index]) else { continue }
             let new = Revocation(index: index, knownAt: transactions[index].signedDate ?? knownAt ?? .latest)
             if revocations[purchase].map({ $0.knownAt <= new.knownAt }) ?? true { revocations[purchase] = new }
         }
@@ -34,11 +47,37 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
 
     /// Returns the index of the copy whose revocation also ends a transaction. Nil if no copy is revoked, or if Apple
     /// signed the transaction after the revocation.
-    func revocation(at index: Int, of transactions: [Transaction]) -> Int? {
-        guard !isEmpty, let purchase = Purchase(at: index, of: transactions), let revoked = revocations[purchase] else {
-            return nil
-        }
-        let isLater = (transactions[index].signedDate ?? knownAt).map { revoked.knownAt < $0 } ?? false
+    func revocation(of transaction: TransactionFacts) -> Int? {
+        guard !isEmpty, let purchase = Purchase(transaction), let revoked = revocations[purchase] else { return nil }
+        let isLater = (transaction.signedDate ?? knownAt).map { revoked.knownAt < $0 } ?? false
         return isLater ? nil : revoked.index
+    }
+}
+
+extension TransactionList {
+    /// Returns the transactions with the revocation of each one-time purchase in all its copies, except copies that
+    /// Apple signed later without a revocation.
+    /// - Parameters:
+    ///   - facts: the facts of these transactions.
+    ///   - knownAt: the time of transactions without a time of their own; nil if unknown.
+    func revokingCopies(_ facts: EntitlementFacts, knownAt: Timestamp?) -> TransactionList {
+        let copies = RevokedCopies<OneTimePurchase>(facts.transactions, indices, knownAt: knownAt)
+        guard !copies.isEmpty else { return self }
+        var transactions = values
+        for index in indices where facts.transactions[index].cancellationDate == nil {
+            guard let copy = copies.revocation(of: facts.transactions[index]) else { continue }
+            transactions[index].takeRevocation(of: self[copy])
+        }
+        return TransactionList(transactions)
+    }
+}
+
+extension Transaction {
+    fileprivate mutating func takeRevocation(of copy: Transaction) {
+        (cancellationDate, cancellationReason) = (copy.cancellationDate, copy.cancellationReason)
+        guard var fields = signedFields?.value else { return }
+        fields.revocationType = copy.signedFields?.value.revocationType
+        fields.revocationPercentage = copy.signedFields?.value.revocationPercentage
+        signedFields = .value(fields)
     }
 }

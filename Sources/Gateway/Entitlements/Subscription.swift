@@ -28,19 +28,20 @@ package enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
     case none
 }
 
-/// One subscription at one moment: all transactions with the same original transaction ID.
-package struct Subscription: Sendable {
-    /// The subscription's ID, which stays the same across renewals, upgrades and pauses.
-    package let originalTransactionID: String
+/// One subscription at one moment: all transactions with the same original transaction ID. The texts are in the lists that
+/// it was evaluated from.
+package struct EvaluatedSubscription: Sendable {
+    /// The subscription's present name, which stays the same across renewals, upgrades and pauses.
+    let chain: InternedText
     package let state: SubscriptionState
     /// The time until which the customer is served: in the future if the state grants access, and only then; nil if access
     /// did not end by a date.
     package let accessUntil: Timestamp?
-    /// The transaction of the period that decides the state.
-    package let transaction: Transaction
-    /// Apple's plan for the subscription (of several, the one for `transaction`'s product); nil if
-    /// neither Apple's answer nor a signed renewal info has one.
-    package let renewal: Renewal?
+    /// The index of the transaction of the period that decides the state.
+    let transaction: Int
+    /// The index of Apple's plan for the subscription (of several, the one for the transaction's product); nil if neither
+    /// Apple's answer nor a signed renewal info has one.
+    let plan: Int?
     /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
     /// introductory offers in your app"). Receipts do not name groups: nil if the group is unknown, and this subscription
     /// had no such period.
@@ -49,10 +50,14 @@ package struct Subscription: Sendable {
     package let change: SubscriptionChange?
     /// The whole days of paid service in the subscription's group, as far as its transactions are known.
     package let paidServiceDays: Int64
+    /// The expiry date of the period that decides the state.
+    let expiresDate: Timestamp?
+    /// The end of that period, else its begin.
+    let expiryOrder: Timestamp
 
     /// True if a paid period grants the access, and no allowance.
-    package var isPaid: Bool {
-        guard state == .active, let accessUntil, let end = transaction.expiresDate else { return false }
+    var isPaid: Bool {
+        guard state == .active, let accessUntil, let end = expiresDate else { return false }
         return accessUntil <= end
     }
 }
@@ -75,91 +80,124 @@ package struct SubscriptionRules: Hashable, Sendable {
     }
 }
 
-extension Subscription {
-    /// Returns the subscriptions among these transactions at `now`, in order of their ends, the latest first.
-    package static func all(
-        in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
-    ) -> [Subscription] {
-        let chains = KnownChain.all(in: transactions, renewals, rules)
-        let groups = SubscriptionGroups(chains, at: now)
-        var all = chains.indices.map { Subscription(chains[$0], of: transactions, groups, at: now, rules) }
-        all.sort {
-            ($0.transaction.expiryOrder, $0.originalTransactionID) > (
-                $1.transaction.expiryOrder, $1.originalTransactionID
-            )
+extension EntitlementFacts {
+    /// Returns the subscriptions at a moment, in order of their ends, the latest first.
+    package func subscriptions(at now: Timestamp, _ rules: SubscriptionRules) -> [EvaluatedSubscription] {
+        let chains = SubscriptionChains(self, rules)
+        let groups = SubscriptionGroups(chains.all, at: now)
+        var subscriptions: [EvaluatedSubscription] = []
+        subscriptions.reserveCapacity(chains.all.count)
+        for chain in chains.all {
+            subscriptions.append(EvaluatedSubscription(chain, chains.names, of: self, groups, at: now, rules))
         }
-        return all
-    }
-
-    private init(
-        _ chain: KnownChain, of transactions: [Transaction], _ groups: SubscriptionGroups, at now: Timestamp,
-        _ rules: SubscriptionRules
-    ) {
-        let standing = chain.timeline.standing(at: now)
-        let renewal = chain.plan(of: transactions[standing.index])
-        let plan = renewal.map { SubscriptionTimeline.Plan($0, knownAt: rules.knownAt) }
-        let state = standing.state(at: now, plan, lateRenewal: rules.lateRenewal)
-        self.init(
-            originalTransactionID: chain.name, state: state.state, accessUntil: state.accessUntil,
-            transaction: transactions[standing.index], renewal: renewal,
-            isEligibleForIntroOffer: groups.isEligibleForIntroOffer(chain),
-            change: SubscriptionChange(of: transactions[standing.index], renewal) { isMeant in
-                chain.timeline.periods.contains { isMeant(transactions[$0.index]) }
-            }, paidServiceDays: groups.paidServiceDays(of: chain))
+        guard subscriptions.count > 1 else { return subscriptions }
+        subscriptions.sort { one, other in
+            one.expiryOrder == other.expiryOrder
+                ? texts[other.chain] < texts[one.chain] : other.expiryOrder < one.expiryOrder
+        }
+        return subscriptions
     }
 }
 
-/// The transactions and plans of one subscription.
-private struct KnownChain {
+extension EvaluatedSubscription {
+    fileprivate init(
+        _ chain: SubscriptionChain, _ names: InternedChainNames, of facts: EntitlementFacts,
+        _ groups: SubscriptionGroups, at now: Timestamp, _ rules: SubscriptionRules
+    ) {
+        let standing = chain.timeline.standing(at: now), transaction = facts.transactions[standing.index]
+        let plan = chain.plan(of: transaction, names, in: facts)
+        let state = standing.state(
+            at: now, plan.map { facts.plans[$0].plan(knownAt: rules.knownAt) }, lateRenewal: rules.lateRenewal)
+        self.init(
+            chain: chain.name, state: state.state, accessUntil: state.accessUntil, transaction: standing.index,
+            plan: plan, isEligibleForIntroOffer: groups.isEligibleForIntroOffer(chain),
+            change: SubscriptionChange(of: transaction, plan.map { facts.plans[$0] }) { isMeant in
+                chain.timeline.periods.contains { isMeant(facts.transactions[$0.index]) }
+            }, paidServiceDays: groups.paidServiceDays(of: chain), expiresDate: transaction.expiresDate,
+            expiryOrder: transaction.expiryOrder)
+    }
+}
+
+/// The periods and plans of one subscription.
+private struct SubscriptionChain {
     /// The present name.
-    let name: String
-    /// Apple's plans for the subscription and for its copies, and the names of their chains.
-    private let plans: [Renewal], names: ChainNames
+    let name: InternedText
+    /// Apple's plans for the subscription and for its copies.
+    let plans: [Int]
     let timeline: SubscriptionTimeline
     /// A chain stays in one group. Receipts name no groups.
-    let group: String?
+    private(set) var group: InternedText?
     /// The app transaction ID; nil if unknown.
-    let customer: String?
-    let usedIntroOffer: Bool
+    private(set) var customer: InternedText?
+    private(set) var usedIntroOffer = false
 
-    private init(
-        _ name: String, _ indices: [Int], of transactions: [Transaction], _ plans: [Renewal], _ names: ChainNames,
-        _ rules: SubscriptionRules
+    init(
+        _ name: InternedText, _ indices: [Int], _ plans: [Int], of facts: EntitlementFacts, _ rules: SubscriptionRules
     ) {
-        (self.name, self.plans, self.names) = (name, plans, names)
-        timeline = SubscriptionTimeline(transactions, indices, rules: rules)
-        group = indices.lazy.compactMap { transactions[$0].subscriptionGroupID }.first
-        customer = indices.lazy.compactMap { transactions[$0].signedFields?.value.appTransactionID }.first
-        usedIntroOffer = indices.contains { transactions[$0].usedIntroOffer }
-    }
-
-    /// Returns the chains with a subscription or a plan.
-    static func all(
-        in transactions: [Transaction], _ renewals: [Renewal], _ rules: SubscriptionRules
-    ) -> [KnownChain] {
-        let names = ChainNames(transactions, renewals)
-        let plans = Dictionary(grouping: renewals) { names.current($0.originalTransactionID) }
-        var chains: [(name: String, indices: [Int])] = []
-        var positions: [String: Int] = [:]
-        for index in transactions.indices {
-            let name = names.current(transactions[index].chainID)
-            guard transactions[index].isSubscription || plans[name] != nil else { continue }
-            // Without a search in the common case: the transactions of a chain follow each other.
-            let position = chains.last?.name == name ? chains.count - 1 : positions[name]
-            if let position {
-                chains[position].indices.append(index)
-            } else {
-                positions[name] = chains.count
-                chains.append((name, [index]))
-            }
+        (self.name, self.plans) = (name, plans)
+        for index in indices {
+            group = group ?? facts.transactions[index].group
+            customer = customer ?? facts.transactions[index].customer
+            usedIntroOffer = usedIntroOffer || facts.transactions[index].usedIntroOffer
         }
-        return chains.map { KnownChain($0.name, $0.indices, of: transactions, plans[$0.name] ?? [], names, rules) }
+        timeline = SubscriptionTimeline(facts, indices, rules: rules)
     }
 
-    /// Returns Apple's plan for the subscription while a transaction stands.
-    func plan(of transaction: Transaction) -> Renewal? {
-        plans.filter { names.isSameChain($0.originalTransactionID, transaction.chainID) }
-            .withoutOlderSigned.plan(forProduct: transaction.productID)
+    /// Returns Apple's plan for the subscription while a transaction stands: the plan about its product, a plan that renews
+    /// to the product, a plan without a product. A single plan always belongs: Apple may name the next product before its
+    /// transaction is listed.
+    func plan(of transaction: TransactionFacts, _ names: InternedChainNames, in facts: EntitlementFacts) -> Int? {
+        guard !plans.isEmpty else { return nil }
+        let plans = facts.withoutOlderSigned(
+            plans.filter { names.isSameChain(facts.plans[$0].chain, transaction.chain) })
+        func first(_ isMeant: (PlanFacts) -> Bool) -> Int? { plans.first { isMeant(facts.plans[$0]) } }
+        return first { $0.product == transaction.product } ?? first { $0.nextProduct == transaction.product }
+            ?? first { $0.product == nil } ?? (plans.count == 1 ? plans[0] : nil)
+    }
+}
+
+/// The chains with a subscription or a plan.
+private struct SubscriptionChains {
+    /// A transaction and its chain's present name.
+    private struct Member {
+        let name: InternedText
+        let index: Int
+    }
+
+    let names: InternedChainNames
+    private(set) var all: [SubscriptionChain] = []
+
+    init(_ facts: EntitlementFacts, _ rules: SubscriptionRules) {
+        names = InternedChainNames(facts)
+        var plans: [InternedText: [Int]] = [:]
+        for index in facts.plans.indices { plans[names.current(facts.plans[index].chain), default: []].append(index) }
+        var members: [Member] = []
+        members.reserveCapacity(facts.transactions.count)
+        for index in facts.transactions.indices {
+            let name = names.current(facts.transactions[index].chain)
+            guard facts.transactions[index].isSubscription || plans[name] != nil else { continue }
+            members.append(Member(name: name, index: index))
+        }
+        members.sort { one, other in
+            one.name == other.name ? facts.begins(one.index, before: other.index) : one.name < other.name
+        }
+        var start = 0
+        while start < members.count {
+            let name = members[start].name
+            let end = members[start...].firstIndex { $0.name != name } ?? members.count
+            all.append(
+                SubscriptionChain(name, members[start..<end].map(\.index), plans[name] ?? [], of: facts, rules))
+            start = end
+        }
+    }
+}
+
+extension EntitlementFacts {
+    /// Returns the newest plan, if all are signed with their time; else all plans.
+    fileprivate func withoutOlderSigned(_ indices: [Int]) -> [Int] {
+        guard indices.count > 1, indices.allSatisfy({ plans[$0].signedDate != nil }) else { return indices }
+        let first = Timestamp.earliest
+        return [indices.max { plans[$0].signedDate ?? first < plans[$1].signedDate ?? first }].compactMap(\.self)
     }
 }
 
@@ -167,17 +205,17 @@ private struct KnownChain {
 private struct SubscriptionGroups {
     /// A chain without a group is one of its own.
     private struct Name: Hashable {
-        let group: String
-        let customer: String?
+        let group: InternedText
+        let customer: InternedText?
     }
 
     private var paidServiceDays: [Name: Int64] = [:]
     /// The days of the only chain, the common case.
     private var onlyPaidServiceDays: Int64?
     /// The customers who used an introductory offer, by group.
-    private var introduced: [String: Set<String?>] = [:]
+    private var introduced: [InternedText: Set<InternedText?>] = [:]
 
-    init(_ chains: [KnownChain], at now: Timestamp) {
+    init(_ chains: [SubscriptionChain], at now: Timestamp) {
         for chain in chains where chain.usedIntroOffer {
             if let group = chain.group { introduced[group, default: []].insert(chain.customer) }
         }
@@ -190,19 +228,19 @@ private struct SubscriptionGroups {
         }
     }
 
-    func paidServiceDays(of chain: KnownChain) -> Int64 {
+    func paidServiceDays(of chain: SubscriptionChain) -> Int64 {
         onlyPaidServiceDays ?? paidServiceDays[Self.name(of: chain)] ?? 0
     }
 
     /// Returns nil if the group is unknown. An unknown customer may be any.
-    func isEligibleForIntroOffer(_ chain: KnownChain) -> Bool? {
+    func isEligibleForIntroOffer(_ chain: SubscriptionChain) -> Bool? {
         if chain.usedIntroOffer { return false }
         guard let group = chain.group else { return nil }
         guard let customers = introduced[group] else { return true }
         return chain.customer != nil && !customers.contains(chain.customer) && !customers.contains(nil)
     }
 
-    private static func name(of chain: KnownChain) -> Name {
+    private static func name(of chain: SubscriptionChain) -> Name {
         Name(group: chain.group ?? chain.name, customer: chain.customer)
     }
 }
@@ -217,28 +255,37 @@ extension SubscriptionTimeline.Plan {
     }
 }
 
+extension PlanFacts {
+    /// - Parameter knownAt: the time of a plan without a time of its own.
+    fileprivate func plan(knownAt: Timestamp?) -> SubscriptionTimeline.Plan {
+        var plan = plan
+        plan.knownAt = plan.knownAt ?? knownAt
+        return plan
+    }
+}
+
 extension SubscriptionChange {
     /// Apple names no levels. But a notification may call the change a downgrade. An upgrade takes effect at once and
     /// marks the period that it ends: these marks show which product has the lower level.
     /// - Parameter chainContains: returns true if any transaction of the subscription matches.
     fileprivate init?(
-        of transaction: Transaction, _ renewal: Renewal?, chainContains: ((Transaction) -> Bool) -> Bool
+        of transaction: TransactionFacts, _ plan: PlanFacts?, chainContains: ((TransactionFacts) -> Bool) -> Bool
     ) {
         if transaction.isUpgraded {
             self = .upgrade
             return
         }
-        if let renewal, renewal.willRenew != false, let next = renewal.renewalProductID, next != transaction.productID {
-            if renewal.isDowngrade || chainContains({ $0.isUpgraded && $0.productID == next }) {
+        if let plan, plan.willRenew != false, let next = plan.nextProduct, next != transaction.product {
+            if plan.isDowngrade || chainContains({ $0.isUpgraded && $0.product == next }) {
                 self = .downgrade
-            } else if chainContains({ $0.isUpgraded && $0.productID == transaction.productID }) {
+            } else if chainContains({ $0.isUpgraded && $0.product == transaction.product }) {
                 self = .upgrade
             } else {
                 self = .crossgrade
             }
         } else if chainContains({ $0.isUpgraded(to: transaction) }) {
             self = .upgrade
-        } else if renewal?.renewalProductID != nil {
+        } else if plan?.nextProduct != nil {
             self = .none
         } else {
             return nil
@@ -246,103 +293,58 @@ extension SubscriptionChange {
     }
 }
 
-extension Transaction {
+extension TransactionFacts {
     /// Returns true if an upgrade ended this period and began the other period.
-    fileprivate func isUpgraded(to other: Transaction) -> Bool {
-        guard isUpgraded, productID != other.productID, let start = other.purchaseDate else { return false }
+    fileprivate func isUpgraded(to other: TransactionFacts) -> Bool {
+        guard isUpgraded, product != other.product, let start = other.purchaseDate else { return false }
         return purchaseDate.map { $0 < start } ?? false && start < expiryOrder
-    }
-}
-
-/// The names of chains that have several: Apple may replace an original transaction ID, and then names the previous ID
-/// (`previousOriginalTransactionId`); and copies of one period may have chains of their own.
-package struct ChainNames {
-    private enum Limits {
-        /// The names of one chain that are followed. Apple renames chains rarely.
-        static let names = 64
-    }
-
-    private var renamed: [String: String] = [:]
-    /// The chains of copies, each with the chain that gives the name.
-    private var joined: [String: String] = [:]
-
-    package init(_ transactions: [Transaction], _ renewals: [Renewal] = []) {
-        for renewal in renewals {
-            guard let previous = renewal.signedFields?.value.previousOriginalTransactionID else { continue }
-            renamed[previous] = renewal.originalTransactionID
-        }
-        for index in transactions.indices {
-            guard let previous = transactions[index].signedFields?.value.previousOriginalTransactionID else { continue }
-            renamed[previous] = transactions[index].chainID
-        }
-        joinCopies(in: transactions)
-    }
-
-    /// Names the chains of a period's copies after the chain that began first.
-    private mutating func joinCopies(in transactions: [Transaction]) {
-        // By index, so that no transaction is copied.
-        let hasSeveral = transactions.indices.contains { transactions[$0].chainID != transactions[0].chainID }
-        guard hasSeveral else { return }
-        var firsts: [PurchasedPeriod: Int] = [:]
-        for index in transactions.indices {
-            guard let period = PurchasedPeriod(at: index, of: transactions) else { continue }
-            guard let known = firsts[period] else {
-                firsts[period] = index
-                continue
-            }
-            let isFirst = transactions[index].namesCopies(before: transactions[known])
-            let (first, other) = isFirst ? (index, known) : (known, index)
-            let (name, previous) = (current(transactions[first].chainID), current(transactions[other].chainID))
-            if previous != name { joined[previous] = name }
-            firsts[period] = first
-        }
-    }
-
-    /// Returns true if both are names of one chain that Apple renamed. Copies have plans of their own.
-    func isSameChain(_ one: String, _ other: String) -> Bool {
-        one == other || followed(one, false) == followed(other, false)
-    }
-
-    /// Returns the chain's present name: Apple may have renamed it more than once.
-    package func current(_ id: String) -> String { followed(id, true) }
-
-    private func followed(_ id: String, _ followsCopies: Bool) -> String {
-        var id = id
-        // Bounded, as two chains may name each other.
-        for _ in 0..<min(renamed.count + joined.count, Limits.names) {
-            guard let next = renamed[id] ?? (followsCopies ? joined[id] : nil) else { break }
-            id = next
-        }
-        return id
     }
 }
 
 // MARK: - Boundaries
 
-/// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none. The
-/// ends of access (`Subscription.accessUntil`) are further boundaries.
-package func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = [])
-    -> Timestamp?
-{
-    var next: Timestamp?
-    func consider(_ date: Timestamp?) {
-        if let date, date > now { next = min(next ?? date, date) }
+/// The next time after a moment at which anything derived from some dates can change. The ends of access
+/// (`EvaluatedSubscription.accessUntil`) are further boundaries.
+private struct NextBoundary {
+    let now: Timestamp
+    private(set) var date: Timestamp?
+
+    init(after now: Timestamp) { self.now = now }
+
+    mutating func consider(_ date: Timestamp?) {
+        if let date, date > now { self.date = min(self.date ?? date, date) }
     }
-    // By index, so that no transaction is copied: this runs several times for each answer.
-    for index in transactions.indices where transactions[index].isSubscription {
-        if let start = transactions[index].purchaseDate {
+
+    mutating func consider(periodFrom start: Timestamp?, to end: Timestamp?) {
+        if let start {
             consider(start.advanced(by: .zero - SubscriptionTimeline.Limits.earlyRenewal))
             consider(start)
         }
-        consider(transactions[index].expiresDate)
+        consider(end)
     }
-    for renewal in renewals { consider(renewal.gracePeriodExpiresDate) }
-    return next
 }
 
-extension Transaction {
-    /// Returns true for the copy of the chain that began first. If both began together, the smaller ID decides.
-    fileprivate func namesCopies(before other: Transaction) -> Bool {
-        (originalPurchaseDate ?? .latest, chainID) < (other.originalPurchaseDate ?? .latest, other.chainID)
+extension EntitlementFacts {
+    /// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none.
+    func nextBoundary(after now: Timestamp) -> Timestamp? {
+        var next = NextBoundary(after: now)
+        for transaction in transactions where transaction.isSubscription {
+            next.consider(periodFrom: transaction.purchaseDate, to: transaction.expiresDate)
+        }
+        for plan in plans { next.consider(plan.plan.gracePeriodEnd) }
+        return next.date
+    }
+}
+
+extension UpstreamAnswer {
+    /// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none.
+    func nextBoundary(after now: Timestamp) -> Timestamp? {
+        var next = NextBoundary(after: now)
+        // By index, so that no transaction is copied.
+        for index in transactions.indices where transactions[index].isSubscription {
+            next.consider(periodFrom: transactions[index].purchaseDate, to: transactions[index].expiresDate)
+        }
+        for renewal in renewals { next.consider(renewal.gracePeriodExpiresDate) }
+        return next.date
     }
 }

@@ -4,30 +4,35 @@
 internal import Receipts
 
 extension SubscriptionTimeline {
-    /// Creates the timeline of one subscription.
+    /// Creates the timeline of one subscription, whose transactions are signed with their times.
     /// - Parameter chain: the indices of its transactions, at least one.
-    package init(_ transactions: [Transaction], _ chain: [Int], rules: SubscriptionRules) {
-        let periods = SubscriptionPeriods(transactions, chain, knownAt: rules.knownAt)
+    package init(_ transactions: [Transaction], _ chain: [Int]) {
+        let facts = EntitlementFacts(TransactionList(transactions))
+        self.init(facts, chain.sorted { facts.begins($0, before: $1) }, rules: SubscriptionRules())
+    }
+
+    /// Creates the timeline of one subscription.
+    /// - Parameter chain: the indices of its transactions, at least one, in the order in which the periods began.
+    init(_ facts: EntitlementFacts, _ chain: [Int], rules: SubscriptionRules) {
+        let periods = SubscriptionPeriods(facts, chain, knownAt: rules.knownAt)
         self.init(periods.periods(licenceEnd: rules.licenceEnd))
     }
 }
 
-/// The facts of a subscription's timeline, read from the transactions of its chain.
+/// The periods of a subscription's timeline, read from the facts of its chain.
 ///
 /// A hostile chain may have 100,000 periods: nothing here compares each period with each other period.
 private struct SubscriptionPeriods {
-    private let transactions: [Transaction]
+    private let transactions: [TransactionFacts]
     /// The indices of the chain, in the order in which the periods began.
     private let chain: [Int]
     /// The time at which transactions without a time of their own were known.
     private let knownAt: Timestamp?
     private let changes: ProductChanges?
-    private let copies: RevokedCopies<PurchasedPeriod>
+    private let copies: RevokedCopies<PeriodFacts>
 
-    /// - Parameter chain: the indices of its transactions, at least one.
-    init(_ transactions: [Transaction], _ chain: [Int], knownAt: Timestamp?) {
-        let chain = transactions.orderOfBegins(of: chain)
-        (self.transactions, self.chain, self.knownAt) = (transactions, chain, knownAt)
+    init(_ facts: EntitlementFacts, _ chain: [Int], knownAt: Timestamp?) {
+        (transactions, self.chain, self.knownAt) = (facts.transactions, chain, knownAt)
         changes = ProductChanges(transactions, chain)
         copies = RevokedCopies(transactions, chain, knownAt: knownAt)
     }
@@ -35,32 +40,32 @@ private struct SubscriptionPeriods {
     /// - Parameter licenceEnd: the end of the app's volume licence, which ends every period.
     func periods(licenceEnd: Timestamp?) -> [SubscriptionTimeline.Period] {
         chain.indices.map { position in
-            // By index, so that no transaction is copied.
-            let index = chain[position], replacement = replacement(of: transactions[index], at: position)
+            let transaction = transactions[chain[position]], replacement = replacement(of: transaction, at: position)
             return SubscriptionTimeline.Period(
-                index: index, start: transactions[index].purchaseDate,
-                expiry: transactions[index].expiresDate.map { min($0, licenceEnd ?? $0) },
-                revocation: revocation(at: index, replacement), replacement: replacement,
-                knownAt: transactions[index].signedDate ?? knownAt,
-                isPaidByCustomer: transactions[index].isPaidByCustomer)
+                index: chain[position], start: transaction.purchaseDate,
+                expiry: transaction.expiresDate.map { min($0, licenceEnd ?? $0) },
+                revocation: revocation(of: transaction, replacement), replacement: replacement,
+                knownAt: transaction.signedDate ?? knownAt, isPaidByCustomer: transaction.isPaidByCustomer)
         }
     }
 
-    private func revocation(at index: Int, _ replacement: SubscriptionTimeline.Replacement?) -> Timestamp? {
-        guard !transactions[index].isUpgraded else { return nil }
+    private func revocation(
+        of transaction: TransactionFacts, _ replacement: SubscriptionTimeline.Replacement?
+    ) -> Timestamp? {
+        guard !transaction.isUpgraded else { return nil }
         // A cancellation at which another product begins is no refund.
-        if let date = transactions[index].cancellationDate { return replacement == nil ? date : nil }
-        return copies.revocation(at: index, of: transactions).flatMap { transactions[$0].cancellationDate }
+        if let date = transaction.cancellationDate { return replacement == nil ? date : nil }
+        return copies.revocation(of: transaction).flatMap { transactions[$0].cancellationDate }
     }
 
     /// Returns the end of a period by a change to another product, as far as the transactions show it: by Apple's mark, by
     /// a cancellation at which another product begins (answers and receipts show an upgrade in this way), or by the begin of
     /// another product after this period was signed.
     private func replacement(
-        of transaction: Transaction, at position: Int
+        of transaction: TransactionFacts, at position: Int
     ) -> SubscriptionTimeline.Replacement? {
         if let date = transaction.cancellationDate {
-            guard transaction.isUpgraded || transaction.revocation == nil else { return nil }
+            guard transaction.isUpgraded || !transaction.isRevoked else { return nil }
             let hasSuccessor = changes?.hasBegin(of: position, near: date) ?? false
             return transaction.isUpgraded || hasSuccessor ? .at(date, successor: hasSuccessor) : nil
         }
@@ -81,29 +86,29 @@ private struct ProductChanges {
     }
 
     private let begins: [Timestamp]
+    private let products: [InternedText]
     /// For each position the next position with another product.
     private let nextOther: [Int]
-    private let isOther: (Int, Int) -> Bool
 
     /// Nil for a single product, the common case.
-    init?(_ transactions: [Transaction], _ chain: [Int]) {
-        func isOther(_ one: Int, _ other: Int) -> Bool {
-            transactions[chain[one]].productID != transactions[chain[other]].productID
-        }
-        guard chain.indices.contains(where: { isOther(0, $0) }) else { return nil }
+    init?(_ transactions: [TransactionFacts], _ chain: [Int]) {
+        let first = transactions[chain[0]].product
+        guard chain.contains(where: { transactions[$0].product != first }) else { return nil }
+        let products = chain.map { transactions[$0].product }
         var nextOther = Array(repeating: chain.count, count: chain.count)
         for position in chain.indices.dropLast().reversed() {
-            nextOther[position] = isOther(position, position + 1) ? position + 1 : nextOther[position + 1]
+            let isOther = products[position] != products[position + 1]
+            nextOther[position] = isOther ? position + 1 : nextOther[position + 1]
         }
-        (self.nextOther, self.isOther) = (nextOther, isOther)
-        begins = chain.map { transactions[$0].purchaseDate ?? .earliest }
+        (self.products, self.nextOther) = (products, nextOther)
+        begins = chain.map { transactions[$0].start }
     }
 
     /// Returns the first begin of another product after the begin of a period, and not before a time.
     func begin(of position: Int, from time: Timestamp?) -> Timestamp? {
         let first = begins[position].advanced(by: .milliseconds(1))
         var next = firstPosition(from: max(first, time ?? first))
-        if next < begins.count, !isOther(position, next) { next = nextOther[next] }
+        if next < begins.count, products[position] == products[next] { next = nextOther[next] }
         return next < begins.count ? begins[next] : nil
     }
 
@@ -124,40 +129,11 @@ private struct ProductChanges {
     }
 }
 
-extension Transaction {
-    fileprivate var isPaidByCustomer: Bool { isTrialPeriod != true && ownership != .familyShared }
-}
-
-extension [Transaction] {
-    /// Returns the indices in the order in which the periods began, then of their IDs, so that the order of a list does
-    /// not matter. By index, so that no transaction is copied.
-    fileprivate func orderOfBegins(of indices: [Int]) -> [Int] {
-        indices.sorted { one, other in
-            let begins = (self[one].purchaseDate ?? .earliest, self[other].purchaseDate ?? .earliest)
-            return begins.0 == begins.1
-                ? self[one].transactionID < self[other].transactionID : begins.0 < begins.1
-        }
-    }
-}
-
-/// The identity of a purchased period, which all its copies share.
-///
-/// Restored and regranted purchases have transaction IDs of their own. All copies of a period share one
-/// `webOrderLineItemId` (an Apple engineer, forum thread 711952); purchases without a subscription have none.
-package struct PurchasedPeriod: PurchaseIdentity, Sendable {
-    private let webOrderLineItemID: String
-    private let productID: String
-    /// True for a copy that a member of the family shares: the end of sharing does not end the purchase.
-    private let isShared: Bool
-
-    /// Nil for a transaction without such an identity.
-    package init?(of transaction: Transaction) { self.init(at: 0, of: [transaction]) }
-
-    init?(at index: Int, of transactions: [Transaction]) {
-        guard transactions[index].isSubscription, let item = transactions[index].webOrderLineItemID, item != "0" else {
-            return nil
-        }
-        (webOrderLineItemID, productID) = (item, transactions[index].productID)
-        isShared = transactions[index].ownership == .familyShared
+extension EntitlementFacts {
+    /// Returns true for the transaction whose period begins first. If both begin together, the smaller ID decides, so that
+    /// the order of a list does not matter.
+    func begins(_ one: Int, before other: Int) -> Bool {
+        let (start, otherStart) = (transactions[one].start, transactions[other].start)
+        return start == otherStart ? list.transactionID(at: one) < list.transactionID(at: other) : start < otherStart
     }
 }

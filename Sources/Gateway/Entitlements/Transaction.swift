@@ -113,12 +113,6 @@ extension Transaction {
         return ownership == .familyShared ? .familySharingEnded : .refund
     }
 
-    /// True for auto-renewable subscriptions: only they have an expiry date, but the date may be missing.
-    package var isSubscription: Bool { expiresDate != nil || productType == .autoRenewableSubscription }
-
-    /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original transaction ID.
-    package var chainID: String { originalTransactionID ?? transactionID }
-
     /// The time of signing; nil in receipts, which are signed as a whole.
     package var signedDate: Timestamp? { signedFields?.value.signedDate }
 
@@ -131,10 +125,6 @@ extension Transaction {
     /// The IDs that a purge may name: of the transaction, its chain, the chain before Apple renamed it, and the
     /// customer's app transaction.
     package var ids: Set<String> { [self].ids }
-
-    package var isConsumable: Bool { productType == .consumable }
-
-    package var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 
     /// The end of the period, else the purchase date.
     package var expiryOrder: Timestamp { expiresDate ?? start }
@@ -168,14 +158,7 @@ extension [Transaction] {
     }
 
     /// The IDs of the chains, the chain with the newest transaction first, in any order of the list.
-    package var chainsByAge: [String] {
-        func isOlder(_ one: Int, _ other: Int) -> Bool {
-            (self[one].start, self[one].transactionID) < (self[other].start, self[other].transactionID)
-        }
-        // A chain has many transactions, and there are few chains.
-        return Dictionary(indices.map { (self[$0].chainID, $0) }) { isOlder($0, $1) ? $1 : $0 }
-            .sorted { isOlder($1.value, $0.value) }.map(\.key)
-    }
+    package var chainsByAge: [String] { EntitlementFacts(TransactionList(self)).chainsByAge }
 
     /// The transaction made last, in any order of the list; nil for an empty list.
     package var newest: Transaction? {

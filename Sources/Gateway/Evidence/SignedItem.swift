@@ -74,12 +74,12 @@ extension SignedItem {
         }
     }
 
-    package var transactions: [Transaction] {
+    package var transactions: TransactionList {
         switch self {
-        case .appReceipt(let receipt): receipt.purchases.map { Transaction($0) }
-        case .transactionReceipt(let receipt): [Transaction(receipt)]
-        case .transaction(let transaction): [Transaction(transaction)]
-        case .renewalInfo, .appTransaction: []
+        case .appReceipt(let receipt): TransactionList(receipt.purchases)
+        case .transactionReceipt(let receipt): TransactionList([Transaction(receipt)])
+        case .transaction(let transaction): TransactionList([Transaction(transaction)])
+        case .renewalInfo, .appTransaction: TransactionList([])
         }
     }
 

@@ -66,10 +66,10 @@ extension VerifiedEvidence {
 
     /// The transactions of all items, in the order of the items. Of several states of one transaction, the newest
     /// counts. Computed on each call.
-    package var transactions: [Transaction] {
-        // The common case: the list of a single item is not copied.
+    package var transactions: TransactionList {
         items.count == 1
-            ? items[0].transactions : newest(\.transactions, by: \.transactionID) { $0.cancellationDate != nil }
+            ? items[0].transactions
+            : TransactionList(newest(\.transactions.values, by: \.transactionID) { $0.cancellationDate != nil })
     }
 
     /// The plans of all items. Of several states of one plan, the newest counts.

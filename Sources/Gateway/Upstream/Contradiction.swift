@@ -41,13 +41,13 @@ extension UpstreamAnswer {
         if let signed = sent.bundleID, bundleID != signed { return .otherApp }
         if let signed = sent.environment, environment != signed { return .otherEnvironment }
         // Only products: a developer may have extended a period since the evidence was signed.
-        if contradicts(sent.transactions, { $0.productID == $1.productID }) { return .transactionDiffers }
+        if contradicts(sent.transactions.values, { $0.productID == $1.productID }) { return .transactionDiffers }
         guard let answerReceipt else { return nil }
         if answerReceipt.bundleID != bundleID { return .latestReceiptOfOtherApp }
         if answerReceipt.isOlder(than: sent) { return .latestReceiptOlder }
-        let signed = answerReceipt.transactions
+        let signed = answerReceipt.transactions.values
         if contradicts(signed, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
-        return hasPeriods(beyond: answerReceipt, and: sent.transactions) ? .periodNotSigned : nil
+        return hasPeriods(beyond: answerReceipt, and: sent.transactions.values) ? .periodNotSigned : nil
     }
 
     /// True if the answer has subscriptions but no receipt to prove them, such as an answer with status 21006.
@@ -73,7 +73,7 @@ extension UpstreamAnswer {
     /// The last period of each subscription decides the entitlement: Apple must have signed it, in the answer's receipt
     /// or, with the same end, in the evidence. A restored period has another ID in each transaction receipt.
     private func hasPeriods(beyond receipt: VerifiedEvidence, and sent: [Transaction]) -> Bool {
-        let signed = receipt.transactions, signedIDs = Set(signed.map(\.transactionID))
+        let signed = receipt.transactions.values, signedIDs = Set(signed.map(\.transactionID))
         return Dictionary(grouping: readable.filter(\.isSubscription), by: \.chainID)
             .values.map(\.latest).contains { last in
                 !signedIDs.contains(last.transactionID) && !(signed + sent).contains { last.isSamePeriod(as: $0) }

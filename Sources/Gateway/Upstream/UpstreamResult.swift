@@ -101,7 +101,7 @@ package struct CachedResult: Sendable {
 
     /// Returns the first end or start of a period after a time.
     private func boundary(after time: Timestamp) -> Timestamp? {
-        answer.flatMap { nextBoundary(after: time, in: $0.transactions, $0.renewals) }
+        answer.flatMap { $0.nextBoundary(after: time) }
     }
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in

@@ -17,7 +17,6 @@ struct Edge: Sendable {
     var metrics: EdgeMetrics?
     /// The limits per source address on this listener; nil for none.
     var sources: SourceLimits?
-    let schedulers = EventLoopScheduler.PerEventLoop()
 }
 
 /// The limits and deadlines that the edge enforces on each connection.

@@ -267,7 +267,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     /// Takes the next steps. The answer is sent together with other answers. Only then the next pipelined request is
     /// processed, in a turn of its own.
     private func proceed(_ step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
-        let turns = edge.schedulers.scheduler(of: context.eventLoop)
+        let turns = EventLoopScheduler.scheduler(of: context.eventLoop)
         // Not a switch: Swift 6.3 crashes over patterns for the cases with closures if `Failure` is `Never`.
         if case .done(let reply) = step {
             turns.send { [self] in

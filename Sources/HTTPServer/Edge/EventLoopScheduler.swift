@@ -20,8 +20,7 @@ final class EventLoopScheduler: Sendable {
     enum Limits {
         /// The time slice: half a dozen receipts of ordinary size, so that polling the sockets in between costs little.
         static let timeSlice = TimeAmount.microseconds(500)
-        /// The pause before the next turn, after a full slice or for pipelined requests. The event loop runs everything that
-        /// is due before it polls its sockets again, so this work must not be due yet.
+        /// The pause before the next turn, after a full slice or for pipelined requests, on a loop without a `NextTurn`.
         static let pause = TimeAmount.microseconds(20)
     }
 
@@ -40,12 +39,14 @@ final class EventLoopScheduler: Sendable {
     private let loop: any EventLoop
     private let now: @Sendable () -> NIODeadline
     private let state: NIOLoopBoundBox<State>
+    private let nextTurn: NextTurn?
 
     /// - Parameter now: the clock, which tests replace.
     init(on loop: any EventLoop, now: @escaping @Sendable () -> NIODeadline = { .now() }) {
         self.loop = loop
         self.now = now
         state = NIOLoopBoundBox(State(), eventLoop: loop)
+        nextTurn = NextTurn(on: loop)
     }
 
     /// Runs a verification in the slice of this turn, or of a later turn.
@@ -67,7 +68,7 @@ final class EventLoopScheduler: Sendable {
     /// Schedules work for this turn. What an answer brings on, the next of many pipelined requests, is for the next turn.
     private func schedule(_ work: @escaping @Sendable (EventLoopScheduler) -> Void) {
         if state.value.isSending {
-            loop.scheduleTask(in: Limits.pause) { work(self) }
+            scheduleForNextTurn { work(self) }
         } else {
             loop.execute { work(self) }
         }
@@ -98,19 +99,23 @@ final class EventLoopScheduler: Sendable {
         let isFull = state.value.spent >= Limits.timeSlice
         if isFull { state.value.spent = .zero }
         state.value.isSliceScheduled = isFull || !state.value.verifications.isEmpty
-        if state.value.isSliceScheduled { loop.scheduleTask(in: Limits.pause) { self.runSlice() } }
+        if state.value.isSliceScheduled { scheduleForNextTurn { self.runSlice() } }
     }
 
-    struct PerEventLoop: Sendable {
-        let ofThisThread = ThreadSpecificVariable<EventLoopScheduler>()
+    private func scheduleForNextTurn(_ work: @escaping @Sendable () -> Void) {
+        if nextTurn?.schedule(work) != true { loop.scheduleTask(in: Limits.pause, work) }
+    }
+}
 
-        /// Returns the scheduler of an event loop, on its own thread.
-        func scheduler(of loop: any EventLoop) -> EventLoopScheduler {
-            if let scheduler = ofThisThread.currentValue { return scheduler }
-            let scheduler = EventLoopScheduler(on: loop)
-            ofThisThread.currentValue = scheduler
-            return scheduler
-        }
+extension EventLoopScheduler {
+    private static let ofThisThread = ThreadSpecificVariable<EventLoopScheduler>()
+
+    /// Returns the scheduler of an event loop, on its own thread.
+    static func scheduler(of loop: any EventLoop) -> EventLoopScheduler {
+        if let scheduler = ofThisThread.currentValue, scheduler.loop === loop { return scheduler }
+        let scheduler = EventLoopScheduler(on: loop)
+        ofThisThread.currentValue = scheduler
+        return scheduler
     }
 }
 

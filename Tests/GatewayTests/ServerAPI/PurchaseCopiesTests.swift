@@ -64,14 +64,15 @@ struct PurchaseCopiesTests {
         let copies = [Self.copy(chain: "1", signed: 10), Self.copy(chain: "5", signed: 20), Self.renewal()]
         for transactions in [copies, copies.reversed(), [copies[1], copies[2], copies[0]]] {
             for (seconds, id) in [(300, "58")] as [(Int64, String)] {
-                let seen = Subscription.all(
-                    in: transactions, at: SignedSamples.time(seconds), rules: SubscriptionRules())
+                let seen = Entitlements(
+                    in: transactions, at: SignedSamples.time(seconds), rules: SubscriptionRules()
+                ).all
                 #expect(seen.map(\.originalTransactionID) == ["1"] && seen.map(\.state) == [.active])
                 #expect(seen.map(\.transaction.transactionID) == [id])
             }
         }
         let others = [Self.copy(chain: "1"), Self.copy(of: "7", chain: "5")]
-        #expect(Subscription.all(in: others, at: SignedSamples.time(1), rules: SubscriptionRules()).count == 2)
+        #expect(Entitlements(in: others, at: SignedSamples.time(1), rules: SubscriptionRules()).all.count == 2)
     }
 
     @Test func `the plan of one copy does not end the period of another`() {
@@ -87,8 +88,9 @@ struct PurchaseCopiesTests {
             [plan("1", .expired, signed: 290), plan("5", .active, signed: 280)],
             [plan("5", .active, signed: 290), plan("1", .expired, signed: 290)], [plan("1", .expired, signed: 290)],
         ] {
-            let seen = Subscription.all(
-                in: transactions, renewals: plans, at: SignedSamples.time(300), rules: SubscriptionRules())
+            let seen = Entitlements(
+                in: transactions, renewals: plans, at: SignedSamples.time(300), rules: SubscriptionRules()
+            ).all
             #expect(seen.map(\.state) == [.active])
             #expect(seen.map { $0.renewal?.originalTransactionID ?? "5" } == ["5"])
         }
@@ -120,7 +122,7 @@ struct PurchaseCopiesTests {
             Self.copy(signed: signed) { $0.cancellationDate = SignedSamples.time(4) },
         ]
         for transactions in [copies, copies.reversed()] {
-            let seen = Subscription.all(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules())
+            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules()).all
             #expect(seen.map(\.state) == [isRevoked ? .revoked : .active])
         }
     }
@@ -131,7 +133,7 @@ struct PurchaseCopiesTests {
             Self.copy(signed: 20) { ($0.ownership, $0.cancellationDate) = (.familyShared, SignedSamples.time(4)) },
         ]
         for transactions in [copies, copies.reversed()] {
-            let seen = Subscription.all(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules())
+            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules()).all
             let states = Dictionary(uniqueKeysWithValues: seen.map { ($0.originalTransactionID, $0.state) })
             #expect(states == ["1": .active, "5": .revoked])
         }

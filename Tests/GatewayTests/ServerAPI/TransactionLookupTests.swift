@@ -104,7 +104,8 @@ struct TransactionLookupTests {
         let fixture = CustomerFixture(["1": [.answered(.customer())]])
         _ = try await fixture.ask("1", at: 300)
         let latest = try await fixture.ask("1", at: 301) { $0.options.excludesOldTransactions = true }
-        #expect(latest.provenance.cache == .shared && latest.latestTransactions.map(\.transactionID) == ["13"])
+        #expect(
+            latest.provenance.cache == .shared && latest.entitlements.latestTransactions.map(\.transactionID) == ["13"])
     }
 
     // MARK: - Permissions

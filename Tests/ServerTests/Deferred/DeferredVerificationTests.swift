@@ -225,9 +225,10 @@ struct DeferredVerificationTests {
     }
 
     @Test func `a job has the thousand newest chains of an answer`() {
+        let transactions = (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") }
         let answer = Answer(
             verdict: .genuine, subject: nil,
-            transactions: (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") },
+            entitlements: Entitlements(in: transactions, at: .now(), rules: SubscriptionRules()),
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
         let chains = JobResult(answer, json: []).originalTransactionIDs
         #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))

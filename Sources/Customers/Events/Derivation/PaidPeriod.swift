@@ -27,7 +27,7 @@ struct PaidPeriod: Sendable {
     init?(_ transactions: [Transaction], _ renewal: Renewal?, at time: Timestamp) {
         let chain = transactions.indices.filter { transactions[$0].isSubscription }
         guard !chain.isEmpty else { return nil }
-        let standing = SubscriptionTimeline(transactions, chain, rules: SubscriptionRules()).standing(at: time)
+        let standing = SubscriptionTimeline(transactions, chain).standing(at: time)
         guard standing.expiry != nil, standing.endsByDate else { return nil }
         (self.standing, transaction, end) = (standing, transactions[standing.index], standing.end)
         let isCurrent = renewal?.signedDate.map { signed in standing.start.map { $0 <= signed } ?? true } ?? false

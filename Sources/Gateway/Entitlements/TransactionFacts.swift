@@ -1,0 +1,174 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// The facts of one transaction that decide states. Without references, so that rules copy them freely.
+struct TransactionFacts: Sendable {
+    let chain: InternedText
+    let product: InternedText
+    /// The number of the subscription purchase across devices (`web_order_line_item_id`); nil where Apple gives 0.
+    let lineItem: LineItem?
+    let purchaseDate: Timestamp?
+    let originalPurchaseDate: Timestamp?
+    let expiresDate: Timestamp?
+    let cancellationDate: Timestamp?
+    let isSubscription: Bool
+    let isConsumable: Bool
+    let isTrialPeriod: Bool
+    let usedIntroOffer: Bool
+
+    // Unknown in receipts:
+
+    /// The chain's name before Apple replaced it.
+    private(set) var previousChain: InternedText?
+    /// The group whose subscriptions replace each other.
+    private(set) var group: InternedText?
+    /// The app transaction ID.
+    private(set) var customer: InternedText?
+    private(set) var signedDate: Timestamp?
+    private(set) var isUpgraded = false
+    private(set) var isFamilyShared = false
+    /// True if Apple is known to have revoked the purchase, and not only replaced it.
+    private(set) var isRevoked = false
+}
+
+extension TransactionFacts {
+    enum LineItem: Hashable, Sendable {
+        case number(Int64)
+        /// Not a plain number, as Apple's are.
+        case text(InternedText)
+    }
+
+    var start: Timestamp { purchaseDate ?? .earliest }
+
+    /// The end of the period, else the purchase date.
+    var expiryOrder: Timestamp { expiresDate ?? start }
+
+    /// False for a free trial, and for a period that a member of the family shares.
+    var isPaidByCustomer: Bool { !isTrialPeriod && !isFamilyShared }
+
+    private init(_ purchase: some SignedPurchase, _ chain: InternedText, _ product: InternedText, _ item: LineItem?) {
+        (self.chain, self.product, lineItem) = (chain, product, item)
+        (purchaseDate, originalPurchaseDate) = (purchase.purchaseDate, purchase.originalPurchaseDate)
+        (expiresDate, cancellationDate) = (purchase.expiresDate, purchase.cancellationDate)
+        (isSubscription, isConsumable) = (purchase.isSubscription, purchase.isConsumable)
+        (isTrialPeriod, usedIntroOffer) = (purchase.isTrialPeriod == true, purchase.usedIntroOffer)
+    }
+
+    fileprivate init(_ transaction: Transaction, _ texts: inout InternedTexts) {
+        self.init(
+            transaction, texts.intern(transaction.chainID), texts.intern(transaction.productID),
+            LineItem(transaction.webOrderLineItemID, &texts))
+        (isUpgraded, isRevoked) = (transaction.isUpgraded, transaction.revocation != nil)
+        isFamilyShared = transaction.ownership == .familyShared
+        group = texts.intern(transaction.subscriptionGroupID)
+        guard let signed = transaction.signedFields?.value else { return }
+        signedDate = signed.signedDate
+        previousChain = texts.intern(signed.previousOriginalTransactionID)
+        customer = texts.intern(signed.appTransactionID)
+    }
+
+    /// - Parameter previous: the purchase before this one, which usually has the same chain and product, and its facts.
+    fileprivate init(
+        _ purchase: InAppPurchase, after previous: InAppPurchase?, _ known: Self?, _ texts: inout InternedTexts
+    ) {
+        var chain: InternedText?, product: InternedText?
+        if let previous, let known {
+            if purchase.isOfSameChain(as: previous) { chain = known.chain }
+            if purchase.isOfSameProduct(as: previous) { product = known.product }
+        }
+        self.init(
+            purchase, chain ?? texts.intern(purchase.chainID), product ?? texts.intern(purchase.productID),
+            LineItem(purchase.webOrderLineItemID, &texts))
+    }
+}
+
+extension TransactionFacts.LineItem {
+    private enum Limits {
+        /// The digits of a number that fits 64 bits.
+        static let digits = 18
+    }
+
+    fileprivate init?(_ number: Int64?, _ texts: inout InternedTexts) {
+        guard let number, number != 0 else { return nil }
+        self = number > 0 ? .number(number) : .text(texts.intern(String(number)))
+    }
+
+    fileprivate init?(_ text: String?, _ texts: inout InternedTexts) {
+        guard let text, text != "0" else { return nil }
+        let isPlain =
+            text.utf8.count <= Limits.digits && text.utf8.first != UInt8(ascii: "0")
+            && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        self = isPlain ? Int64(text).map(Self.number) ?? .text(texts.intern(text)) : .text(texts.intern(text))
+    }
+}
+
+/// The facts of one plan (`Renewal`) that decide states.
+struct PlanFacts: Sendable {
+    let chain: InternedText
+    /// The chain's name before Apple replaced it.
+    let previousChain: InternedText?
+    let product: InternedText?
+    let nextProduct: InternedText?
+    /// False if the subscription will not renew; nil if unknown.
+    let willRenew: Bool?
+    /// True if Apple called the change to the next product a downgrade.
+    let isDowngrade: Bool
+    /// Without a time for a plan that is not signed.
+    let plan: SubscriptionTimeline.Plan
+
+    var signedDate: Timestamp? { plan.knownAt }
+
+    fileprivate init(_ renewal: Renewal, _ texts: inout InternedTexts) {
+        chain = texts.intern(renewal.originalTransactionID)
+        previousChain = texts.intern(renewal.signedFields?.value.previousOriginalTransactionID)
+        (product, nextProduct) = (texts.intern(renewal.productID), texts.intern(renewal.renewalProductID))
+        (willRenew, isDowngrade) = (renewal.willRenew, renewal.isDowngrade)
+        plan = SubscriptionTimeline.Plan(renewal, knownAt: nil)
+    }
+}
+
+/// Transactions and plans, and the facts of each by its index. An object, because every rule looks into it.
+package final class EntitlementFacts: Sendable {
+    let list: TransactionList
+    let renewals: [Renewal]
+    let transactions: [TransactionFacts]
+    let plans: [PlanFacts]
+    let texts: InternedTexts
+
+    package init(_ list: TransactionList, _ renewals: [Renewal] = []) {
+        var texts = InternedTexts()
+        transactions = list.facts(&texts)
+        plans = renewals.isEmpty ? [] : renewals.map { PlanFacts($0, &texts) }
+        (self.list, self.renewals, self.texts) = (list, renewals, texts)
+    }
+
+    /// The IDs of the chains, the chain with the newest transaction first, in any order of the list.
+    var chainsByAge: [String] {
+        let newest = Dictionary(transactions.indices.map { (transactions[$0].chain, $0) }) {
+            begins($0, before: $1) ? $1 : $0
+        }
+        return newest.sorted { begins($1.value, before: $0.value) }.map { texts[$0.key] }
+    }
+}
+
+extension TransactionList {
+    fileprivate func facts(_ texts: inout InternedTexts) -> [TransactionFacts] {
+        var facts: [TransactionFacts] = []
+        facts.reserveCapacity(count)
+        guard let purchases else {
+            let values = values
+            // By index, so that no transaction is copied.
+            for index in values.indices { facts.append(TransactionFacts(values[index], &texts)) }
+            return facts
+        }
+        var previous: InAppPurchase?
+        for index in purchases.indices {
+            let purchase = purchases[index]
+            facts.append(TransactionFacts(purchase, after: previous, facts.last, &texts))
+            previous = purchase
+        }
+        return facts
+    }
+}

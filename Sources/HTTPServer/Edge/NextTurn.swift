@@ -1,0 +1,83 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+
+/// Runs work on an event loop after the loop has polled its sockets.
+///
+/// SwiftNIO runs everything that is due before it polls. A timer would put the work off, but the loop then sets the timer
+/// and idles: on a virtual machine this took a twentieth of the time of verifications. Here the loop watches a pipe. A byte
+/// in it ends the next poll at once, and that poll also finds the sockets that are readable.
+final class NextTurn: Sendable {
+    private struct State {
+        var work: [@Sendable () -> Void] = []
+        /// The end of the pipe to write to; nil while the loop does not watch the other end.
+        var writeEnd: CInt?
+    }
+
+    private let loop: any EventLoop
+    private let state: NIOLoopBoundBox<State>
+
+    /// Returns nil for a loop that has no sockets, as in some tests. On the loop only.
+    init?(on loop: any EventLoop) {
+        guard let bootstrap = NIOPipeBootstrap(validatingGroup: loop) else { return nil }
+        self.loop = loop
+        state = NIOLoopBoundBox(State(), eventLoop: loop)
+        var ends: [CInt] = [-1, -1]
+        // SAFETY: the array has room for the two descriptors.
+        guard unsafe pipe(&ends) == 0 else { return nil }
+        let (readEnd, writeEnd) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        bootstrap
+            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Reader { self.run() })
+                }
+            }
+            .takingOwnershipOfDescriptor(input: readEnd)
+            .assumeIsolated().whenComplete { watched in
+                guard case .success(let channel) = watched else {
+                    close(readEnd)
+                    close(writeEnd)
+                    return
+                }
+                self.state.value.writeEnd = writeEnd
+                channel.closeFuture.assumeIsolated().whenComplete { _ in
+                    self.state.value.writeEnd = nil
+                    close(writeEnd)
+                }
+            }
+    }
+
+    /// Returns false, and schedules nothing, if the loop does not watch the pipe. On the loop only.
+    func schedule(_ work: @escaping @Sendable () -> Void) -> Bool {
+        guard let writeEnd = state.value.writeEnd else { return false }
+        if state.value.work.isEmpty {
+            var byte: UInt8 = 0
+            // SAFETY: the pointer to a local variable is used only during the call.
+            guard unsafe write(writeEnd, &byte, 1) == 1 else { return false }
+        }
+        state.value.work.append(work)
+        return true
+    }
+
+    private func run() {
+        let work = state.value.work
+        state.value.work = []
+        // After all sockets of this poll were read.
+        for work in work { loop.execute(work) }
+    }
+
+    private final class Reader: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let onRead: () -> Void
+
+        init(_ onRead: @escaping () -> Void) { self.onRead = onRead }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { onRead() }
+    }
+}
