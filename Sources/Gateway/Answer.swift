@@ -120,7 +120,7 @@ extension Answer {
     package var transactions: TransactionList { entitlements.transactions }
 
     /// The state of each subscription, in order of their ends, the latest first.
-    package var subscriptions: [Subscription] { entitlements.all }
+    package var subscriptions: [Subscription] { entitlements.subscriptions }
 
     /// The plans behind the states: Apple's, or those that are signed.
     package var renewals: [Renewal] { entitlements.renewals }

@@ -50,7 +50,7 @@ final class EvaluatedRequest: Sendable {
     private var policy: FreshnessPolicy { rules.freshness }
     private var transactions: TransactionList { entitlements.transactions }
     private var renewals: [Renewal] { entitlements.renewals }
-    private var subscriptions: [EvaluatedSubscription] { entitlements.subscriptions }
+    private var subscriptions: [EvaluatedSubscription] { entitlements.evaluated }
 
     /// Returns the same subject together with what notifications have reported about it.
     func adding(_ states: [CustomerState]) -> EvaluatedRequest {
@@ -63,7 +63,7 @@ final class EvaluatedRequest: Sendable {
     /// The same subject, about which a notification reported something that cannot be read now.
     var lackingStates: EvaluatedRequest { EvaluatedRequest(copying: self, lacksStates: true) }
 
-    /// The same subject with its transactions as values: what Apple answers is compared with them again and again.
+    /// The same subject with its transactions as values: Apple's answers are compared with them.
     var holdingValues: EvaluatedRequest { EvaluatedRequest(copying: self, entitlements: entitlements.holdingValues) }
 
     /// The bytes in memory beside the bytes that were sent, which it shares.
@@ -208,18 +208,16 @@ extension EvaluatedRequest {
     func freshUntil(_ result: UpstreamResult, about id: String? = nil, at now: Timestamp) -> Timestamp {
         switch result {
         case .answered(let answer):
-            let subscriptions = entitlements(
-                answer.transactions, answer.renewals, calledAt: now, at: now
-            ).subscriptions
+            let entitlements = entitlements(answer.transactions, answer.renewals, calledAt: now, at: now)
             let environment = subject.environment ?? answer.environment
             let isComplete =
                 !answer.isPartial && !answer.lacksItems
                 && completed(answer, calledAt: now).transactions.count == answer.transactions.count
-            let span = policy.span(of: subscriptions, in: environment, at: now)
+            let span = policy.span(of: entitlements.evaluated, in: environment, at: now)
             let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
             // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
-            let boundary = answer.nextBoundary(after: self.now)
-            return earliest(end, boundary, subscriptions, after: now)
+            let boundary = entitlements.facts.nextBoundary(after: self.now)
+            return earliest(end, boundary, entitlements.evaluated, after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unknownTransaction(.notFound):
             // Apple signed it, and its index is late by minutes at most.
@@ -296,7 +294,7 @@ extension EvaluatedRequest {
             let boundary = entitlements.facts.nextBoundary(after: now)
             let end =
                 cache == .stale
-                ? now : earliest(known.freshUntil, boundary, entitlements.subscriptions, after: now)
+                ? now : earliest(known.freshUntil, boundary, entitlements.evaluated, after: now)
             let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
                 verdict: .genuine, subject: subject,

@@ -79,10 +79,10 @@ extension UpstreamVerification {
         }
         guard !apis.isEmpty else { return .done(withoutInterface(evaluated) ?? evaluated.local()) }
         // From here on the evidence is held for seconds.
-        guard evaluated.request.reservation?.grow(by: evaluated.byteCount) ?? true else {
+        let held = evaluated.holdingValues
+        guard evaluated.request.reservation?.grow(by: held.byteCount) ?? true else {
             return .done(degraded(evaluated, [MissingAnswer(.upstreamSaturated)]))
         }
-        let held = evaluated.holdingValues
         return .wait { .done(try await self.answer(held, from: apis)) }
     }
 

@@ -87,7 +87,7 @@ struct SubscriptionHistoryTests {
                 guard let state = chronicle.states[chain] else { return }
                 let known = Entitlements(
                     in: state.transactions, renewals: state.renewals, at: now, rules: SubscriptionRules()
-                ).all
+                ).subscriptions
                 for event in events {
                     guard let expected = named[event.type] else { continue }
                     #expect(known.map(\.state) == [expected], "seed \(seed), \(now): \(event.type)")

@@ -23,7 +23,7 @@ struct PaidServiceTests {
     }
 
     private static func days(_ transactions: [Transaction], at now: Timestamp) -> [Int64] {
-        Entitlements(in: transactions, at: now, rules: SubscriptionRules()).all.map(\.paidServiceDays)
+        Entitlements(in: transactions, at: now, rules: SubscriptionRules()).subscriptions.map(\.paidServiceDays)
     }
 
     @Test(

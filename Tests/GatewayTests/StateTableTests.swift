@@ -263,7 +263,7 @@ struct StateTableTests {
         for transactions in [row.history.transactions, row.history.transactions.reversed()] {
             let all = Entitlements(
                 in: transactions, renewals: [row.history.plan].compactMap(\.self), at: Self.day(row.day), rules: rules
-            ).all
+            ).subscriptions
             #expect(all.map(\.state) == [row.state])
             #expect(all.first?.accessUntil == row.accessUntil.map(Self.day))
         }

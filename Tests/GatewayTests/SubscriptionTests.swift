@@ -154,7 +154,7 @@ struct SubscriptionTests {
         func state(_ milliseconds: Int64) -> SubscriptionState? {
             Entitlements(
                 in: purchases, at: Samples.created.advanced(by: .milliseconds(milliseconds)), rules: SubscriptionRules()
-            ).all.first?.state
+            ).subscriptions.first?.state
         }
         #expect(state(0) == .active && state(99_999) == .active && state(100_000) == .expired)
     }
@@ -162,7 +162,8 @@ struct SubscriptionTests {
     @Test func `a paid period counts two days before it begins`() throws {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ seconds: Int64) -> SubscriptionState? {
-            Entitlements(in: purchases, at: Samples.time(seconds), rules: SubscriptionRules()).all.first?.state
+            Entitlements(in: purchases, at: Samples.time(seconds), rules: SubscriptionRules()).subscriptions.first?
+                .state
         }
         let lead: Int64 = 48 * 3600
         #expect(state(-lead - 1) == .expired && state(-lead) == .active && state(99) == .active)
@@ -202,7 +203,7 @@ struct SubscriptionTests {
         renewal.isInBillingRetry = plan.isRetried
         let seen = Entitlements(
             in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
-        ).all
+        ).subscriptions
         #expect(seen.map(\.state) == [plan.state] && seen.first?.renewal == renewal)
         let end = max(plan.graceEnd ?? 0, 100)
         #expect(seen.first?.accessUntil == (plan.isCancelled ? nil : Samples.time(end)))
@@ -246,7 +247,7 @@ struct SubscriptionTests {
         renewal.isDowngrade = move.isDowngrade
         let seen = Entitlements(
             in: transactions, renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules()
-        ).all
+        ).subscriptions
         #expect(seen.map(\.change) == [move.change])
     }
 
@@ -288,7 +289,7 @@ struct SubscriptionTests {
         (renewal.isInBillingRetry, renewal.gracePeriodExpiresDate) = (true, Samples.time(90))
         let seen = Entitlements(
             in: transactions, renewals: [renewal], at: Samples.time(50), rules: SubscriptionRules()
-        ).all
+        ).subscriptions
         #expect(seen.map(\.state) == [.active])
     }
 
@@ -298,7 +299,7 @@ struct SubscriptionTests {
         renewal.gracePeriodExpiresDate = Samples.time(1000)
         let seen = Entitlements(
             in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
-        ).all
+        ).subscriptions
         #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == nil)
     }
 
@@ -350,7 +351,7 @@ struct SubscriptionTests {
             for now in [150, 250] as [Int64] {
                 let seen = Entitlements(
                     in: transactions, renewals: [elsewhere] + plans, at: Samples.time(now), rules: SubscriptionRules()
-                ).all
+                ).subscriptions
                 #expect(seen.map(\.renewal) == [chosen])
             }
         }
@@ -366,7 +367,7 @@ struct SubscriptionTests {
         for plans in [[former, newer], [newer, former]] {
             let seen = Entitlements(
                 in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
-            ).all
+            ).subscriptions
             #expect(seen.map(\.state) == [.inGracePeriod] && seen.first?.renewal == newer)
         }
         former.gracePeriodExpiresDate = Samples.time(300)
@@ -375,7 +376,7 @@ struct SubscriptionTests {
         for plans in [[former, newer], [newer, former]] {
             let seen = Entitlements(
                 in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
-            ).all
+            ).subscriptions
             #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == newer)
         }
     }
@@ -390,7 +391,8 @@ struct SubscriptionTests {
         (grace.productID, grace.gracePeriodExpiresDate) = ("monthly", Samples.time(300))
         for order in [transactions, transactions.reversed()] {
             func seen(_ seconds: Int64, _ renewals: [Renewal]) -> [Subscription] {
-                Entitlements(in: order, renewals: renewals, at: Samples.time(seconds), rules: SubscriptionRules()).all
+                Entitlements(in: order, renewals: renewals, at: Samples.time(seconds), rules: SubscriptionRules())
+                    .subscriptions
             }
             #expect(seen(150, []).map(\.state) == [.active] && seen(250, []).map(\.state) == [.expired])
             #expect(seen(250, [grace]).map(\.state) == [.inGracePeriod])
@@ -401,7 +403,7 @@ struct SubscriptionTests {
     @Test func `an upgraded period gives no access before its end`() throws {
         var transactions = try Samples.transactions([Period("1", 0..<100), Period("2", 0..<50, of: "2")])
         transactions[0].isUpgraded = true
-        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).all
+        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).subscriptions
         #expect(seen.map(\.state) == [.upgraded, .active])
     }
 
@@ -410,7 +412,7 @@ struct SubscriptionTests {
             Period("1", 0..<100).trial, Period("2", 0..<90, of: "2"), Period("3", 0..<80, of: "3"),
         ])
         for (index, group) in ["A", "A", "B"].enumerated() { transactions[index].subscriptionGroupID = group }
-        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).all
+        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).subscriptions
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, false, true])
     }
 
@@ -426,7 +428,7 @@ struct SubscriptionTests {
             fields.appTransactionID = customer
             (transactions[index].signedFields, transactions[index].subscriptionGroupID) = (.value(fields), "A")
         }
-        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).all
+        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).subscriptions
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, eligible])
     }
 
@@ -476,7 +478,8 @@ struct SubscriptionTests {
         let facts = EntitlementFacts(TransactionList(transactions))
         var now = Samples.time(-1000)
         func boundary() -> Timestamp? {
-            let ends = Entitlements(in: transactions, at: now, rules: SubscriptionRules()).all.map(\.accessUntil)
+            let ends = Entitlements(in: transactions, at: now, rules: SubscriptionRules()).subscriptions.map(
+                \.accessUntil)
             return (ends + [facts.nextBoundary(after: now)]).compactMap(\.self).filter { now < $0 }.min()
         }
         while let boundary = boundary() {
@@ -492,7 +495,7 @@ struct SubscriptionTests {
     }
 
     private static func summary(_ purchases: [Transaction], at now: Timestamp) -> [Expected] {
-        Entitlements(in: purchases, at: now, rules: SubscriptionRules()).all.map {
+        Entitlements(in: purchases, at: now, rules: SubscriptionRules()).subscriptions.map {
             .init($0.originalTransactionID, $0.state, $0.transaction.transactionID, $0.isEligibleForIntroOffer)
         }
     }

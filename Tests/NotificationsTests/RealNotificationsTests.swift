@@ -39,7 +39,7 @@ struct RealNotificationsTests {
         let subscriptions = Entitlements(
             in: state.transactions, renewals: state.renewals, at: signedAt,
             rules: SubscriptionRules()
-        ).all
+        ).subscriptions
         let status = try #require(claims["data"]?["status"]?.number?.integer)
         // A refund carries the refunded period alone: here an earlier one of a subscription that goes on.
         let isEarlierPeriod = subscriptions[0].state == .revoked && status == 1

@@ -62,7 +62,7 @@
                 \.self)
             for now in [.earliest, GenuineJWS.now, .latest] + dates.prefix(8) {
                 for rules in [SubscriptionRules(), SubscriptionRules(knownAt: GenuineJWS.now)] {
-                    let found = Entitlements(in: transactions, renewals: renewals, at: now, rules: rules).all
+                    let found = Entitlements(in: transactions, renewals: renewals, at: now, rules: rules).subscriptions
                     for subscription in found {
                         let grants = subscription.state == .active || subscription.state == .inGracePeriod
                         let isAhead = subscription.accessUntil.map { now < $0 } ?? false

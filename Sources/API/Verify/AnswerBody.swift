@@ -23,7 +23,7 @@ extension Answer {
     func replies(
         latestReceipt: String? = nil, excludesOldTransactions: Bool = false, includesUnknown: Bool = false
     ) -> (first: Reply, repeated: Reply) {
-        let transactionBytes = (transactions.count + entitlements.subscriptions.count) * 640
+        let transactionBytes = (transactions.count + entitlements.evaluated.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
         let repetition = json.contents(
@@ -83,7 +83,7 @@ extension JSONWriter {
         }
         key("subscriptions")
         array { json in
-            for subscription in answer.entitlements.subscriptions {
+            for subscription in answer.entitlements.evaluated {
                 json.subscription(subscription, answer.entitlements)
             }
         }

@@ -8,19 +8,18 @@ package struct Entitlements: Sendable {
     /// Nothing, for an answer that is not about purchases.
     package static let none = Entitlements(EntitlementFacts(TransactionList([])), [])
 
-    /// The subscriptions, in order of their ends, the latest first.
-    package let subscriptions: [EvaluatedSubscription]
+    /// The facts of all transactions and plans. Indices of subscriptions lead into their lists.
     let facts: EntitlementFacts
-    /// The transactions to show.
+    /// The subscriptions, in order of their ends, the latest first.
+    package let evaluated: [EvaluatedSubscription]
+    /// The transactions to show: perhaps fewer, or with the revocations of copies.
     package private(set) var transactions: TransactionList
 
-    private init(_ facts: EntitlementFacts, _ subscriptions: [EvaluatedSubscription]) {
-        (self.facts, self.subscriptions, transactions) = (facts, subscriptions, facts.list)
+    private init(_ facts: EntitlementFacts, _ evaluated: [EvaluatedSubscription]) {
+        (self.facts, self.evaluated, transactions) = (facts, evaluated, facts.list)
     }
 
-    package init(
-        in transactions: TransactionList, renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
-    ) {
+    init(in transactions: TransactionList, renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules) {
         let facts = EntitlementFacts(transactions, renewals)
         self.init(facts, facts.subscriptions(at: now, rules))
     }
@@ -44,7 +43,7 @@ package struct Entitlements: Sendable {
     /// - Parameter knownAt: the time of transactions without a time of their own; nil if unknown.
     func revokingCopies(knownAt: Timestamp?) -> Entitlements {
         var shown = self
-        shown.transactions = facts.list.revokingCopies(facts, knownAt: knownAt)
+        shown.transactions = facts.revokingCopies(knownAt: knownAt)
         return shown
     }
 
@@ -88,20 +87,20 @@ extension Entitlements {
 
     /// Returns the transaction of the period that decides the state.
     package func transaction(of subscription: EvaluatedSubscription) -> Transaction {
-        facts.list[subscription.transaction]
+        facts.list[subscription.transactionIndex]
     }
 
     /// Returns Apple's plan for a subscription; nil if none is known.
     package func renewal(of subscription: EvaluatedSubscription) -> Renewal? {
-        subscription.plan.map { renewals[$0] }
+        subscription.planIndex.map { renewals[$0] }
     }
 
-    /// The subscriptions with their texts.
-    package var all: [Subscription] { subscriptions.map { Subscription($0, of: self) } }
+    /// The subscriptions with their texts, in order of their ends, the latest first.
+    package var subscriptions: [Subscription] { evaluated.map { Subscription($0, of: self) } }
 
-    /// The transactions without the periods of subscriptions that do not stand.
+    /// The one-time purchases, and for each subscription the transaction that decides its state.
     package var latestTransactions: TransactionList {
-        let standing = Set(subscriptions.map { facts.list.transactionID(at: $0.transaction) })
+        let standing = Set(evaluated.map { facts.list.transactionID(at: $0.transactionIndex) })
         return TransactionList(
             transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) })
     }

@@ -54,21 +54,19 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
     }
 }
 
-extension TransactionList {
+extension EntitlementFacts {
     /// Returns the transactions with the revocation of each one-time purchase in all its copies, except copies that
     /// Apple signed later without a revocation.
-    /// - Parameters:
-    ///   - facts: the facts of these transactions.
-    ///   - knownAt: the time of transactions without a time of their own; nil if unknown.
-    func revokingCopies(_ facts: EntitlementFacts, knownAt: Timestamp?) -> TransactionList {
-        let copies = RevokedCopies<OneTimePurchase>(facts.transactions, indices, knownAt: knownAt)
-        guard !copies.isEmpty else { return self }
-        var transactions = values
-        for index in indices where facts.transactions[index].cancellationDate == nil {
-            guard let copy = copies.revocation(of: facts.transactions[index]) else { continue }
-            transactions[index].takeRevocation(of: self[copy])
+    /// - Parameter knownAt: the time of transactions without a time of their own; nil if unknown.
+    func revokingCopies(knownAt: Timestamp?) -> TransactionList {
+        let copies = RevokedCopies<OneTimePurchase>(transactions, transactions.indices, knownAt: knownAt)
+        guard !copies.isEmpty else { return list }
+        var values = list.values
+        for index in values.indices where transactions[index].cancellationDate == nil {
+            guard let copy = copies.revocation(of: transactions[index]) else { continue }
+            values[index].takeRevocation(of: list[copy])
         }
-        return TransactionList(transactions)
+        return TransactionList(values)
     }
 }
 

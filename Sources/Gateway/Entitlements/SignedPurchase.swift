@@ -3,7 +3,7 @@
 
 package import Receipts
 
-/// A purchase or renewal in any form: as a value, or where it stands in a receipt.
+/// A purchase or renewal in any form: as a value, or in the bytes of a receipt.
 package protocol SignedPurchase {
     var transactionID: String { get }
     var originalTransactionID: String? { get }

@@ -37,11 +37,11 @@ package struct EvaluatedSubscription: Sendable {
     /// The time until which the customer is served: in the future if the state grants access, and only then; nil if access
     /// did not end by a date.
     package let accessUntil: Timestamp?
-    /// The index of the transaction of the period that decides the state.
-    let transaction: Int
-    /// The index of Apple's plan for the subscription (of several, the one for the transaction's product); nil if neither
-    /// Apple's answer nor a signed renewal info has one.
-    let plan: Int?
+    /// The transaction of the period that decides the state.
+    let transactionIndex: Int
+    /// Apple's plan for the subscription (of several, the one for the transaction's product); nil if neither Apple's answer
+    /// nor a signed renewal info has one.
+    let planIndex: Int?
     /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
     /// introductory offers in your app"). Receipts do not name groups: nil if the group is unknown, and this subscription
     /// had no such period.
@@ -62,7 +62,7 @@ package struct EvaluatedSubscription: Sendable {
     }
 }
 
-/// The rules for the states of subscriptions that are not in the transactions.
+/// The settings and dates beside the transactions and plans that decide the states of subscriptions.
 package struct SubscriptionRules: Hashable, Sendable {
     /// The time for which a renewal may be late.
     package var lateRenewal: Duration
@@ -82,7 +82,7 @@ package struct SubscriptionRules: Hashable, Sendable {
 
 extension EntitlementFacts {
     /// Returns the subscriptions at a moment, in order of their ends, the latest first.
-    package func subscriptions(at now: Timestamp, _ rules: SubscriptionRules) -> [EvaluatedSubscription] {
+    func subscriptions(at now: Timestamp, _ rules: SubscriptionRules) -> [EvaluatedSubscription] {
         let chains = SubscriptionChains(self, rules)
         let groups = SubscriptionGroups(chains.all, at: now)
         var subscriptions: [EvaluatedSubscription] = []
@@ -109,8 +109,8 @@ extension EvaluatedSubscription {
         let state = standing.state(
             at: now, plan.map { facts.plans[$0].plan(knownAt: rules.knownAt) }, lateRenewal: rules.lateRenewal)
         self.init(
-            chain: chain.name, state: state.state, accessUntil: state.accessUntil, transaction: standing.index,
-            plan: plan, isEligibleForIntroOffer: groups.isEligibleForIntroOffer(chain),
+            chain: chain.name, state: state.state, accessUntil: state.accessUntil, transactionIndex: standing.index,
+            planIndex: plan, isEligibleForIntroOffer: groups.isEligibleForIntroOffer(chain),
             change: SubscriptionChange(of: transaction, plan.map { facts.plans[$0] }) { isMeant in
                 chain.timeline.periods.contains { isMeant(facts.transactions[$0.index]) }
             }, paidServiceDays: groups.paidServiceDays(of: chain), expiresDate: transaction.expiresDate,
@@ -203,7 +203,7 @@ extension EntitlementFacts {
 
 /// The groups of subscriptions, as far as they are known. A request may be about several customers.
 private struct SubscriptionGroups {
-    /// A chain without a group is one of its own.
+    /// A chain without a group is its own group.
     private struct Name: Hashable {
         let group: InternedText
         let customer: InternedText?
@@ -246,19 +246,19 @@ private struct SubscriptionGroups {
 }
 
 extension SubscriptionTimeline.Plan {
-    /// - Parameter knownAt: the time of a plan without a time of its own.
-    package init(_ renewal: Renewal, knownAt: Timestamp?) {
+    /// Without a time for a plan that is not signed.
+    package init(_ renewal: Renewal) {
         self.init(
             gracePeriodEnd: renewal.gracePeriodExpiresDate, isInBillingRetry: renewal.isInBillingRetry == true,
             renews: renewal.willRenew == true && renewal.expirationIntent == nil,
-            knownAt: renewal.signedDate ?? knownAt, status: renewal.status)
+            knownAt: renewal.signedDate, status: renewal.status)
     }
 }
 
 extension PlanFacts {
     /// - Parameter knownAt: the time of a plan without a time of its own.
     fileprivate func plan(knownAt: Timestamp?) -> SubscriptionTimeline.Plan {
-        var plan = plan
+        var plan = timelinePlan
         plan.knownAt = plan.knownAt ?? knownAt
         return plan
     }
@@ -331,7 +331,7 @@ extension EntitlementFacts {
         for transaction in transactions where transaction.isSubscription {
             next.consider(periodFrom: transaction.purchaseDate, to: transaction.expiresDate)
         }
-        for plan in plans { next.consider(plan.plan.gracePeriodEnd) }
+        for plan in plans { next.consider(plan.timelinePlan.gracePeriodEnd) }
         return next.date
     }
 }

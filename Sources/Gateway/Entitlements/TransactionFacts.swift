@@ -56,7 +56,7 @@ extension TransactionFacts {
         (isTrialPeriod, usedIntroOffer) = (purchase.isTrialPeriod == true, purchase.usedIntroOffer)
     }
 
-    fileprivate init(_ transaction: Transaction, _ texts: inout InternedTexts) {
+    init(_ transaction: Transaction, _ texts: inout InternedTexts) {
         self.init(
             transaction, texts.intern(transaction.chainID), texts.intern(transaction.productID),
             LineItem(transaction.webOrderLineItemID, &texts))
@@ -70,7 +70,7 @@ extension TransactionFacts {
     }
 
     /// - Parameter previous: the purchase before this one, which usually has the same chain and product, and its facts.
-    fileprivate init(
+    init(
         _ purchase: InAppPurchase, after previous: InAppPurchase?, _ known: Self?, _ texts: inout InternedTexts
     ) {
         var chain: InternedText?, product: InternedText?
@@ -80,27 +80,14 @@ extension TransactionFacts {
         }
         self.init(
             purchase, chain ?? texts.intern(purchase.chainID), product ?? texts.intern(purchase.productID),
-            LineItem(purchase.webOrderLineItemID, &texts))
+            purchase.webOrderLineItemID.map(LineItem.number))
     }
 }
 
 extension TransactionFacts.LineItem {
-    private enum Limits {
-        /// The digits of a number that fits 64 bits.
-        static let digits = 18
-    }
-
-    fileprivate init?(_ number: Int64?, _ texts: inout InternedTexts) {
-        guard let number, number != 0 else { return nil }
-        self = number > 0 ? .number(number) : .text(texts.intern(String(number)))
-    }
-
     fileprivate init?(_ text: String?, _ texts: inout InternedTexts) {
         guard let text, text != "0" else { return nil }
-        let isPlain =
-            text.utf8.count <= Limits.digits && text.utf8.first != UInt8(ascii: "0")
-            && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        self = isPlain ? Int64(text).map(Self.number) ?? .text(texts.intern(text)) : .text(texts.intern(text))
+        self = Int64(text).map(Self.number) ?? .text(texts.intern(text))
     }
 }
 
@@ -116,59 +103,15 @@ struct PlanFacts: Sendable {
     /// True if Apple called the change to the next product a downgrade.
     let isDowngrade: Bool
     /// Without a time for a plan that is not signed.
-    let plan: SubscriptionTimeline.Plan
+    let timelinePlan: SubscriptionTimeline.Plan
 
-    var signedDate: Timestamp? { plan.knownAt }
+    var signedDate: Timestamp? { timelinePlan.knownAt }
 
-    fileprivate init(_ renewal: Renewal, _ texts: inout InternedTexts) {
+    init(_ renewal: Renewal, _ texts: inout InternedTexts) {
         chain = texts.intern(renewal.originalTransactionID)
         previousChain = texts.intern(renewal.signedFields?.value.previousOriginalTransactionID)
         (product, nextProduct) = (texts.intern(renewal.productID), texts.intern(renewal.renewalProductID))
         (willRenew, isDowngrade) = (renewal.willRenew, renewal.isDowngrade)
-        plan = SubscriptionTimeline.Plan(renewal, knownAt: nil)
-    }
-}
-
-/// Transactions and plans, and the facts of each by its index. An object, because every rule looks into it.
-package final class EntitlementFacts: Sendable {
-    let list: TransactionList
-    let renewals: [Renewal]
-    let transactions: [TransactionFacts]
-    let plans: [PlanFacts]
-    let texts: InternedTexts
-
-    package init(_ list: TransactionList, _ renewals: [Renewal] = []) {
-        var texts = InternedTexts()
-        transactions = list.facts(&texts)
-        plans = renewals.isEmpty ? [] : renewals.map { PlanFacts($0, &texts) }
-        (self.list, self.renewals, self.texts) = (list, renewals, texts)
-    }
-
-    /// The IDs of the chains, the chain with the newest transaction first, in any order of the list.
-    var chainsByAge: [String] {
-        let newest = Dictionary(transactions.indices.map { (transactions[$0].chain, $0) }) {
-            begins($0, before: $1) ? $1 : $0
-        }
-        return newest.sorted { begins($1.value, before: $0.value) }.map { texts[$0.key] }
-    }
-}
-
-extension TransactionList {
-    fileprivate func facts(_ texts: inout InternedTexts) -> [TransactionFacts] {
-        var facts: [TransactionFacts] = []
-        facts.reserveCapacity(count)
-        guard let purchases else {
-            let values = values
-            // By index, so that no transaction is copied.
-            for index in values.indices { facts.append(TransactionFacts(values[index], &texts)) }
-            return facts
-        }
-        var previous: InAppPurchase?
-        for index in purchases.indices {
-            let purchase = purchases[index]
-            facts.append(TransactionFacts(purchase, after: previous, facts.last, &texts))
-            previous = purchase
-        }
-        return facts
+        timelinePlan = SubscriptionTimeline.Plan(renewal)
     }
 }

@@ -29,7 +29,7 @@ final class EventLoopScheduler: Sendable {
         var verifications = CircularBuffer<() -> Void>()
         /// At most one answer for each connection.
         var answers: [() -> Void] = []
-        /// The time that verifications took since the last pause.
+        /// The time that verifications took since the sockets were last polled.
         var spent = TimeAmount.zero
         var isSliceScheduled = false
         var isSendingScheduled = false
@@ -110,7 +110,7 @@ final class EventLoopScheduler: Sendable {
 extension EventLoopScheduler {
     private static let ofThisThread = ThreadSpecificVariable<EventLoopScheduler>()
 
-    /// Returns the scheduler of an event loop, on its own thread.
+    /// Returns the scheduler of an event loop, on its own thread. The loops of tests share a thread.
     static func scheduler(of loop: any EventLoop) -> EventLoopScheduler {
         if let scheduler = ofThisThread.currentValue, scheduler.loop === loop { return scheduler }
         let scheduler = EventLoopScheduler(on: loop)

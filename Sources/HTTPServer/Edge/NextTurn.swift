@@ -1,15 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
 /// Runs work on an event loop after the loop has polled its sockets.
 ///
-/// SwiftNIO runs everything that is due before it polls. A timer would put the work off, but the loop then sets the timer
-/// and idles: on a virtual machine this took a twentieth of the time of verifications. Here the loop watches a pipe. A byte
-/// in it ends the next poll at once, and that poll also finds the sockets that are readable.
+/// SwiftNIO runs everything that is due before it polls. With a timer the loop would set the timer, and idle until it fires.
+/// Here the loop watches a pipe. A byte in it ends the next poll at once, and that poll also finds the sockets that are
+/// readable.
 final class NextTurn: Sendable {
     private struct State {
         var work: [@Sendable () -> Void] = []
@@ -52,7 +59,7 @@ final class NextTurn: Sendable {
             }
     }
 
-    /// Returns false, and schedules nothing, if the loop does not watch the pipe. On the loop only.
+    /// Returns false, and schedules nothing, if the loop does not watch the pipe or it cannot be written. On the loop only.
     func schedule(_ work: @escaping @Sendable () -> Void) -> Bool {
         guard let writeEnd = state.value.writeEnd else { return false }
         if state.value.work.isEmpty {

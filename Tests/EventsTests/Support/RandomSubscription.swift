@@ -200,7 +200,7 @@ struct KnownFacts {
 
     /// The subscription in the answer at a moment; nil if no transaction is known.
     func subscription(at now: Timestamp) -> Subscription? {
-        Entitlements(in: transactions, renewals: plans, at: now, rules: SubscriptionRules()).all.first
+        Entitlements(in: transactions, renewals: plans, at: now, rules: SubscriptionRules()).subscriptions.first
     }
 
     /// Returns true if a known fact grants access at a moment: a paid period, which may begin in 48 hours; the grace period

@@ -66,13 +66,14 @@ struct PurchaseCopiesTests {
             for (seconds, id) in [(300, "58")] as [(Int64, String)] {
                 let seen = Entitlements(
                     in: transactions, at: SignedSamples.time(seconds), rules: SubscriptionRules()
-                ).all
+                ).subscriptions
                 #expect(seen.map(\.originalTransactionID) == ["1"] && seen.map(\.state) == [.active])
                 #expect(seen.map(\.transaction.transactionID) == [id])
             }
         }
         let others = [Self.copy(chain: "1"), Self.copy(of: "7", chain: "5")]
-        #expect(Entitlements(in: others, at: SignedSamples.time(1), rules: SubscriptionRules()).all.count == 2)
+        #expect(
+            Entitlements(in: others, at: SignedSamples.time(1), rules: SubscriptionRules()).subscriptions.count == 2)
     }
 
     @Test func `the plan of one copy does not end the period of another`() {
@@ -90,7 +91,7 @@ struct PurchaseCopiesTests {
         ] {
             let seen = Entitlements(
                 in: transactions, renewals: plans, at: SignedSamples.time(300), rules: SubscriptionRules()
-            ).all
+            ).subscriptions
             #expect(seen.map(\.state) == [.active])
             #expect(seen.map { $0.renewal?.originalTransactionID ?? "5" } == ["5"])
         }
@@ -122,7 +123,8 @@ struct PurchaseCopiesTests {
             Self.copy(signed: signed) { $0.cancellationDate = SignedSamples.time(4) },
         ]
         for transactions in [copies, copies.reversed()] {
-            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules()).all
+            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules())
+                .subscriptions
             #expect(seen.map(\.state) == [isRevoked ? .revoked : .active])
         }
     }
@@ -133,7 +135,8 @@ struct PurchaseCopiesTests {
             Self.copy(signed: 20) { ($0.ownership, $0.cancellationDate) = (.familyShared, SignedSamples.time(4)) },
         ]
         for transactions in [copies, copies.reversed()] {
-            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules()).all
+            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules())
+                .subscriptions
             let states = Dictionary(uniqueKeysWithValues: seen.map { ($0.originalTransactionID, $0.state) })
             #expect(states == ["1": .active, "5": .revoked])
         }

@@ -32,7 +32,7 @@ import Testing
         try await group.shutdownGracefully()
     }
 
-    @Test func `after the loop has closed the pipe, and without one, nothing is scheduled`() async throws {
+    @Test func `a loop without sockets has no next turn, and a loop may end while work waits for one`() async throws {
         #expect(NextTurn(on: EmbeddedEventLoop()) == nil)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()

@@ -21,6 +21,7 @@ import Testing
         let evidence = VerifiedEvidence(.appReceipt(receipt))
         let rules = SubscriptionRules(knownAt: receipt.creationDate, licenceEnd: receipt.expirationDate)
         let entitlements = Entitlements(in: transactions, at: now, rules: rules)
+            .revokingCopies(knownAt: rules.knownAt)
         let answer = Answer(
             verdict: .genuine, subject: .signed(evidence), entitlements: entitlements,
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: now)

@@ -34,7 +34,7 @@ struct PaidPeriod: Sendable {
         self.renewal = isCurrent ? renewal : nil
     }
 
-    private var plan: SubscriptionTimeline.Plan? { renewal.map { SubscriptionTimeline.Plan($0, knownAt: nil) } }
+    private var plan: SubscriptionTimeline.Plan? { renewal.map { SubscriptionTimeline.Plan($0) } }
 
     private var accessEnd: Timestamp { plan.map(standing.accessEnd) ?? end }
 
