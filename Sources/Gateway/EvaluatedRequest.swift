@@ -68,7 +68,7 @@ final class EvaluatedRequest: Sendable {
 
     /// The bytes in memory beside the bytes that were sent, which it shares.
     var byteCount: Int {
-        max(0, (subject.evidence?.byteCount ?? 0) - request.subject.byteCount) + transactions.values.byteCount
+        max(0, (subject.evidence?.byteCount ?? 0) - request.subject.byteCount) + entitlements.byteCount
     }
 }
 

@@ -28,16 +28,17 @@ struct InternedChainNames: Sendable {
     /// Names the chains of a period's copies after the chain that began first.
     private mutating func joinCopies(in facts: EntitlementFacts) {
         guard facts.transactions.contains(where: { $0.chain != facts.transactions[0].chain }) else { return }
-        var firsts: [PeriodFacts: TransactionFacts] = [:]
-        for transaction in facts.transactions {
-            guard let period = PeriodFacts(transaction) else { continue }
+        let transactions = facts.transactions
+        var firsts: [PeriodFacts: Int] = [:]
+        for index in transactions.indices {
+            guard let period = PeriodFacts(transactions[index]) else { continue }
             guard let known = firsts[period] else {
-                firsts[period] = transaction
+                firsts[period] = index
                 continue
             }
-            let isFirst = transaction.namesCopies(before: known, facts.texts)
-            let (first, other) = isFirst ? (transaction, known) : (known, transaction)
-            let (name, previous) = (current(first.chain), current(other.chain))
+            let isFirst = transactions[index].namesCopies(before: transactions[known], facts.texts)
+            let (first, other) = isFirst ? (index, known) : (known, index)
+            let (name, previous) = (current(transactions[first].chain), current(transactions[other].chain))
             if previous != name { joined[previous] = name }
             firsts[period] = first
         }

@@ -32,6 +32,11 @@ package struct Entitlements: Sendable {
 
     package var renewals: [Renewal] { facts.renewals }
 
+    /// The memory of the transactions as values, and of their facts.
+    var byteCount: Int {
+        transactions.values.byteCount + facts.transactions.count * MemoryLayout<TransactionFacts>.stride
+    }
+
     /// The same entitlements, with the transactions as values.
     var holdingValues: Entitlements {
         var shown = self

@@ -126,20 +126,21 @@ private struct SubscriptionChain {
     let plans: [Int]
     let timeline: SubscriptionTimeline
     /// A chain stays in one group. Receipts name no groups.
-    private(set) var group: InternedText?
+    let group: InternedText?
     /// The app transaction ID; nil if unknown.
-    private(set) var customer: InternedText?
-    private(set) var usedIntroOffer = false
+    let customer: InternedText?
+    let usedIntroOffer: Bool
 
     init(
         _ name: InternedText, _ indices: [Int], _ plans: [Int], of facts: EntitlementFacts, _ rules: SubscriptionRules
     ) {
         (self.name, self.plans) = (name, plans)
-        for index in indices {
-            group = group ?? facts.transactions[index].group
-            customer = customer ?? facts.transactions[index].customer
-            usedIntroOffer = usedIntroOffer || facts.transactions[index].usedIntroOffer
+        /// Returns the value of the first transaction in the list that has one.
+        func first<Value>(_ value: (TransactionFacts) -> Value?) -> Value? {
+            indices.filter { value(facts.transactions[$0]) != nil }.min().flatMap { value(facts.transactions[$0]) }
         }
+        (group, customer) = (first(\.group), first(\.customer))
+        usedIntroOffer = indices.contains { facts.transactions[$0].usedIntroOffer }
         timeline = SubscriptionTimeline(facts, indices, rules: rules)
     }
 

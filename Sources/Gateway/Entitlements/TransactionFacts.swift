@@ -63,10 +63,11 @@ extension TransactionFacts {
         (isUpgraded, isRevoked) = (transaction.isUpgraded, transaction.revocation != nil)
         isFamilyShared = transaction.ownership == .familyShared
         group = texts.intern(transaction.subscriptionGroupID)
-        guard let signed = transaction.signedFields?.value else { return }
-        signedDate = signed.signedDate
-        previousChain = texts.intern(signed.previousOriginalTransactionID)
-        customer = texts.intern(signed.appTransactionID)
+        guard transaction.signedFields != nil else { return }
+        // Field by field: all fields at once would be copied.
+        signedDate = transaction.signedDate
+        previousChain = texts.intern(transaction.signedFields?.value.previousOriginalTransactionID)
+        customer = texts.intern(transaction.signedFields?.value.appTransactionID)
     }
 
     /// - Parameter previous: the purchase before this one, which usually has the same chain and product, and its facts.

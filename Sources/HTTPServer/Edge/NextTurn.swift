@@ -22,6 +22,8 @@ final class NextTurn: Sendable {
         var work: [@Sendable () -> Void] = []
         /// The end of the pipe to write to; nil while the loop does not watch the other end.
         var writeEnd: CInt?
+        /// True once the loop closes the other end, even if it then fails to watch it.
+        var closesReadEnd = false
     }
 
     private let loop: any EventLoop
@@ -40,14 +42,15 @@ final class NextTurn: Sendable {
         bootstrap
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16))
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
+                self.state.value.closesReadEnd = true
+                return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Reader { self.run() })
                 }
             }
             .takingOwnershipOfDescriptor(input: readEnd)
             .assumeIsolated().whenComplete { watched in
                 guard case .success(let channel) = watched else {
-                    close(readEnd)
+                    if !self.state.value.closesReadEnd { close(readEnd) }
                     close(writeEnd)
                     return
                 }
