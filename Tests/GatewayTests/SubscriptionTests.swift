@@ -432,6 +432,26 @@ struct SubscriptionTests {
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, eligible])
     }
 
+    @Test func `a chain has the customer of the first transaction in the list`() throws {
+        var transactions = try Samples.transactions([
+            Period("11", -30..<100, of: "1"), Period("10", -60..<(-30), of: "1"), Period("2", -100..<(-90), of: "2"),
+        ])
+        for index in transactions.indices {
+            var fields = SignedTransactionFields()
+            fields.appTransactionID = transactions[index].transactionID == "10" ? "other" : "same"
+            (transactions[index].signedFields, transactions[index].subscriptionGroupID) = (.value(fields), "A")
+            if transactions[index].chainID == "2" { transactions[index].isTrialPeriod = true }
+        }
+        func eligibility(_ list: [Transaction]) -> [String: Bool?] {
+            let seen = Entitlements(in: list, at: Samples.time(0), rules: SubscriptionRules()).subscriptions
+            return Dictionary(uniqueKeysWithValues: seen.map { ($0.originalTransactionID, $0.isEligibleForIntroOffer) })
+        }
+        transactions.sort { $0.transactionID < $1.transactionID }
+        #expect(eligibility(transactions)["1"] == true)
+        transactions.reverse()
+        #expect(eligibility(transactions)["1"] == false)
+    }
+
     @Test func `the end of a grace period is a boundary`() {
         var renewal = Renewal(originalTransactionID: "1")
         renewal.gracePeriodExpiresDate = Samples.time(10)
