@@ -363,8 +363,8 @@ extension EvaluatedRequest {
     }
 
     /// Returns the entitlements with the transactions that `verifyReceipt` would list if the answer has its form: all but
-    /// finished consumables. If Apple does not report finished consumables, the evidence shows the unfinished consumables at its
-    /// time.
+    /// finished consumables. If Apple does not report finished consumables, the evidence shows the unfinished
+    /// consumables at its time.
     private func listed(_ entitlements: Entitlements, of answer: UpstreamAnswer) -> Entitlements {
         guard hasAppleForm, api == .serverAPI else { return entitlements }
         let unfinished: Set<String> =

@@ -52,6 +52,24 @@ package enum CLibrary {
         _ = unsafe execv("/proc/self/exe", CommandLine.unsafeArgv)
     }
 
+    /// Returns the ends of a new pipe, which `startAnew` does not keep; nil if the process can open no more descriptors.
+    package static func openPipe() -> (readEnd: CInt, writeEnd: CInt)? {
+        var ends: [CInt] = [-1, -1]
+        // SAFETY: the array has room for the two descriptors.
+        guard unsafe pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    /// Returns false if the byte was not taken.
+    package static func writeByte(to descriptor: CInt) -> Bool {
+        var byte: UInt8 = 0
+        // SAFETY: the pointer to a local variable is used only during the call.
+        return unsafe write(descriptor, &byte, 1) == 1
+    }
+
+    package static func closeDescriptor(_ descriptor: CInt) { close(descriptor) }
+
     /// The clock ticks per second of the system's process times.
     package static var ticksPerSecond: Double { Double(sysconf(Int32(_SC_CLK_TCK))) }
 

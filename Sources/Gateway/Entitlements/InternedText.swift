@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A text by its number in `InternedTexts`: a rule compares and copies numbers.
-package struct InternedText: Hashable, Comparable, Sendable {
+struct InternedText: Hashable, Comparable, Sendable {
     fileprivate let number: UInt32
 
     /// The order in which the texts were found.
-    package static func < (one: Self, other: Self) -> Bool { one.number < other.number }
+    static func < (one: Self, other: Self) -> Bool { one.number < other.number }
 }
 
 /// The distinct texts of one list of facts: equal texts have equal numbers.
-package struct InternedTexts: Sendable {
+struct InternedTexts: Sendable {
     private enum Limits {
         /// The texts that are searched one by one: most lists have a product and a chain.
         static let searched = 8
@@ -20,7 +20,7 @@ package struct InternedTexts: Sendable {
     /// The numbers of all texts; empty while they are few.
     private var numbers: [String: InternedText] = [:]
 
-    package subscript(text: InternedText) -> String { texts[Int(text.number)] }
+    subscript(text: InternedText) -> String { texts[Int(text.number)] }
 
     func find(_ text: String) -> InternedText? {
         guard texts.count <= Limits.searched else { return numbers[text] }
@@ -31,8 +31,9 @@ package struct InternedTexts: Sendable {
         if let known = find(text) { return known }
         texts.append(text)
         let new = Self.number(texts.count - 1)
-        if texts.count > Limits.searched {
-            if numbers.isEmpty { for index in texts.indices { numbers[texts[index]] = Self.number(index) } }
+        if texts.count == Limits.searched + 1 {
+            for index in texts.indices { numbers[texts[index]] = Self.number(index) }
+        } else if texts.count > Limits.searched {
             numbers[text] = new
         }
         return new

@@ -3,13 +3,27 @@
 
 package import Receipts
 
-/// A purchase or renewal in any form: as a value, or in the bytes of a receipt.
-package protocol SignedPurchase {
+/// The dates of a purchase or renewal in any form.
+package protocol DatedPurchase {
+    /// The time of the charge, or the start of the period.
+    var purchaseDate: Timestamp? { get }
+    /// The end of the subscription period; nil for other products.
+    var expiresDate: Timestamp? { get }
+    var isSubscription: Bool { get }
+}
+
+extension DatedPurchase {
+    var start: Timestamp { purchaseDate ?? .earliest }
+
+    /// The end of the period, else the purchase date.
+    package var expiryOrder: Timestamp { expiresDate ?? start }
+}
+
+/// A purchase or renewal as a value, or in the bytes of a receipt.
+package protocol SignedPurchase: DatedPurchase {
     var transactionID: String { get }
     var originalTransactionID: String? { get }
-    var purchaseDate: Timestamp? { get }
     var originalPurchaseDate: Timestamp? { get }
-    var expiresDate: Timestamp? { get }
     var cancellationDate: Timestamp? { get }
     var isTrialPeriod: Bool? { get }
     var isInIntroOfferPeriod: Bool? { get }

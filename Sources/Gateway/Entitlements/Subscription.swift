@@ -85,12 +85,9 @@ extension EntitlementFacts {
     func subscriptions(at now: Timestamp, _ rules: SubscriptionRules) -> [EvaluatedSubscription] {
         let chains = SubscriptionChains(self, rules)
         let groups = SubscriptionGroups(chains.all, at: now)
-        var subscriptions: [EvaluatedSubscription] = []
-        subscriptions.reserveCapacity(chains.all.count)
-        for chain in chains.all {
-            subscriptions.append(EvaluatedSubscription(chain, chains.names, of: self, groups, at: now, rules))
+        var subscriptions = chains.all.map {
+            EvaluatedSubscription($0, chains.names, of: self, groups, at: now, rules)
         }
-        guard subscriptions.count > 1 else { return subscriptions }
         subscriptions.sort { one, other in
             one.expiryOrder == other.expiryOrder
                 ? texts[other.chain] < texts[one.chain] : other.expiryOrder < one.expiryOrder
@@ -304,48 +301,35 @@ extension TransactionFacts {
 
 // MARK: - Boundaries
 
-/// The next time after a moment at which anything derived from some dates can change. The ends of access
-/// (`EvaluatedSubscription.accessUntil`) are further boundaries.
-private struct NextBoundary {
-    let now: Timestamp
-    private(set) var date: Timestamp?
-
-    init(after now: Timestamp) { self.now = now }
-
-    mutating func consider(_ date: Timestamp?) {
-        if let date, date > now { self.date = min(self.date ?? date, date) }
+/// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none. The
+/// ends of access (`EvaluatedSubscription.accessUntil`) are further boundaries.
+private func nextBoundary(
+    after now: Timestamp, in purchases: [some DatedPurchase], graceEnds: [Timestamp?]
+) -> Timestamp? {
+    var next: Timestamp?
+    func consider(_ date: Timestamp?) {
+        if let date, date > now { next = min(next ?? date, date) }
     }
-
-    mutating func consider(periodFrom start: Timestamp?, to end: Timestamp?) {
-        if let start {
+    // By index, so that no transaction is copied: this runs several times for each answer.
+    for index in purchases.indices where purchases[index].isSubscription {
+        if let start = purchases[index].purchaseDate {
             consider(start.advanced(by: .zero - SubscriptionTimeline.Limits.earlyRenewal))
             consider(start)
         }
-        consider(end)
+        consider(purchases[index].expiresDate)
     }
+    for end in graceEnds { consider(end) }
+    return next
 }
 
 extension EntitlementFacts {
-    /// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none.
     func nextBoundary(after now: Timestamp) -> Timestamp? {
-        var next = NextBoundary(after: now)
-        for transaction in transactions where transaction.isSubscription {
-            next.consider(periodFrom: transaction.purchaseDate, to: transaction.expiresDate)
-        }
-        for plan in plans { next.consider(plan.timelinePlan.gracePeriodEnd) }
-        return next.date
+        Gateway.nextBoundary(after: now, in: transactions, graceEnds: plans.map(\.timelinePlan.gracePeriodEnd))
     }
 }
 
 extension UpstreamAnswer {
-    /// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none.
     func nextBoundary(after now: Timestamp) -> Timestamp? {
-        var next = NextBoundary(after: now)
-        // By index, so that no transaction is copied.
-        for index in transactions.indices where transactions[index].isSubscription {
-            next.consider(periodFrom: transactions[index].purchaseDate, to: transactions[index].expiresDate)
-        }
-        for renewal in renewals { next.consider(renewal.gracePeriodExpiresDate) }
-        return next.date
+        Gateway.nextBoundary(after: now, in: transactions, graceEnds: renewals.map(\.gracePeriodExpiresDate))
     }
 }

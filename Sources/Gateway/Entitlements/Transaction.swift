@@ -126,11 +126,6 @@ extension Transaction {
     /// customer's app transaction.
     package var ids: Set<String> { [self].ids }
 
-    /// The end of the period, else the purchase date.
-    package var expiryOrder: Timestamp { expiresDate ?? start }
-
-    fileprivate var start: Timestamp { purchaseDate ?? Timestamp.earliest }
-
     /// Orders transactions by the end of their period, then by its start, then by their IDs. So of two that end
     /// together, such as an upgrade and the one it replaced, the same one counts in any order of the list.
     ///

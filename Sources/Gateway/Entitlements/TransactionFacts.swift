@@ -4,7 +4,7 @@
 internal import Receipts
 
 /// The facts of one transaction that decide states. Without references, so that rules copy them freely.
-struct TransactionFacts: Sendable {
+struct TransactionFacts: DatedPurchase, Sendable {
     let chain: InternedText
     let product: InternedText
     /// The number of the subscription purchase across devices (`web_order_line_item_id`); nil where Apple gives 0.
@@ -40,11 +40,6 @@ extension TransactionFacts {
         case text(InternedText)
     }
 
-    var start: Timestamp { purchaseDate ?? .earliest }
-
-    /// The end of the period, else the purchase date.
-    var expiryOrder: Timestamp { expiresDate ?? start }
-
     /// False for a free trial, and for a period that a member of the family shares.
     var isPaidByCustomer: Bool { !isTrialPeriod && !isFamilyShared }
 
@@ -63,7 +58,6 @@ extension TransactionFacts {
         (isUpgraded, isRevoked) = (transaction.isUpgraded, transaction.revocation != nil)
         isFamilyShared = transaction.ownership == .familyShared
         group = texts.intern(transaction.subscriptionGroupID)
-        guard transaction.signedFields != nil else { return }
         // Field by field: all fields at once would be copied.
         signedDate = transaction.signedDate
         previousChain = texts.intern(transaction.signedFields?.value.previousOriginalTransactionID)
@@ -88,7 +82,9 @@ extension TransactionFacts {
 extension TransactionFacts.LineItem {
     fileprivate init?(_ text: String?, _ texts: inout InternedTexts) {
         guard let text, text != "0" else { return nil }
-        self = Int64(text).map(Self.number) ?? .text(texts.intern(text))
+        // With a sign or a zero first, two texts would be one number.
+        let isPlain = text.utf8.first.map { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) } ?? false
+        self = (isPlain ? Int64(text).map(Self.number) : nil) ?? .text(texts.intern(text))
     }
 }
 

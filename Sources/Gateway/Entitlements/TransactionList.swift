@@ -3,8 +3,8 @@
 
 internal import Receipts
 
-/// Transactions as values, or the purchases of a receipt, each of which is made into a transaction on access. Most receipts
-/// are evaluated and written once, and need no values.
+/// Transactions as values, or the purchases of a receipt, which become transactions on access. Most receipts are evaluated
+/// and written once, and need no values.
 package struct TransactionList: RandomAccessCollection, Sendable {
     private enum Storage: Sendable {
         case values([Transaction])

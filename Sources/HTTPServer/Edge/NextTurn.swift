@@ -1,16 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import NIOCore
 internal import NIOPosix
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
 
 /// Runs work on an event loop after the loop has polled its sockets.
 ///
@@ -34,11 +27,7 @@ final class NextTurn: Sendable {
         guard let bootstrap = NIOPipeBootstrap(validatingGroup: loop) else { return nil }
         self.loop = loop
         state = NIOLoopBoundBox(State(), eventLoop: loop)
-        var ends: [CInt] = [-1, -1]
-        // SAFETY: the array has room for the two descriptors.
-        guard unsafe pipe(&ends) == 0 else { return nil }
-        let (readEnd, writeEnd) = (ends[0], ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard let (readEnd, writeEnd) = CLibrary.openPipe() else { return nil }
         bootstrap
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16))
             .channelInitializer { channel in
@@ -50,14 +39,14 @@ final class NextTurn: Sendable {
             .takingOwnershipOfDescriptor(input: readEnd)
             .assumeIsolated().whenComplete { watched in
                 guard case .success(let channel) = watched else {
-                    if !self.state.value.closesReadEnd { close(readEnd) }
-                    close(writeEnd)
+                    if !self.state.value.closesReadEnd { CLibrary.closeDescriptor(readEnd) }
+                    CLibrary.closeDescriptor(writeEnd)
                     return
                 }
                 self.state.value.writeEnd = writeEnd
                 channel.closeFuture.assumeIsolated().whenComplete { _ in
                     self.state.value.writeEnd = nil
-                    close(writeEnd)
+                    CLibrary.closeDescriptor(writeEnd)
                 }
             }
     }
@@ -65,11 +54,7 @@ final class NextTurn: Sendable {
     /// Returns false, and schedules nothing, if the loop does not watch the pipe or it cannot be written. On the loop only.
     func schedule(_ work: @escaping @Sendable () -> Void) -> Bool {
         guard let writeEnd = state.value.writeEnd else { return false }
-        if state.value.work.isEmpty {
-            var byte: UInt8 = 0
-            // SAFETY: the pointer to a local variable is used only during the call.
-            guard unsafe write(writeEnd, &byte, 1) == 1 else { return false }
-        }
+        guard !state.value.work.isEmpty || CLibrary.writeByte(to: writeEnd) else { return false }
         state.value.work.append(work)
         return true
     }

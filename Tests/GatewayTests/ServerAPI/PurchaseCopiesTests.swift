@@ -47,6 +47,17 @@ struct PurchaseCopiesTests {
         #expect(!ties.connects(to: once))
     }
 
+    @Test(arguments: [
+        ("5", "5", true), ("5", "05", false), ("5", "+5", false), ("5", "6", false), ("-5", "-5", true),
+        ("0", "0", false), ("00", "00", true), ("00", "0", false), ("", "", true),
+        ("99999999999999999999", "99999999999999999999", true),
+    ])
+    func `copies name the same line item, byte for byte`(one: String, other: String, areCopies: Bool) {
+        let chains = [Self.copy(of: one, chain: "5"), Self.copy(of: other, chain: "6")]
+        let seen = Entitlements(in: chains, at: SignedSamples.time(1), rules: SubscriptionRules()).subscriptions
+        #expect(seen.count == (areCopies ? 1 : 2))
+    }
+
     @Test func `a history is tied by a download of the app`() {
         func copy(_ download: String?) -> Transaction {
             Self.copy(of: nil) { transaction in

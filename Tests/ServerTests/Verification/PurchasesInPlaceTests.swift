@@ -11,8 +11,8 @@ import Testing
 @testable import Gateway
 @testable import HTTPServer
 
-/// The purchases of a receipt are evaluated and written where they stand in the receipt, and those of other evidence as
-/// values: both give the same answer, byte for byte.
+/// The purchases of a receipt are evaluated and written from its bytes, other transactions as values. Both forms of one list
+/// give the same answer, byte for byte.
 @Suite struct PurchasesInPlaceTests {
     /// The bytes of the answer, with its states, of one list of transactions.
     private static func answer(_ transactions: TransactionList, of receipt: VerifiedReceipt, at now: Timestamp)
