@@ -5,6 +5,7 @@ internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 internal import Receipts
+internal import Resilience
 
 extension HTTPField.Name {
     /// `Gateway-Rebuilt`: the members of an answer in Apple's form that Apple's own would have with other contents.
@@ -21,6 +22,13 @@ extension HTTPField.Name {
     static let link = known("Link")
     /// `Sunset` (RFC 8594).
     static let sunset = known("Sunset")
+    /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
+    static let rateLimitPolicy = known("RateLimit-Policy")
+    static let rateLimit = known("RateLimit")
+    /// The three fields that were common before this draft.
+    static let xRateLimitLimit = known("X-RateLimit-Limit")
+    static let xRateLimitRemaining = known("X-RateLimit-Remaining")
+    static let xRateLimitReset = known("X-RateLimit-Reset")
 }
 
 // MARK: - The end of an endpoint
@@ -30,8 +38,7 @@ extension HTTPField.Name {
 // after that day without Apple, so there only answers that came from Apple announce it.
 
 extension HTTPFields {
-    /// Adds what is known of the end of the endpoint an answer depends on: `Deprecation` (RFC 9745), `Sunset` (RFC
-    /// 8594) and `Link` (RFC 8288).
+    /// Adds what is known of the end of the endpoint an answer depends on.
     mutating func announce(_ state: UpstreamLifecycle.State) {
         guard state.dates != LifecycleDates() || !state.links.isEmpty else { return }
         // A date of structured fields (RFC 9651 §3.3.7), in whole seconds. RFC 9745 §4: the sunset is not earlier than
@@ -61,10 +68,8 @@ extension UpstreamLifecycle.State {
 
 // MARK: - Provenance
 
-// The provenance of an answer in standard header fields: `Cache-Status` (RFC 9211) and `Age` (RFC 9111 §5.1).
-
 extension Reply {
-    /// Returns the reply with the fields for the caches involved and the age of Apple's answer.
+    /// Returns the reply with `Cache-Status` (RFC 9211) and the age of Apple's answer, `Age` (RFC 9111 §5.1).
     consuming func withCacheFields(of provenance: CacheProvenance, at now: Timestamp) -> Reply {
         if let cacheStatus = provenance.cacheStatus {
             add("Cache-Status") { provenance.append(cacheStatus, at: now, to: &$0) }
@@ -113,5 +118,51 @@ extension Timestamp {
     /// Returns the time until another point in whole seconds; negative if that is past.
     fileprivate func wholeSeconds(until other: Timestamp) -> Int64 {
         (other.millisecondsSince1970 &- millisecondsSince1970) / 1000
+    }
+}
+
+// MARK: - Limits
+
+extension RateAdmission {
+    /// Returns the header fields that show a client its limits, lists of structured fields (RFC 9651). Policies in shadow
+    /// mode are left out.
+    /// - Parameter withLegacy: adds the three older `X-RateLimit` fields, with the same values for one policy.
+    func fields(withLegacy: Bool) -> HTTPFields {
+        let shown = outcomes.filter { !$0.policy.isShadow }
+        var fields: HTTPFields = [:]
+        if !shown.isEmpty { fields[.rateLimitPolicy] = shown.map(\.policyItem).joined(separator: ", ") }
+        guard let tightest = shown.tightest else { return fields }
+        fields[.rateLimit] = "\"\(tightest.policy.name)\";r=\(tightest.remaining);t=\(tightest.secondsUntilReset)"
+        guard withLegacy else { return fields }
+        fields[.xRateLimitLimit] = String(tightest.policy.quota)
+        fields[.xRateLimitRemaining] = String(tightest.remaining)
+        fields[.xRateLimitReset] = String(tightest.secondsUntilReset)
+        return fields
+    }
+
+    /// Returns the names of the policies with a matching outcome.
+    func policies(where isMeant: (Outcome) -> Bool) -> [String] {
+        outcomes.filter(isMeant).map(\.policy.name)
+    }
+}
+
+extension [RateAdmission.Outcome] {
+    /// The policy that refused for the longest time, else the policy with the fewest tokens left. A policy whose store
+    /// failed and that lets everything pass is left out.
+    fileprivate var tightest: RateAdmission.Outcome? {
+        let known = filter { $0.source != .open }
+        let refusals = known.filter(\.isEnforcedRefusal)
+        if !refusals.isEmpty { return refusals.max { $0.secondsUntilReset < $1.secondsUntilReset } }
+        return known.min { ($0.remaining, -$0.secondsUntilReset) < ($1.remaining, -$1.secondsUntilReset) }
+    }
+}
+
+extension RateAdmission.Outcome {
+    fileprivate var policy: RatePolicy { charge.bucket.policy }
+    fileprivate var secondsUntilReset: Int { timeUntilReset.secondsRoundedUp }
+
+    /// The name needs no escapes: the clients file accepts no other names.
+    fileprivate var policyItem: String {
+        "\"\(policy.name)\";q=\(policy.quota);w=\(policy.window.secondsRoundedUp)"
     }
 }

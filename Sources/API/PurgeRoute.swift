@@ -15,19 +15,15 @@ extension Route {
     /// Answers once the shared store has the purge and this node has applied it. After that no look-up at any node
     /// finds such a result; the near caches of other nodes receive an announcement.
     /// - Parameter invalidation: nil if Apple is not used, so that there are no cached results.
-    package static func purge(
-        _ invalidation: CacheInvalidation?, admission: ClientAdmission, charging: RequestCharging
-    ) -> Route {
+    package static func purge(_ invalidation: CacheInvalidation?, charging: RequestCharging) -> Route {
         Route(.delete, RouteLabel.purge.rawValue) { context, _ in
-            try admission.admit(context, charging) {
+            try charging.admit(context) {
                 guard context.client.may.contains(.purge) else { throw Problem.rightMissing(.purge) }
                 let id = context.match.parameter
                 guard id.isTransactionID else { throw Problem.invalidTransactionID }
-                return ChargedWork(about: nil) {
+                return ChargedWork(bundleID: nil) {
                     try await invalidation?.purge(transactionID: id)
-                    var json = JSONWriter()
-                    json.object { json in json.member("purged", id) }
-                    return Reply(json: json.bytes)
+                    return Reply { $0.member("purged", id) }
                 }
             }
         }

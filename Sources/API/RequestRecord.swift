@@ -4,6 +4,7 @@
 internal import Customers
 package import Gateway
 package import HTTPServer
+internal import Logging
 internal import Receipts
 
 extension LogMembers {
@@ -26,12 +27,37 @@ extension LogMembers {
         ])
     }
 
-    /// Creates the members of a request to Apple, with the same values as in the metrics.
+    /// The values are the same as in the metrics.
     fileprivate convenience init(_ endpoint: UpstreamEndpoint, outcome: String? = nil, took: Duration? = nil) {
         self.init(
             [
                 "api": endpoint.api.rawValue, "upstream": endpoint.environment.rawValue, "upstream_outcome": outcome,
             ], durations: ["upstream_ms": took])
+    }
+}
+
+extension Logger {
+    /// The same logger for changes that clients request, whose lines are written whatever the level.
+    var ofChanges: Logger {
+        var logger = self
+        logger.logLevel = .trace
+        return logger
+    }
+
+    /// Carries out a change in the shared store, and logs its outcome.
+    /// - Parameter outcome: returns what the line says about a change that was carried out.
+    func recording<Change>(
+        _ message: Logger.Message, _ metadata: Logger.Metadata, _ change: () async throws(StoreUnreachable) -> Change,
+        outcome: (Change) -> Logger.Metadata
+    ) async throws(StoreUnreachable) -> Change {
+        do throws(StoreUnreachable) {
+            let changed = try await change()
+            notice(message, metadata: metadata.merging(outcome(changed)) { $1 })
+            return changed
+        } catch {
+            notice(message, metadata: metadata.merging(["outcome": "store_unreachable"]) { $1 })
+            throw error
+        }
     }
 }
 

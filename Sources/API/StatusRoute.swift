@@ -9,7 +9,6 @@ package import Receipts
 internal import Resilience
 internal import Telemetry
 
-/// The state of the store that the nodes share.
 package struct StoreStatus: Sendable {
     let state: String
     /// The reason why Redis rejects the gateway; nil if it does not.
@@ -30,11 +29,28 @@ extension Route {
         clock: @escaping @Sendable () -> Timestamp
     ) -> Route {
         Route(.get, "/v1/status") { _ in
-            var json = JSONWriter(reservingCapacity: 2048)
             let interfaces = UpstreamAPI.allCases.filter { $0 == .verifyReceipt || hasServerAPIKey() }
-            json.status(lifecycle, store(), upstreams, interfaces, isAppleEnabled: isAppleEnabled, at: clock())
-            var reply = Reply(json: json.bytes)
-            reply.fields[.cacheControl] = "no-store"
+            let (store, now) = (store(), clock())
+            var json = JSONWriter(reservingCapacity: 2048)
+            json.object { json in
+                json.member("version", Version.current)
+                json.member("status", "\(lifecycle.stage)")
+                json.key("store")
+                json.object { $0.members(store) }
+                for api in interfaces {
+                    // `verifyReceipt` has its name from the time when it was the only interface.
+                    json.key(named: api == .verifyReceipt ? "upstreams" : api.rawValue)
+                    json.object { json in
+                        for endpoint in api.endpoints {
+                            json.key(named: endpoint.environment.rawValue)
+                            json.upstream(
+                                isEnabled: isAppleEnabled, upstreams.guards.health(of: endpoint),
+                                upstreams.lifecycle.state(of: endpoint), at: now)
+                        }
+                    }
+                }
+            }
+            var reply = Reply(json: json.bytes, fields: .ofUnstoredJSON)
             reply.fields.announce(upstreams.lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
             return reply
         }
@@ -42,27 +58,10 @@ extension Route {
 }
 
 extension JSONWriter {
-    fileprivate mutating func status(
-        _ lifecycle: ServerLifecycle, _ store: StoreStatus, _ upstreams: UpstreamState, _ interfaces: [UpstreamAPI],
-        isAppleEnabled: Bool, at now: Timestamp
-    ) {
-        object { json in
-            json.member("version", Version.current)
-            json.member("status", "\(lifecycle.stage)")
-            json.key("store")
-            json.store(store)
-            for api in interfaces {
-                json.key(named: api.memberName)
-                json.object { json in
-                    for endpoint in api.endpoints {
-                        json.key(named: endpoint.environment.rawValue)
-                        json.upstream(
-                            isEnabled: isAppleEnabled, upstreams.guards.health(of: endpoint),
-                            upstreams.lifecycle.state(of: endpoint), at: now)
-                    }
-                }
-            }
-        }
+    fileprivate mutating func members(_ store: StoreStatus) {
+        member("state", store.state)
+        member("refusal", store.refusal)
+        member("live_nodes", store.liveNodes)
     }
 
     mutating func upstream(
@@ -71,7 +70,11 @@ extension JSONWriter {
         object { json in
             json.member("enabled", isEnabled)
             json.key("breaker")
-            json.breaker(health)
+            json.object { json in
+                json.member("state", health.breaker.rawValue)
+                json.member("mode", health.breakerMode.rawValue)
+                json.member("opens_for_seconds", health.breakerOpensFor?.secondsRoundedUp)
+            }
             json.member("paused_for_seconds", health.pausedFor?.secondsRoundedUp)
             json.member("requests_in_flight", health.inFlight)
             json.member("concurrency_limit", health.concurrencyLimit)
@@ -79,22 +82,6 @@ extension JSONWriter {
             json.member("budget_remaining", health.budgetRemaining)
             json.key("lifecycle")
             json.lifecycle(state, at: now)
-        }
-    }
-
-    private mutating func store(_ store: StoreStatus) {
-        object { json in
-            json.member("state", store.state)
-            json.member("refusal", store.refusal)
-            json.member("live_nodes", store.liveNodes)
-        }
-    }
-
-    private mutating func breaker(_ health: UpstreamHealth) {
-        object { json in
-            json.member("state", health.breaker.rawValue)
-            json.member("mode", health.breakerMode.rawValue)
-            json.member("opens_for_seconds", health.breakerOpensFor?.secondsRoundedUp)
         }
     }
 
@@ -119,15 +106,5 @@ extension JSONWriter {
     private mutating func members(_ dates: LifecycleDates) {
         member("deprecation", dates.deprecation)
         member("sunset", dates.sunset)
-    }
-}
-
-extension UpstreamAPI {
-    /// The name in the status. The name of `verifyReceipt` is from the time when it was the only interface.
-    fileprivate var memberName: String {
-        switch self {
-        case .verifyReceipt: "upstreams"
-        case .serverAPI: rawValue
-        }
     }
 }

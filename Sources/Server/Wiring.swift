@@ -113,12 +113,12 @@ private struct Wiring {
         let notifications = NotificationHandling(
             fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,
             onEvents: onEvents, clock: dependencies.clock)
-        let admission = admission(by: fleet)
+        let charging = charging(by: fleet)
         let ownership = ownership(of: fleet, onEvents: onEvents)
         let jobs = JobHandling(
             configuration.jobs, fleet, access: access, verification: verification, ownership: ownership,
             metrics: metrics, onEvents: onEvents, clock: dependencies.clock)
-        let handler = handler(verification, admission, ownership, jobs.deferral)
+        let handler = handler(verification, charging, ownership, jobs.deferral)
         let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
         let routes = RouteTable(
             [
@@ -126,10 +126,10 @@ private struct Wiring {
                 handler.route(at: AppleFormEndpoint()),
                 .verifyReceiptByGet(announcing: upstreams.lifecycle),
                 statusRoute,
-                .purge(apple?.invalidation, admission: admission, charging: charging),
-                events(of: fleet, watcher, admission),
-            ] + customerRoutes(of: fleet, jobs.watcher, admission) + forms(handler, admission).routes
-                + routes(of: notifications.intake, admission) + appleProxy(apple, admission).routes)
+                .purge(apple?.invalidation, charging: charging),
+                events(of: fleet, watcher, charging),
+            ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes
+                + routes(of: notifications.intake, charging) + appleProxy(apple, charging).routes)
         let foundations: [(any Service)?] = [
             fleet.service, webhooks, apple.map { TransportService(transport: $0.transport) }, notifications.service,
             jobs.service,
@@ -168,15 +168,12 @@ private struct Wiring {
             maximumBytes: configuration.signedItemCacheSize.bytes, onLookup: metrics.verification.countSignedItem)
     }
 
-    private func admission(by fleet: FleetStore) -> ClientAdmission {
+    private func charging(by fleet: FleetStore) -> RequestCharging {
         let slots = EmbeddedInFlightLimiter { [storeHealth] in storeHealth.liveNodes }
-        return ClientAdmission(
+        let admission = ClientAdmission(
             rates: fleet.ports.limiter, slots: MeteredInFlightLimiter(slots: slots, metrics: metrics.limits))
-    }
-
-    private var charging: RequestCharging {
-        RequestCharging(
-            addresses: configuration.http.remoteAddresses,
+        return RequestCharging(
+            admission, addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
     }
 
@@ -192,56 +189,56 @@ private struct Wiring {
     }
 
     private func handler(
-        _ verification: VerificationService, _ admission: ClientAdmission, _ ownership: OwnershipCheck,
+        _ verification: VerificationService, _ charging: RequestCharging, _ ownership: OwnershipCheck,
         _ deferral: Deferral
     ) -> VerifyHandler {
         VerifyHandler(
-            admission: admission, verification: verification, access: access, charging: charging,
-            metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
+            verification: verification, access: access, charging: charging, metrics: metrics.verification,
+            nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
             lifecycle: upstreams.lifecycle, ownership: ownership, deferral: deferral, clock: dependencies.clock)
     }
 
-    private func routes(of intake: NotificationIntake, _ admission: ClientAdmission) -> [Route] {
+    private func routes(of intake: NotificationIntake, _ charging: RequestCharging) -> [Route] {
         NotificationRoutes(
             intake, access: access, token: configuration.notifications.token,
-            limits: NotificationLimits(admission: admission, charging: charging), clock: dependencies.clock
+            charging: charging, clock: dependencies.clock
         ).routes
     }
 
-    private func events(of fleet: FleetStore, _ watcher: EventWatcher, _ admission: ClientAdmission) -> Route {
+    private func events(of fleet: FleetStore, _ watcher: EventWatcher, _ charging: RequestCharging) -> Route {
         EventRoute(
-            EventReader(fleet.events), watcher: watcher, access: access, admission: admission, charging: charging,
+            EventReader(fleet.events), watcher: watcher, access: access, charging: charging,
             settings: EventRouteSettings(configuration)
         ).route
     }
 
     /// Returns the routes of deferred verifications, of ownership and of erasures.
     private func customerRoutes(
-        of fleet: FleetStore, _ watcher: JobWatcher, _ admission: ClientAdmission
+        of fleet: FleetStore, _ watcher: JobWatcher, _ charging: RequestCharging
     ) -> [Route] {
         let verifications = VerificationRoute(
-            fleet.jobs, watcher: watcher, access: access, admission: admission, charging: charging,
+            fleet.jobs, watcher: watcher, access: access, charging: charging,
             clock: dependencies.clock)
         let erasures = ErasureRoute(
-            fleet.erasure, admission: admission, charging: charging, observe: metrics.erasures.observe,
+            fleet.erasure, charging: charging, observe: metrics.erasures.observe,
             logger: dependencies.logger)
         return [verifications.route, erasures.route]
             + OwnershipRoutes(
-                fleet.ownership, admission: admission, charging: charging, logger: dependencies.logger
+                fleet.ownership, charging: charging, logger: dependencies.logger
             ).routes
     }
 
-    private func forms(_ handler: VerifyHandler, _ admission: ClientAdmission) -> FormRoutes {
+    private func forms(_ handler: VerifyHandler, _ charging: RequestCharging) -> FormRoutes {
         FormRoutes(
             verification: handler, access: access,
-            wrongCredentials: WrongCredentials(admission: admission, charging: charging), configuration.form,
+            charging: charging, configuration.form,
             clock: dependencies.clock)
     }
 
     /// Returns the proxy to the App Store Server API, which rejects every call if Apple is disabled.
-    private func appleProxy(_ apple: AppleConnection?, _ admission: ClientAdmission) -> AppleProxy {
+    private func appleProxy(_ apple: AppleConnection?, _ charging: RequestCharging) -> AppleProxy {
         AppleProxy(
-            apple?.serverAPI, invalidation: apple?.invalidation, admission: admission, charging: charging,
+            apple?.serverAPI, invalidation: apple?.invalidation, charging: charging,
             timeout: configuration.apple.timeouts.deadline, logger: dependencies.logger)
     }
 
@@ -271,7 +268,7 @@ private struct Wiring {
         http.limits.connections = 256
         (http.limits.connectionsPerAddress, http.limits.requestsPerAddress) = (0, 0)
         var rules = EdgeRules(http, shutdown: configuration.shutdown)
-        rules.hosts = HostRule(names: configuration.adminHostNames.adding(hostOf: configuration.admin))
+        rules.hosts = configuration.adminHostNames.adding(hostOf: configuration.admin)
         let board = StatusBoard(
             StatusSources(
                 configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,

@@ -120,9 +120,9 @@ struct HouseRulesTests {
     /// The files that copy bytes, each with the reason.
     private static let copiers = [
         "Sources/HTTPServer/Edge/RequestHeader.swift": "the function of the edge",
-        "Sources/HTTPServer/Edge/HostRule.swift": "calls it for an address in brackets, and for its host",
+        "Sources/HTTPServer/Edge/HostRule.swift": "calls it for an address in brackets",
         "Sources/HTTPServer/Routing/RouteTable.swift": "calls it for a parameter of a path, which is ASCII",
-        "Sources/API/Verify/VerdictEndpoint.swift": "the gateway's own text",
+        "Sources/API/Verify/AnswerBody.swift": "the gateway's own text",
         "Sources/API/Form/FormBody.swift": "a name of at most 21 bytes",
         "Sources/Redis/RedisValue.swift": "at most 20 digits",
         "Sources/Redis/RedisCommand.swift": "the gateway's own command",
@@ -156,8 +156,8 @@ struct HouseRulesTests {
         "Sources/AppStore/AppleDate.swift": "a timestamp clamps it; parts of a date have two or four digits",
         "Sources/Receipts/HTTPDate.swift": "two or four digits",
         "Sources/AppStore/Headers/EndpointAnnouncements.swift": "at most 15 digits",
-        "Sources/API/Events/EventsQuery.swift": "a range of the API",
-        "Sources/API/QueryParameters.swift": "a range of the API",
+        "Sources/API/Events/EventsCall.swift": "a range of the API",
+        "Sources/API/RequestFields.swift": "a range of the API",
         "Sources/HTTPClient/ResponseCollector.swift": "100 to 999",
         "Sources/Customers/Notifications/EmbeddedNotificationStore.swift": "the store's own ID, only compared",
         "Sources/Server/Doctor/LimitsCheck.swift": "the system's own file; shifts cannot trap",

@@ -6,6 +6,7 @@ internal import Clients
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
+internal import JSON
 package import Logging
 internal import NIOCore
 internal import Resilience
@@ -25,44 +26,38 @@ package struct AppleProxy: Sendable {
     typealias Send = @Sendable (ServerAPIRequest, _ deadline: ContinuousClock.Instant) async -> ServerAPIResult
 
     enum Limits {
-        /// The maximum size of a request's body. Apple's largest has a few hundred bytes.
+        /// Apple's largest body has a few hundred bytes.
         static let body = ByteCount.kibibytes(64)
     }
 
     private let send: Send
     private let hasKey: @Sendable (_ bundleID: String) -> Bool
     private let invalidation: CacheInvalidation?
-    private let admission: ClientAdmission
     private let charging: RequestCharging
     private let timeout: Duration
-    private let audit: AppleWriteAudit
+    private let logger: Logger
 
     /// - Parameters:
     ///   - client: nil if Apple is not used.
     ///   - invalidation: the caches of Apple's results; nil if Apple is not used.
     ///   - timeout: the time for one call, with its retries.
-    ///   - logger: receives a line for each change that a client requests of Apple.
+    ///   - logger: receives a line for each change that a client requests of Apple, whatever its level.
     package init(
-        _ client: ServerAPIClient?, invalidation: CacheInvalidation?, admission: ClientAdmission,
-        charging: RequestCharging, timeout: Duration, logger: Logger
+        _ client: ServerAPIClient?, invalidation: CacheInvalidation?, charging: RequestCharging, timeout: Duration,
+        logger: Logger
     ) {
         self.init(
             send: { await client?.sendToNamedHost($0, deadline: $1) ?? .unanswered(.upstreamUnavailable) },
-            hasKey: { client?.hasKey(forApp: $0) ?? false }, invalidation: invalidation, admission: admission,
-            charging: charging, timeout: timeout, logger: logger)
+            hasKey: { client?.hasKey(forApp: $0) ?? false }, invalidation: invalidation, charging: charging,
+            timeout: timeout, logger: logger)
     }
 
     init(
         send: @escaping Send, hasKey: @escaping @Sendable (String) -> Bool, invalidation: CacheInvalidation?,
-        admission: ClientAdmission, charging: RequestCharging, timeout: Duration, logger: Logger
+        charging: RequestCharging, timeout: Duration, logger: Logger
     ) {
-        self.send = send
-        self.hasKey = hasKey
-        self.invalidation = invalidation
-        self.admission = admission
-        self.charging = charging
-        self.timeout = timeout
-        audit = AppleWriteAudit(logger)
+        (self.send, self.hasKey, self.invalidation) = (send, hasKey, invalidation)
+        (self.charging, self.timeout, self.logger) = (charging, timeout, logger.ofChanges)
     }
 
     package var routes: [Route] {
@@ -77,16 +72,17 @@ package struct AppleProxy: Sendable {
     private func answer(
         _ context: RequestContext, _ method: HTTPRequest.Method, _ body: ReservedBody
     ) throws -> Step<Reply, any Error> {
-        let unread = charging.requestClient(of: context.client, in: context)
-        try admission.refuseIfLimited(unread)
+        try charging.admission.refuseIfLimited(charging.requestClient(of: context.client, in: context))
         let request: ServerAPIRequest
         do {
             request = try read(context, method, body.bytes)
         } catch {
-            return try admission.charge(unread) { throw error }
+            return try charging.refuse(error, to: context.client, in: context)
         }
-        let client = charging.requestClient(of: context.client, asking: .apple(request.bundleID), in: context)
-        return try admission.admit(client) { [reservation = body.reservation] in
+        // A request costs what a verification by Apple costs.
+        let options = VerificationOptions(costing: .apple, request.bundleID)
+        let client = charging.requestClient(of: context.client, asking: options, in: context)
+        return try charging.admission.admit(client) { [reservation = body.reservation] in
             .wait {
                 // The memory of the body, which the call holds.
                 defer { withExtendedLifetime(reservation) {} }
@@ -95,7 +91,6 @@ package struct AppleProxy: Sendable {
         }
     }
 
-    /// Reads a call, and checks that the client may send it.
     private func read(
         _ context: RequestContext, _ method: HTTPRequest.Method, _ body: ByteBuffer
     ) throws -> ServerAPIRequest {
@@ -119,14 +114,14 @@ package struct AppleProxy: Sendable {
         let result = await send(request, .now + timeout)
         guard request.call.operation.effect != .reads else { return try Reply(result) }
         let purge = await purge(after: result, of: request)
-        audit.record(request, of: client, result, purge)
+        record(request, of: client, result, purge)
         return try Reply(result, mayHaveTakenEffect: result.mayHaveTakenEffect)
     }
 
     /// Purges the cached results about the customer whose state a change concerns, unless Apple certainly did not carry
     /// it out. A failed purge does not hide Apple's answer: the client would repeat the change.
     /// - Returns: nil if there is nothing to purge.
-    private func purge(after result: ServerAPIResult, of request: ServerAPIRequest) async -> AppleWriteAudit.Purge? {
+    private func purge(after result: ServerAPIResult, of request: ServerAPIRequest) async -> Purge? {
         let call = request.call
         guard call.operation.effect == .writes, result.mayHaveTakenEffect, let id = call.transactionID, let invalidation
         else { return nil }
@@ -138,15 +133,25 @@ package struct AppleProxy: Sendable {
             return .failed
         }
     }
-}
 
-extension VerificationOptions {
-    /// A request costs what a verification by Apple costs.
-    fileprivate static func apple(_ bundleID: String) -> VerificationOptions {
-        var options = VerificationOptions()
-        options.mode = .apple
-        options.expectations.bundleID = bundleID
-        return options
+    /// The outcome of the purge after a change.
+    private enum Purge: String {
+        case done
+        /// The shared store did not confirm it: cached results are used until they expire.
+        case failed
+    }
+
+    /// Logs a change that a client requested of Apple, with Apple's answer. No line has a transaction ID or a body.
+    private func record(_ request: ServerAPIRequest, of client: String, _ result: ServerAPIResult, _ purge: Purge?) {
+        var metadata: Logger.Metadata = [
+            "client": "\(client)", "operation": "\(request.call.operation.rawValue)",
+            "environment": "\(request.environment.rawValue)", "bundle_id": "\(request.bundleID)",
+            "outcome": "\(result.outcome)",
+        ]
+        metadata["http_status"] = result.httpStatus.map { .stringConvertible($0) }
+        metadata["error_code"] = result.errorCode.map { .stringConvertible($0) }
+        metadata["purge"] = purge.map { "\($0.rawValue)" }
+        logger.notice("Change requested of Apple", metadata: metadata)
     }
 }
 
@@ -158,5 +163,35 @@ extension Client.AppleRight {
             case .writes: .write
             case .writesForMany: .mass
             }
+    }
+}
+
+/// The part of a proxy path after `/v1/apple/`: `{bundle_id}/{environment}/inApps/…`. Nothing is decoded.
+struct AppleProxyTarget: Hashable, Sendable {
+    let bundleID: String
+    let environment: UpstreamEnvironment
+    /// The path at Apple, `/inApps/…`, as it was sent.
+    let path: String
+
+    init?(_ text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard parts.count == 3, parts[0].isBundleID, let environment = UpstreamEnvironment(rawValue: parts[1]),
+            parts[2].hasPrefix("inApps/")
+        else { return nil }
+        bundleID = parts[0]
+        self.environment = environment
+        path = "/" + parts[2]
+    }
+}
+
+extension String {
+    /// The maximum characters of a bundle ID (App Store Connect).
+    private static let maximumBundleIDBytes = 155
+
+    /// True for the form of a bundle ID, which becomes a claim of the token for Apple, and stands in log lines.
+    var isBundleID: Bool {
+        (1...Self.maximumBundleIDBytes).contains(utf8.count) && utf8.first != UInt8(ascii: ".")
+            && utf8.allSatisfy(ASCII.isSafe)
     }
 }

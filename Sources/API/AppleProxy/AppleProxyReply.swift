@@ -9,7 +9,6 @@ internal import HTTPTypes
 extension Reply {
     /// Creates the reply to a call: Apple's status and body, unchanged.
     /// - Parameter mayHaveTakenEffect: true for a change that Apple may have carried out.
-    /// - Throws: the problem, if Apple did not answer.
     init(_ result: ServerAPIResult, mayHaveTakenEffect: Bool = false) throws(Problem) {
         switch result {
         case .answered(let answer): self.init(ofApple: answer.httpStatus, answer.body)
@@ -37,5 +36,30 @@ extension ServerAPIResult {
         case .refused, .unauthorized: false
         case .unanswered(_, _, let mayHaveTakenEffect): mayHaveTakenEffect
         }
+    }
+
+    /// The word of the metrics if Apple answered, else the reason, which is more exact than they are.
+    var outcome: String {
+        switch self {
+        case .answered: ServerAPICallOutcome.answered.rawValue
+        case .refused(_, httpStatus: 404, _): ServerAPICallOutcome.notFound.rawValue
+        case .refused: ServerAPICallOutcome.refused.rawValue
+        case .unauthorized: ServerAPICallOutcome.unauthorized.rawValue
+        case .unanswered(let reason, _, _): reason.rawValue
+        }
+    }
+
+    /// Apple's status; nil if its answer is neither passed on nor a 401.
+    var httpStatus: Int? {
+        switch self {
+        case .answered(let answer): answer.httpStatus
+        case .refused(_, let httpStatus, _): httpStatus
+        case .unauthorized: 401
+        case .unanswered: nil
+        }
+    }
+
+    var errorCode: Int64? {
+        if case .refused(let error, _, _) = self { error.code } else { nil }
     }
 }

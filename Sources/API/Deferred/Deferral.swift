@@ -6,6 +6,7 @@ package import Customers
 package import Gateway
 internal import HTTPServer
 internal import HTTPTypes
+internal import JSON
 package import Receipts
 internal import Resilience
 
@@ -23,9 +24,7 @@ package final class Deferral: Sendable {
     private let onCreate: @Sendable (JobLane) -> Void
     private let clock: @Sendable () -> Timestamp
 
-    /// - Parameters:
-    ///   - verification: finds the purchases in evidence.
-    ///   - onCreate: called after a job was stored.
+    /// - Parameter verification: finds the purchases in evidence.
     package init(
         _ store: any JobStore, rules: JobRules, verification: VerificationService,
         observe: @escaping @Sendable (JobEvent) -> Void, onCreate: @escaping @Sendable (JobLane) -> Void,
@@ -57,9 +56,7 @@ package final class Deferral: Sendable {
     }
 
     /// Stores a job, and returns its answer.
-    /// - Parameters:
-    ///   - answer: the answer so far.
-    ///   - plain: the reply with the answer so far, which is sent if the job cannot be stored.
+    /// - Parameter plain: the reply with the answer so far, which is sent if the job cannot be stored.
     /// - Throws: the problem of a limit, if the client prefers no answer to an answer that is not final.
     func reply(
         deferring answer: Answer, _ plain: Reply, to request: VerificationRequest, under terms: DeferralTerms,
@@ -123,16 +120,7 @@ package final class Deferral: Sendable {
     }
 }
 
-extension VerificationJob {
-    /// Returns an ID that cannot be guessed.
-    fileprivate static func newID() -> String {
-        var random = SystemRandomNumberGenerator()
-        return "ver_" + Base64.encodeURL((0..<16).map { _ in random.next() })
-    }
-}
-
 extension JobResult {
-    /// - Parameter json: the answer, as written.
     init(_ answer: Answer, json: [UInt8]) {
         self.init(
             json: json, verdict: answer.verdict.name, reason: answer.verdict.reason,
@@ -165,5 +153,59 @@ extension VerificationRequest {
         return [.production, .sandbox].map { environment in
             PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
         }
+    }
+}
+
+extension Reply {
+    /// Creates the answer about a job: 202 with the time to come again while it waits, else 200.
+    init(_ job: VerificationJob, isDurable: Bool, at now: Timestamp) {
+        self.init(json: job.json(isDurable: isDurable), fields: .ofUnstoredJSON)
+        guard job.status == .waiting else { return }
+        status = .accepted
+        fields[.retryAfter] = String(job.secondsToNextAttempt(at: now))
+    }
+
+    /// Creates the answer to a request whose job has ended: the answer that is kept.
+    init(answerOf job: VerificationJob) {
+        self.init(json: job.result.json, fields: .ofUnstoredJSON)
+        fields[.contentLocation] = job.location
+    }
+}
+
+extension VerificationJob {
+    enum Limits {
+        static let idBytes = 64
+        /// The seconds after which a client may come again.
+        static let retryAfter: ClosedRange<Int64> = 1...60
+    }
+
+    /// Returns an ID that cannot be guessed.
+    fileprivate static func newID() -> String {
+        var random = SystemRandomNumberGenerator()
+        return "ver_" + Base64.encodeURL((0..<16).map { _ in random.next() })
+    }
+
+    var location: String { "/v1/verifications/\(id)" }
+
+    func json(isDurable: Bool) -> [UInt8] {
+        var json = JSONWriter(reservingCapacity: result.json.count + 512)
+        json.object { json in
+            json.member("id", id)
+            json.member("status", status.rawValue)
+            json.member("created_at", createdAt)
+            json.member("deadline", deadline)
+            json.member("attempts", attempts)
+            json.member("next_attempt_at", nextAttempt)
+            json.member("durable", isDurable)
+            json.key("answer")
+            json.value(result.json)
+        }
+        return json.bytes
+    }
+
+    fileprivate func secondsToNextAttempt(at now: Timestamp) -> Int64 {
+        let range = Limits.retryAfter
+        let left = nextAttempt.map { now.duration(to: $0).components.seconds + 1 } ?? range.upperBound
+        return min(max(left, range.lowerBound), range.upperBound)
     }
 }

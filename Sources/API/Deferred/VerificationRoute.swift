@@ -3,7 +3,7 @@
 
 package import Clients
 package import Customers
-package import Gateway
+internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
 package import Receipts
@@ -24,23 +24,22 @@ package struct VerificationRoute: Sendable {
     private let store: any JobStore
     private let watcher: JobWatcher
     private let access: CurrentAccess
-    private let admission: ClientAdmission
     private let charging: RequestCharging
     private let clock: @Sendable () -> Timestamp
     private let waiting = WaitingReaders()
 
     package init(
-        _ store: any JobStore, watcher: JobWatcher, access: CurrentAccess, admission: ClientAdmission,
-        charging: RequestCharging, clock: @escaping @Sendable () -> Timestamp
+        _ store: any JobStore, watcher: JobWatcher, access: CurrentAccess, charging: RequestCharging,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.watcher, self.access) = (store, watcher, access)
-        (self.admission, self.charging, self.clock) = (admission, charging, clock)
+        (self.charging, self.clock) = (charging, clock)
     }
 
     package var route: Route {
         Route(
             .get, RouteLabel.verifications.rawValue, bodyLimit: .bytes(0),
-            waitLimit: .seconds(EventsQuery.Limits.wait.upperBound), endsWithClient: true
+            waitLimit: .seconds(WaitingReaders.Limits.seconds), endsWithClient: true
         ) { context, _ in try answer(context) }
     }
 
@@ -49,17 +48,12 @@ package struct VerificationRoute: Sendable {
         do {
             wait = try Self.wait(in: context.header)
         } catch {
-            return try admission.charge(charging.requestClient(of: context.client, in: context)) { throw error }
+            return try charging.refuse(error, to: context.client, in: context)
         }
-        var client = charging.requestClient(of: context.client, asking: .withoutApple(nil), in: context)
         let slot = wait > .zero ? try waiting.acquire(context.client.name) : nil
-        // A request that waits for minutes would keep verifications out.
-        if slot != nil { client.inFlight = nil }
-        return try admission.admit(client) {
-            .wait {
-                defer { withExtendedLifetime(slot) {} }
-                return .done(try await reply(to: context, within: wait))
-            }
+        return try charging.admit(context, about: nil, isLong: slot != nil) {
+            defer { withExtendedLifetime(slot) {} }
+            return try await reply(to: context, within: wait)
         }
     }
 
@@ -92,7 +86,7 @@ package struct VerificationRoute: Sendable {
 
     private static func wait(in header: RequestHeader) throws(Problem) -> Duration {
         let parameters = try QueryParameters<Parameter>(header.query, maximumCount: 1)
-        let wait = try parameters.seconds(.wait, upTo: EventsQuery.Limits.wait.upperBound)
+        let wait = try parameters.seconds(.wait, upTo: WaitingReaders.Limits.seconds)
         return header.isHead ? .zero : wait
     }
 }

@@ -38,9 +38,10 @@ package struct VerificationRunner: JobRunner {
         do {
             let answer = try await verification.answer(repetition, at: now).value()
             return try await outcome(of: job, answer, to: repetition.options, of: client, at: now)
-        } catch let error as GatewayError {
-            return error.outcome(of: job)
+        } catch GatewayError.appNotPermitted, GatewayError.appMissing {
+            return .impossible
         } catch {
+            // Until the operator adds the app's key, or the client's bucket of unknown IDs has a token.
             return .waiting(job.result, .request(nil))
         }
     }
@@ -74,19 +75,8 @@ package struct VerificationRunner: JobRunner {
     }
 }
 
-extension GatewayError {
-    /// Returns the outcome of an attempt that could not begin.
-    fileprivate func outcome(of job: VerificationJob) -> JobOutcome {
-        switch self {
-        case .appNotPermitted, .appMissing: .impossible
-        // Until the operator adds the app's key, or the client's bucket of unknown IDs has a token.
-        case .serverAPINotConfigured, .rateLimited, .tooManyInFlight: .waiting(job.result, .request(nil))
-        }
-    }
-}
-
 extension JobObstacle {
-    /// Creates the obstacle for an answer that is not final.
+    /// - Parameter reasons: of an answer that is not final.
     init(_ reasons: [DegradedReason]) {
         // A call of one interface is an attempt, whatever holds back the other interface.
         if let first = reasons.first, reasons.allSatisfy({ $0.facts.cause == .guards }) {

@@ -3,7 +3,7 @@
 
 internal import Clients
 package import Customers
-package import Gateway
+internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -24,12 +24,9 @@ package struct ErasureRoute: Sendable {
         package static let wait: Duration = .seconds(600)
         /// The erasures of a node at a time, of different clients.
         static let atOnce = 4
-        /// The seconds after which a client may try again while another erasure runs.
-        static let retryAfter = 10
     }
 
     private let erasure: Erasure
-    private let admission: ClientAdmission
     private let charging: RequestCharging
     private let observe: ErasureObserver
     private let logger: Logger
@@ -37,21 +34,17 @@ package struct ErasureRoute: Sendable {
 
     /// - Parameter logger: receives a line for each request, whatever its level. No line has an ID or an account.
     package init(
-        _ erasure: Erasure, admission: ClientAdmission, charging: RequestCharging, observe: @escaping ErasureObserver,
-        logger: Logger
+        _ erasure: Erasure, charging: RequestCharging, observe: @escaping ErasureObserver, logger: Logger
     ) {
-        (self.erasure, self.observe) = (erasure, observe)
-        (self.admission, self.charging) = (admission, charging)
-        var logger = logger
-        logger.logLevel = .trace
-        self.logger = logger
+        (self.erasure, self.charging) = (erasure, charging)
+        (self.observe, self.logger) = (observe, logger.ofChanges)
     }
 
     package var route: Route {
         Route(
             .post, RouteLabel.erasures.rawValue, bodyLimit: Limits.body, waitLimit: Limits.wait
         ) { context, body in
-            try admission.admit(context, charging, isLong: true) { try work(context, body) }
+            try charging.admit(context, isLong: true) { try work(context, body) }
         }
     }
 
@@ -60,30 +53,30 @@ package struct ErasureRoute: Sendable {
         guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
         let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
         guard context.client.apps.contains(request.bundleID) else { throw GatewayError.appNotPermitted }
-        return ChargedWork(about: request.bundleID) {
+        return ChargedWork(bundleID: request.bundleID) {
             let client = context.client.name
             guard places.take(for: client) else { throw Problem.erasureInProgress }
             defer { places.release(of: client) }
-            let count = try await erase(request, of: client)
-            return Reply(count)
+            return Reply(try await erase(request, of: client))
         }
     }
 
     private func erase(
         _ request: ErasureRequestBody, of client: String
     ) async throws(StoreUnreachable) -> ErasureCount {
-        var metadata: Logger.Metadata = ["client": "\(client)", "bundle_id": "\(request.bundleID)"]
+        let metadata: Logger.Metadata = ["client": "\(client)", "bundle_id": "\(request.bundleID)"]
         do throws(StoreUnreachable) {
-            let count = try await erasure.erase(
-                request.bundleID, originalTransactionIDs: request.originalTransactionIDs, account: request.account)
-            metadata["outcome"] = "done"
-            for (kind, number) in count { metadata["erased_\(kind.rawValue)"] = .stringConvertible(number) }
-            logger.notice("Erasure of a customer's data", metadata: metadata)
+            let count = try await logger.recording("Erasure of a customer's data", metadata) {
+                () throws(StoreUnreachable) in
+                try await erasure.erase(
+                    request.bundleID, originalTransactionIDs: request.originalTransactionIDs, account: request.account)
+            } outcome: { count in
+                let numbers = count.map { ("erased_\($0.rawValue)", Logger.MetadataValue.stringConvertible($1)) }
+                return Logger.Metadata(uniqueKeysWithValues: numbers + [("outcome", "done")])
+            }
             observe(.done(count))
             return count
         } catch {
-            metadata["outcome"] = "store_unreachable"
-            logger.notice("Erasure of a customer's data", metadata: metadata)
             observe(.failed)
             throw error
         }
@@ -102,18 +95,10 @@ private final class ErasurePlaces: Sendable {
     func release(of client: String) { clients.withLock { _ = $0.remove(client) } }
 }
 
-extension Problem {
-    static let erasureInProgress = Problem(
-        .serviceUnavailable, .overloaded,
-        "This node is erasing data for this client, or for several others. Retry later.",
-        headerFields: [.retryAfter: String(ErasureRoute.Limits.retryAfter)])
-}
-
 extension Reply {
-    /// Creates the answer: the number of deleted entries of each kind, 0 included.
+    /// Creates the answer: the number of entries of each kind.
     fileprivate init(_ count: ErasureCount) {
-        var json = JSONWriter()
-        json.object { json in
+        self.init { json in
             json.key("erased")
             json.object { json in
                 for kind in CustomerData.allCases {
@@ -122,6 +107,57 @@ extension Reply {
                 }
             }
         }
-        self.init(json: json.bytes)
+    }
+}
+
+/// The JSON body of `POST /v1/erasures`.
+struct ErasureRequestBody: Sendable {
+    enum Field: String, CaseIterable {
+        case bundleID = "bundle_id"
+        case account
+        case originalTransactionIDs = "original_transaction_ids"
+    }
+
+    private(set) var bundleID = ""
+    private(set) var account: Account?
+    /// Empty if only the account is named.
+    private(set) var originalTransactionIDs: [String] = []
+
+    init(decoding bytes: Span<UInt8>) throws(JSONFault) {
+        var reader = JSONReader(bytes)
+        let seen: Set<Field> = try reader.fields { (field, reader) throws(JSONFault) in
+            try read(field, from: &reader)
+        }
+        guard seen.contains(.bundleID) else {
+            throw JSONFault(.missingField, field: Field.bundleID.rawValue, at: reader.position)
+        }
+        guard account != nil || !originalTransactionIDs.isEmpty else {
+            let expected = "a list of at least one ID, unless \"\(Field.account.rawValue)\" is sent"
+            throw JSONFault(
+                .notAccepted(expected), field: Field.originalTransactionIDs.rawValue, at: reader.position)
+        }
+    }
+
+    private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
+        let start = reader.position
+        switch field {
+        case .bundleID:
+            bundleID = try reader.text()
+            guard bundleID.isBundleID else { throw JSONFault(.notAccepted("a bundle ID"), at: start) }
+        case .account:
+            account = Account(try reader.text())
+            guard account != nil else {
+                throw JSONFault(.notAccepted("1 to \(Account.Limits.bytes) bytes of text"), at: start)
+            }
+        case .originalTransactionIDs:
+            for text in try reader.strings(maximumCount: ErasureSubject.Limits.chains) {
+                let id = try reader.value(of: text, maximumBytes: JSONReader.maximumTextBytes)
+                guard id.isTransactionID else {
+                    throw JSONFault(
+                        .notAccepted("a list of IDs of \(TransactionIDForm.description)"), at: text.range.lowerBound)
+                }
+                originalTransactionIDs.append(id)
+            }
+        }
     }
 }

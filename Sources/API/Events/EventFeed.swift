@@ -21,7 +21,6 @@ struct EventStreamTimes: Hashable, Sendable {
 /// part, so that a slow client reads the log slowly and needs no memory.
 final class EventFeed: Sendable {
     enum Limits {
-        /// The events of one part.
         static let pageCount = 100
         /// The time after which a client that was disconnected connects again.
         static let retryMilliseconds = 2000
@@ -46,7 +45,6 @@ final class EventFeed: Sendable {
         end = .now + times.maximumAge
     }
 
-    /// Returns the first part.
     func begin(with page: MergedEventPage) -> ByteBuffer {
         position.withLock { position in
             var part = ByteBuffer()

@@ -3,7 +3,7 @@
 
 package import Clients
 package import Customers
-package import Gateway
+internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -21,27 +21,22 @@ package struct EventRoute: Sendable {
     private let reader: EventReader
     private let watcher: EventWatcher
     private let access: CurrentAccess
-    private let admission: ClientAdmission
     private let charging: RequestCharging
     private let settings: EventRouteSettings
     private let waiting = WaitingReaders()
 
     package init(
-        _ reader: EventReader, watcher: EventWatcher, access: CurrentAccess, admission: ClientAdmission,
-        charging: RequestCharging, settings: EventRouteSettings
+        _ reader: EventReader, watcher: EventWatcher, access: CurrentAccess, charging: RequestCharging,
+        settings: EventRouteSettings
     ) {
-        self.reader = reader
-        self.watcher = watcher
-        self.access = access
-        self.admission = admission
-        self.charging = charging
-        self.settings = settings
+        (self.reader, self.watcher, self.access) = (reader, watcher, access)
+        (self.charging, self.settings) = (charging, settings)
     }
 
     package var route: Route {
         Route(
             .get, RouteLabel.events.rawValue, bodyLimit: .bytes(0),
-            waitLimit: .seconds(EventsQuery.Limits.wait.upperBound), endsWithClient: true
+            waitLimit: .seconds(WaitingReaders.Limits.seconds), endsWithClient: true
         ) { context, _ in try answer(context) }
     }
 
@@ -51,34 +46,23 @@ package struct EventRoute: Sendable {
         do {
             call = try EventsCall(context.header, of: context.client, keepsSignedData: settings.keepsSignedData)
         } catch {
-            return try admission.charge(charging.requestClient(of: context.client, in: context)) { throw error }
+            return try charging.refuse(error, to: context.client, in: context)
         }
-        let options = VerificationOptions.withoutApple(call.apps.count == 1 ? call.apps[0] : nil)
-        var client = charging.requestClient(of: context.client, asking: options, in: context)
         let slot = call.isWaiting ? try waiting.acquire(context.client.name) : nil
-        // A request that waits for minutes would keep verifications out.
-        if slot != nil { client.inFlight = nil }
-        let access = access.now
-        return try admission.admit(client) {
-            .wait {
-                defer { withExtendedLifetime(slot) {} }
-                let start = try await cursor(of: call)
-                guard call.isStream else { return .done(try await page(call, after: start, access, context)) }
-                return .done(try await stream(call, after: start, access, slot))
-            }
+        let access = access.now, app = call.apps.count == 1 ? call.apps[0] : nil
+        return try charging.admit(context, about: app, isLong: slot != nil) {
+            defer { withExtendedLifetime(slot) {} }
+            let start = try await cursor(of: call)
+            guard call.isStream else { return try await page(call, after: start, access, context) }
+            return try await stream(call, after: start, access, slot)
         }
     }
 
     private func cursor(of call: EventsCall) async throws(StoreUnreachable) -> EventCursor {
-        switch call.start {
-        case .cursor(let cursor): return cursor
-        case .latest:
-            guard let latest = await reader.latest(of: call.apps) else { throw StoreUnreachable() }
-            return latest
-        }
+        if let start = call.start { return start }
+        guard let latest = await reader.latest(of: call.apps) else { throw StoreUnreachable() }
+        return latest
     }
-
-    // MARK: - Pages
 
     /// Returns the next page, once there is something in it or the time has passed.
     private func page(
@@ -100,8 +84,6 @@ package struct EventRoute: Sendable {
         }
     }
 
-    // MARK: - Streams
-
     /// Returns a stream that begins with the next page, so that an unreachable store is a problem, not an end.
     private func stream(
         _ call: EventsCall, after cursor: EventCursor, _ access: Access, _ slot: WaitingReader?
@@ -120,7 +102,6 @@ package struct EventRoute: Sendable {
     }
 }
 
-/// The settings of `GET /v1/events`.
 package struct EventRouteSettings: Sendable {
     /// False if events would end with the process, and that is not permitted.
     var isStored: Bool
@@ -129,14 +110,6 @@ package struct EventRouteSettings: Sendable {
 
     package init(isStored: Bool, keepsSignedData: Bool) {
         (self.isStored, self.keepsSignedData) = (isStored, keepsSignedData)
-    }
-}
-
-extension EventsCall {
-    fileprivate func request(after cursor: EventCursor) -> EventReadRequest {
-        EventReadRequest(
-            apps, after: cursor, types: types, maximumCount: isStream ? EventFeed.Limits.pageCount : maximumCount,
-            includesSignedData: includesSignedData)
     }
 }
 
@@ -163,14 +136,11 @@ extension MergedEventPage {
                 for (app, missed) in missed.sorted(by: { $0.key < $1.key }) { json.missed(missed, of: app) }
             }
         }
-        var reply = Reply(json: json.takeBytes())
-        reply.fields[.cacheControl] = "no-store"
-        return reply
+        return Reply(json: json.bytes, fields: .ofUnstoredJSON)
     }
 }
 
 extension JSONWriter {
-    /// Writes the events of an app that a reader missed.
     mutating func missed(_ missed: MissedEvents, of bundleID: String) {
         object { json in
             json.member("bundle_id", bundleID)

@@ -5,20 +5,29 @@ internal import Clients
 internal import Customers
 internal import Gateway
 internal import HTTPServer
-internal import HTTPTypes
 
-/// A valid request for events.
+/// A valid request for events. The parameters of its query are of a closed list.
 struct EventsCall: Sendable {
-    enum Start: Hashable, Sendable {
-        /// The beginning of the logs, for a cursor without positions.
-        case cursor(EventCursor)
-        /// The newest events, which are left out.
-        case latest
+    enum Limits {
+        static let items = 64
+        static let count = 1...1000
+        static let defaultCount = 100
+    }
+
+    enum Parameter: String, CaseIterable {
+        case after
+        case bundleID = "bundle_id"
+        case limit
+        case signedData = "signed_data"
+        case types
+        case wait
     }
 
     /// In the order of their bundle IDs.
     let apps: [String]
-    let start: Start
+    /// Nil to begin after the newest events.
+    let start: EventCursor?
+    /// Nil for all types.
     let types: Set<EventType>?
     let maximumCount: Int
     let includesSignedData: Bool
@@ -27,47 +36,84 @@ struct EventsCall: Sendable {
 
     /// - Throws: the problem of the query, or `GatewayError` for an app that is not the client's.
     init(_ header: RequestHeader, of client: Client, keepsSignedData: Bool) throws {
-        let query = try EventsQuery(header.query)
-        apps = try query.apps(of: client)
+        let query = try QueryParameters<Parameter>(header.query, maximumCount: Limits.items)
+        apps = try Self.apps(query.all(.bundleID), of: client)
         isStream = header.acceptsEventStream
-        if isStream, let other = [EventsQuery.Parameter.limit, .wait].first(where: query.has) {
+        if isStream, let other = [Parameter.limit, .wait].first(where: { !query.all($0).isEmpty }) {
             throw Problem.invalidQuery(other, "does not apply to a stream")
         }
         start = try Self.start(query, isStream ? header.values(of: "Last-Event-ID") : [], apps)
-        types = try query.types()
-        (maximumCount, wait) = (try query.count(), try query.wait())
-        includesSignedData = try query.wantsSignedData()
-        guard keepsSignedData || !includesSignedData else { throw Problem.signedDataNotKept }
+        types = try query.only(.types).map(Self.types)
+        maximumCount = try query.only(.limit).map(Self.count) ?? Limits.defaultCount
+        wait = try query.seconds(.wait, upTo: WaitingReaders.Limits.seconds)
+        includesSignedData = try query.only(.signedData).map(Self.flag) ?? false
+        guard keepsSignedData || !includesSignedData else {
+            throw Problem.invalidQuery(
+                Parameter.signedData,
+                "is not available: this gateway does not keep what Apple signed. Set gateway.events.keep_signed_data")
+        }
     }
 
     /// True if the request may last long.
     var isWaiting: Bool { isStream || wait > .zero }
 
-    private static func start(_ query: EventsQuery, _ lastEventIDs: [String], _ apps: [String]) throws(Problem) -> Start
-    {
-        guard lastEventIDs.count < 2 else { throw .invalidCursor }
-        let after = try query.after()
-        guard let text = lastEventIDs.first ?? after else { return .cursor(EventCursor()) }
-        if text == "latest" { return .latest }
-        guard let cursor = EventCursor(text: text), cursor.apps.isSubset(of: apps) else { throw .invalidCursor }
-        return .cursor(cursor)
+    func request(after cursor: EventCursor) -> EventReadRequest {
+        EventReadRequest(
+            apps, after: cursor, types: types, maximumCount: isStream ? EventFeed.Limits.pageCount : maximumCount,
+            includesSignedData: includesSignedData)
     }
-}
 
-extension EventsQuery {
+    private static func start(
+        _ query: QueryParameters<Parameter>, _ lastEventIDs: [String], _ apps: [String]
+    ) throws(Problem) -> EventCursor? {
+        guard lastEventIDs.count < 2 else { throw .invalidCursor }
+        let after = try query.only(.after)
+        guard let text = lastEventIDs.first ?? after else { return EventCursor() }
+        if text == "latest" { return nil }
+        guard let cursor = EventCursor(text: text), cursor.apps.isSubset(of: apps) else { throw .invalidCursor }
+        return cursor
+    }
+
     /// Returns the apps that the query names, or all of the client's.
-    fileprivate func apps(of client: Client) throws -> [String] {
-        guard bundleIDs.allSatisfy(client.apps.contains) else { throw GatewayError.appNotPermitted }
-        var apps = Set(bundleIDs)
+    private static func apps(_ named: [String], of client: Client) throws -> [String] {
+        guard named.allSatisfy(client.apps.contains) else { throw GatewayError.appNotPermitted }
+        var apps = Set(named)
         if apps.isEmpty {
             guard case .only(let own) = client.apps, own.count <= EventReader.Limits.apps else {
                 throw Problem.appsRequired
             }
             apps = own
         }
-        guard apps.count <= EventReader.Limits.apps else { throw Problem.tooManyApps }
-        guard apps.allSatisfy(\.isBundleID) else { throw Problem.notABundleID }
+        guard apps.count <= EventReader.Limits.apps else {
+            throw Problem.invalidQuery(Parameter.bundleID, "may name at most \(EventReader.Limits.apps) apps")
+        }
+        guard apps.allSatisfy(\.isBundleID) else { throw Problem.invalidQuery(Parameter.bundleID, "is no bundle ID") }
         return apps.sorted()
+    }
+
+    private static func types(_ text: String) throws(Problem) -> Set<EventType> {
+        var types: Set<EventType> = []
+        for pattern in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let named = EventType.matching(pattern)
+            guard !named.isEmpty else {
+                throw .invalidQuery(
+                    Parameter.types, "is a list of event types, such as purchase.completed,subscription.*")
+            }
+            types.formUnion(named)
+        }
+        return types
+    }
+
+    private static func count(_ text: String) throws(Problem) -> Int {
+        guard let count = Int(text), Limits.count.contains(count) else {
+            throw .invalidQuery(Parameter.limit, "is from \(Limits.count.lowerBound) to \(Limits.count.upperBound)")
+        }
+        return count
+    }
+
+    private static func flag(_ text: String) throws(Problem) -> Bool {
+        guard let flag = Bool(text) else { throw .invalidQuery(Parameter.signedData, "is true or false") }
+        return flag
     }
 }
 

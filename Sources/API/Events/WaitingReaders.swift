@@ -10,8 +10,8 @@ final class WaitingReaders: Sendable {
     enum Limits {
         static let perClient = 32
         static let total = 512
-        /// The name in `violated-policies`.
-        static let policyName = "waiting_readers"
+        /// The seconds that a request may wait.
+        static let seconds = 60
     }
 
     private let counts = Mutex<[String: Int]>([:])

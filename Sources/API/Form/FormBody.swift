@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import HTTPServer
 internal import JSON
-internal import NIOCore
 internal import Receipts
 
 /// The fields of a form body (`application/x-www-form-urlencoded`; WHATWG URL §5.1), found in one pass.
@@ -15,18 +15,7 @@ struct FormBody: Sendable {
     private(set) var key: [UInt8] = []
     /// `token`; empty likewise.
     private(set) var token: [UInt8] = []
-    private var receipt = Field.missing
-
-    /// The place of a field's value in the body.
-    private enum Field: Hashable {
-        case missing
-        case once(Range<Int>)
-        case repeated
-
-        mutating func add(_ value: Range<Int>) {
-            self = self == .missing ? .once(value) : .repeated
-        }
-    }
+    private var receipt = SingleValue.none
 
     /// True if clients usually spell the contents of the body like this. Other spellings are not kept in the near
     /// cache: anyone with a key could fill the cache with them.
@@ -36,7 +25,7 @@ struct FormBody: Sendable {
     static let maximumFields = 32
 
     init(_ body: Span<UInt8>) {
-        var (key, token) = (Field.missing, Field.missing)
+        var (key, token) = (SingleValue.none, SingleValue.none)
         var start = 0, count = 0
         while start < body.count {
             count += 1
@@ -57,20 +46,42 @@ struct FormBody: Sendable {
         self.token = Self.credential(token, in: body)
     }
 
-    private static func credential(_ field: Field, in body: Span<UInt8>) -> [UInt8] {
-        guard case .once(let range) = field, range.count <= 3 * FormCredentialBounds.maximumBytes,
+    private enum Name: String, CaseIterable {
+        case apiKey = "apikey"
+        case token
+        case receipt
+
+        /// Three times the seven bytes of `receipt`.
+        private static let maximumBytes = 21
+
+        init?(_ body: Span<UInt8>, _ range: Range<Int>) {
+            guard range.count <= Self.maximumBytes else { return nil }
+            guard body.isEncoded(range) else {
+                guard let name = Self.allCases.first(where: { body.extracting(range).equals($0.rawValue.utf8.span) })
+                else {
+                    return nil
+                }
+                self = name
+                return
+            }
+            guard let name = body.percentDecoded(range) else { return nil }
+            self.init(rawValue: String(decoding: name, as: UTF8.self))
+        }
+    }
+
+    private static func credential(_ field: SingleValue, in body: Span<UInt8>) -> [UInt8] {
+        guard let range = field.only, range.count <= 3 * FormCredentialBounds.maximumBytes,
             let value = body.percentDecoded(range), value.count <= FormCredentialBounds.maximumBytes
         else { return [] }
         return value
     }
 
-    /// Returns the bytes of the receipt.
     /// - Parameter body: the body that the form was read from.
     func receiptBytes(in body: Span<UInt8>) throws(FormReceiptFault) -> [UInt8] {
         switch receipt {
-        case .missing: throw .missing
-        case .repeated: throw .repeated
-        case .once(let range):
+        case .none: throw .missing
+        case .several: throw .repeated
+        case .one(let range):
             let isEncoded = body.isEncoded(range)
             let decoded = isEncoded ? body.percentDecoded(range) : []
             guard let decoded else { throw .percentEncoding }
@@ -84,43 +95,16 @@ struct FormBody: Sendable {
 }
 
 /// The reason why a form has no readable receipt.
-enum FormReceiptFault: Error, Hashable {
+enum FormReceiptFault: Error, Equatable, CustomStringConvertible {
     case missing, repeated, percentEncoding
     case base64(Base64Error)
-}
 
-extension FormReceiptFault: CustomStringConvertible {
     var description: String {
         switch self {
         case .missing: "\"receipt\" is missing"
         case .repeated: "\"receipt\" is there twice"
         case .percentEncoding: "\"receipt\" has a % that two hexadecimal digits do not follow"
         case .base64(let error): "\"receipt\" \(error)"
-        }
-    }
-}
-
-extension FormBody {
-    /// The names of the fields that are read. All others are ignored.
-    private enum Name: String, CaseIterable {
-        case apiKey = "apikey"
-        case token
-        case receipt
-
-        /// Three times the seven bytes of `receipt`.
-        private static let maximumBytes = 21
-
-        init?(_ body: Span<UInt8>, _ range: Range<Int>) {
-            guard range.count <= Self.maximumBytes else { return nil }
-            guard body.isEncoded(range) else {
-                guard let name = Self.allCases.first(where: { body.extracting(range).equals($0.rawValue) }) else {
-                    return nil
-                }
-                self = name
-                return
-            }
-            guard let name = body.percentDecoded(range) else { return nil }
-            self.init(rawValue: String(decoding: name, as: UTF8.self))
         }
     }
 }
@@ -137,10 +121,6 @@ extension Span<UInt8> {
     fileprivate func isEncoded(_ range: Range<Int>) -> Bool {
         firstIndex(of: UInt8(ascii: "%"), in: range) < range.upperBound
             || firstIndex(of: UInt8(ascii: " "), in: range) < range.upperBound
-    }
-
-    fileprivate func equals(_ text: String) -> Bool {
-        count == text.utf8.count && indices.allSatisfy { self[$0] == text.utf8.span[$0] }
     }
 
     /// True if nothing is percent-encoded, or `+`, `/` and `=` are, in capitals, and nothing else.
@@ -162,23 +142,8 @@ extension Span<UInt8> {
             && firstIndex(of: UInt8(ascii: " "), in: 0..<count) == count
     }
 
-    /// Decodes `%2B` and the like, and turns spaces back into plus signs; nil for a `%` without two digits.
+    /// Decodes a range, and turns spaces back into plus signs; nil for a `%` without two digits.
     fileprivate func percentDecoded(_ range: Range<Int>) -> [UInt8]? {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(range.count)
-        var index = range.lowerBound
-        while index < range.upperBound {
-            var byte = self[index]
-            if byte == UInt8(ascii: "%") {
-                guard range.upperBound - index > 2, let high = ASCII.hexadecimalValue(of: self[index + 1]),
-                    let low = ASCII.hexadecimalValue(of: self[index + 2])
-                else { return nil }
-                byte = high << 4 | low
-                index += 2
-            }
-            decoded.append(byte == UInt8(ascii: " ") ? UInt8(ascii: "+") : byte)
-            index += 1
-        }
-        return decoded
+        extracting(range).percentDecoded(writingSpacesAs: UInt8(ascii: "+"))
     }
 }

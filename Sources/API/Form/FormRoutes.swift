@@ -10,6 +10,7 @@ internal import JSON
 internal import NIOCore
 package import Receipts
 internal import Resilience
+internal import Telemetry
 
 /// `POST /api` and `POST /apiencrypted`: the protocol of an existing receipt verification service, whose clients change
 /// only the host name.
@@ -19,62 +20,31 @@ internal import Resilience
 package struct FormRoutes: Sendable {
     private let verification: VerifyHandler
     private let access: CurrentAccess
-    private let wrongCredentials: WrongCredentials
+    private let charging: RequestCharging
     private let configuration: FormConfiguration
     private let clock: @Sendable () -> Timestamp
 
     package init(
-        verification: VerifyHandler, access: CurrentAccess, wrongCredentials: WrongCredentials,
+        verification: VerifyHandler, access: CurrentAccess, charging: RequestCharging,
         _ configuration: FormConfiguration, clock: @escaping @Sendable () -> Timestamp
     ) {
-        self.verification = verification
-        self.access = access
-        self.wrongCredentials = wrongCredentials
-        self.configuration = configuration
-        self.clock = clock
+        (self.verification, self.access, self.charging) = (verification, access, charging)
+        (self.configuration, self.clock) = (configuration, clock)
     }
 
     /// The routes, which are offered while any client has form keys.
     package var routes: [Route] {
-        [
-            route("/api") { call in try answer(call, at: "/api") },
-            route("/apiencrypted") { call in
-                guard let encryption = call.sender.app.encryption else {
-                    return try wrongCredentials.refuse(
-                        .noEncryptionKey, to: call.sender.client, in: call.context)
-                }
-                return try answer(call, at: "/apiencrypted").map {
-                    $0.encrypted(with: encryption, in: configuration.envelope)
-                }
-            },
-        ]
+        [route("/api", isEncrypted: false), route("/apiencrypted", isEncrypted: true)]
     }
 
-    /// A request whose key and token are right.
-    private struct Call {
-        let context: RequestContext
-        let access: Access
-        let sender: FormAccess
-        let form: FormBody
-        let body: ReservedBody
-    }
-
-    private func answer(_ call: Call, at path: String) throws -> VerifyHandler.Progress {
-        let endpoint = FormEndpoint(
-            path: path, app: call.sender.app, form: call.form, statuses: configuration.statuses)
-        return try verification.answer(call.context, of: call.sender.client, call.access, call.body, at: endpoint)
-    }
-
-    private func route(
-        _ path: String, _ handler: @escaping @Sendable (Call) throws -> VerifyHandler.Progress
-    ) -> Route {
+    private func route(_ path: String, isEncrypted: Bool) -> Route {
         Route(
             .post, path, authentication: .body, bodyLimit: configuration.bodyLimit,
             problems: { [statuses = configuration.statuses] problem, _ in Reply(form: problem, statuses) },
             isOffered: { access.now.formAuthenticator.hasAccounts }
         ) { context, body in
             guard RequestMediaType.form.accepts(context.header.contentType) else {
-                return try wrongCredentials.refuse(.notAForm, in: context)
+                return try refuse(.notAForm, in: context)
             }
             let form = FormBody(body.bytes.readableBytesUInt8Span)
             let access = access.now
@@ -82,12 +52,51 @@ package struct FormRoutes: Sendable {
             do throws(FormCredentialFault) {
                 sender = try access.formAuthenticator.access(key: form.key.span, token: form.token.span, at: clock())
             } catch {
-                return try wrongCredentials.refuse(error, in: context)
+                return try refuse(error, in: context)
             }
             context.record { $0.client = sender.client.name }
             body.reservation?.identify()
-            return try handler(Call(context: context, access: access, sender: sender, form: form, body: body))
+            let encryption = sender.app.encryption
+            if isEncrypted, encryption == nil {
+                return try charging.refuse(Problem.noEncryptionKey, to: sender.client, in: context)
+            }
+            let endpoint = FormEndpoint(path: path, app: sender.app, form: form, statuses: configuration.statuses)
+            let answer = try verification.answer(context, of: sender.client, access, body, at: endpoint)
+            guard isEncrypted, let encryption else { return answer }
+            return try answer.map { $0.encrypted(with: encryption, in: configuration.envelope) }
         }
+    }
+
+    // MARK: - Wrong credentials
+
+    /// The limits of requests with a wrong key or token, which may be guesses: per address, and wrong tokens also per
+    /// account.
+    ///
+    /// A right pair is never refused here. Otherwise anyone with the key of an app could shut its account.
+    private enum Limits {
+        /// Wrong requests of one address, or IPv6 /64.
+        static let address = RatePolicy(name: "wrong-credentials", quota: 60, window: .seconds(60))
+        /// Requests with one account's key and a wrong token.
+        static let account = RatePolicy(name: "wrong-tokens", quota: 600, window: .seconds(60))
+        /// The owner of the buckets.
+        static let client = "form API"
+    }
+
+    /// Throws the same problem for every fault, or that a limit is exceeded.
+    private func refuse(_ fault: FormCredentialFault, in context: RequestContext) throws -> VerifyHandler.Progress {
+        charging.metrics.count(fault)
+        guard case .token(let client) = fault else { return try refuse(.wrongFormCredentials, in: context) }
+        context.record { $0.client = client.name }
+        let account = RateBucket(client: Limits.client, policy: Limits.account, subject: client.name)
+        return try refuse(.wrongFormCredentials, in: context, also: [RateCharge(account)])
+    }
+
+    /// Throws the problem of a request without usable credentials, or that its address sends too many.
+    private func refuse(
+        _ problem: Problem, in context: RequestContext, also charges: [RateCharge] = []
+    ) throws -> VerifyHandler.Progress {
+        let sender = charging.sender(of: context, under: Limits.address, of: Limits.client, also: charges)
+        return try charging.admission.charge(sender) { throw problem }
     }
 }
 

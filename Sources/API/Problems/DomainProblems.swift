@@ -3,25 +3,30 @@
 
 internal import AppStore
 internal import Clients
+internal import Customers
 internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 internal import Resilience
 
-// The statuses of the errors of `Gateway`, `AppStore` and the shared store.
+// The problems of the errors of `Gateway`, `AppStore` and the shared store, and of the routes.
 
 extension GatewayError: ProblemError {
     package var problem: Problem {
         switch self {
         case .appNotPermitted: Problem(.forbidden, .appNotPermitted, "This client is not permitted to use this app.")
-        case .appMissing: .appMissing
+        case .appMissing:
+            .appRequired("\"bundle_id\" is required with \"transaction_id\" unless you have one app.")
         case .serverAPINotConfigured:
             Problem(
                 .unprocessableContent, .serverAPINotConfigured,
                 "The gateway has no App Store Server API key for this app. Send evidence, or configure a key.")
         case .rateLimited(let admission): .rateLimited(admission)
-        case .tooManyInFlight: .tooManyInFlight
+        case .tooManyInFlight:
+            Problem(
+                .tooManyRequests, .quotaExceeded, "Concurrency limit exceeded. Retry later.",
+                violating: [ClientsFile.LimitBounds.concurrencyName], headerFields: [.retryAfter: "1"])
         }
     }
 }
@@ -42,29 +47,25 @@ extension ServerAPICallFault: ProblemError {
 }
 
 extension StoreUnreachable: ProblemError {
-    package var problem: Problem { .storeUnreachable }
+    package var problem: Problem {
+        Problem(
+            .serviceUnavailable, .storeUnreachable, "The shared store is unreachable. Retry later.",
+            headerFields: [.retryAfter: "1"])
+    }
 }
 
 extension Problem {
-    fileprivate static var appMissing: Problem {
-        var problem = Problem(
-            .badRequest, .invalidBody, "\"bundle_id\" is required with \"transaction_id\" unless you have one app.")
-        (problem.field, problem.fault) = ("bundle_id", JSONFault.Rule.missingField.name)
-        return problem
+    /// Returns the problem of a body without `bundle_id`.
+    static func appRequired(_ detail: String) -> Problem {
+        Problem(
+            .badRequest, .invalidBody, detail, field: "bundle_id", fault: JSONFault.Rule.missingField.name)
     }
 
     fileprivate static func rateLimited(_ admission: RateAdmission) -> Problem {
-        var problem = Problem(.tooManyRequests, .quotaExceeded, "Rate limit exceeded. Retry later.")
-        problem.violatedPolicies = admission.policies(where: \.isEnforcedRefusal)
-        problem.headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.secondsRoundedUp)) }
-        return problem
-    }
-
-    fileprivate static var tooManyInFlight: Problem {
         var problem = Problem(
-            .tooManyRequests, .quotaExceeded, "Concurrency limit exceeded. Retry later.",
-            headerFields: [.retryAfter: "1"])
-        problem.violatedPolicies = [ClientsFile.LimitBounds.concurrencyName]
+            .tooManyRequests, .quotaExceeded, "Rate limit exceeded. Retry later.",
+            violating: admission.policies(where: \.isEnforcedRefusal))
+        problem.headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.secondsRoundedUp)) }
         return problem
     }
 
@@ -83,10 +84,66 @@ extension Problem {
             "This client needs the right \"\(right.rawValue)\" for this app: apple in the clients file.")
     }
 
-    static let storeUnreachable = Problem(
-        .serviceUnavailable, .storeUnreachable, "The shared store is unreachable. Retry later.",
-        headerFields: [.retryAfter: "1"])
-
     static let notAForm = Problem(
         .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/x-www-form-urlencoded.")
+
+    static let erasureInProgress = Problem(
+        .serviceUnavailable, .overloaded,
+        "This node is erasing data for this client, or for several others. Retry later.",
+        headerFields: [.retryAfter: "10"])
+
+    static let unboundPurchase = Problem(
+        .notFound, .notFound,
+        "This purchase is bound to no account. Check bundle_id and environment, and send its original transaction ID.")
+
+    // MARK: - Of deferred verifications
+
+    static let invalidIdempotencyKey = Problem(
+        .badRequest, .invalidIdempotencyKey,
+        "Idempotency-Key must occur once, with \(IdempotencyKey.Limits.characters.lowerBound) to "
+            + "\(IdempotencyKey.Limits.characters.upperBound) visible ASCII characters.")
+
+    static let idempotencyKeyReused = Problem(
+        .unprocessableContent, .idempotencyKeyReused,
+        "This Idempotency-Key belongs to another request. Use a new key for each request.")
+
+    static let tooManyIdempotencyKeys = Problem(
+        .unprocessableContent, .tooManyIdempotencyKeys,
+        "This request waits under \(JobRules.Limits.keys) other keys. Repeat it with one of them, or without a key.")
+
+    static let verificationNotFound = Problem(
+        .notFound, .notFound, "This client has no deferred verification of this ID, or its result is no longer kept.")
+
+    static let tooManyJobsOfClient = Problem(
+        .tooManyRequests, .quotaExceeded, "This client has as many waiting verifications as it may have. Retry later.",
+        violating: ["deferred_verifications"], headerFields: [.retryAfter: "60"])
+
+    static let tooManyJobs = Problem(
+        .serviceUnavailable, .overloaded, "As many verifications wait as the gateway may store. Retry later.",
+        headerFields: [.retryAfter: "60"])
+
+    // MARK: - Of events
+
+    static let appsRequired = invalidQuery(
+        EventsCall.Parameter.bundleID,
+        "is required: this client may use any app, or more than \(EventReader.Limits.apps). Name those to read")
+
+    static let invalidCursor = Problem(
+        .badRequest, .invalidCursor,
+        "This is no cursor of the apps that the request reads. Begin without a cursor, or with after=latest.")
+
+    static let eventsNotStored = Problem(
+        .serviceUnavailable, .eventsNotStored,
+        "Events would end with this process. Configure Redis, or set gateway.notifications.allow_volatile.",
+        fault: "store_volatile", headerFields: [.retryAfter: "60"])
+
+    static let tooManyReadersOfClient = Problem(
+        .tooManyRequests, .quotaExceeded,
+        "This client already has \(WaitingReaders.Limits.perClient) waiting requests and streams on this node.",
+        violating: ["waiting_readers"], headerFields: [.retryAfter: "10"])
+
+    static let tooManyReaders = Problem(
+        .serviceUnavailable, .overloaded,
+        "This node already has \(WaitingReaders.Limits.total) waiting requests and streams. Retry without wait, or later.",
+        headerFields: [.retryAfter: "10"])
 }

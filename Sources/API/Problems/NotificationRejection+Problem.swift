@@ -21,60 +21,39 @@ extension Problem {
             let maximum = ByteCount.bytes(maximumBytes).configurationText
             self.init(.contentTooLarge, .bodyTooLarge, "The notification is larger than \(maximum).")
         case .appNotConfigured:
+            // An operator must change the configuration.
             self.init(
                 .serviceUnavailable, .appNotConfigured,
                 "This gateway does not serve the notification's app. Name the app in the clients file.",
-                headerFields: [.retryAfter: String(RetryTimes.unknownApp)])
+                headerFields: [.retryAfter: "3600"])
         case .notStored(let fault):
             self.init(
-                .serviceUnavailable, .notificationNotStored, fault.explanation,
-                headerFields: [.retryAfter: String(RetryTimes.notStored)])
-            self.fault = fault.rawValue
-        case .malformed, .unknownForm, .notGenuine, .passwordWrong, .withoutApp, .appAppleIDMismatch,
-            .receiptOfOtherApp, .receiptNotBase64:
-            self.init(.badRequest, .invalidNotification, rejection.explanation)
-            fault = rejection.faultName
-            if case .malformed(let fault) = rejection { (field, position) = (fault.field, fault.position) }
-        }
-    }
-
-    /// Seconds until another delivery may succeed.
-    private enum RetryTimes {
-        /// An operator must change the configuration.
-        static let unknownApp = 3600
-        static let notStored = 60
-    }
-}
-
-extension NotificationRejection {
-    /// The reason in a sentence, for those that are wrong by themselves.
-    fileprivate var explanation: String {
-        switch self {
-        case .malformed(let fault): fault.description
-        case .notGenuine(let rule): rule.explanation
+                .serviceUnavailable, .notificationNotStored, fault.explanation, fault: fault.rawValue,
+                headerFields: [.retryAfter: "60"])
+        case .malformed(let fault):
+            self.init(
+                .badRequest, .invalidNotification, fault.description, field: fault.field, position: fault.position,
+                fault: fault.rule.name)
+        case .unknownForm:
+            self.init(invalid: "unknown_form", "This is no App Store Server Notification of version 1 or 2.")
+        case .notGenuine(let rule): self.init(invalid: rule.rawValue, rule.explanation)
         case .passwordWrong:
-            "The password is not the app's shared secret. Set that secret, or the account's, in the configuration."
-        case .withoutApp: "The notification names no app, or no environment of Apple's."
-        case .appAppleIDMismatch: "The app's number is not app_apple_id in the clients file."
-        case .receiptOfOtherApp: "The receipt in the notification is another app's."
-        case .receiptNotBase64: "The receipt in the notification is not base64."
-        case .unknownForm, .tooLarge, .appNotConfigured, .notStored:
-            "This is no App Store Server Notification of version 1 or 2."
+            self.init(
+                invalid: "password_wrong",
+                "The password is not the app's shared secret. Set that secret, or the account's, in the configuration.")
+        case .withoutApp:
+            self.init(invalid: "app_missing", "The notification names no app, or no environment of Apple's.")
+        case .appAppleIDMismatch:
+            self.init(invalid: "app_apple_id_mismatch", "The app's number is not app_apple_id in the clients file.")
+        case .receiptOfOtherApp:
+            self.init(invalid: "receipt_of_other_app", "The receipt in the notification is another app's.")
+        case .receiptNotBase64:
+            self.init(invalid: "receipt_not_base64", "The receipt in the notification is not base64.")
         }
     }
 
-    fileprivate var faultName: String? {
-        switch self {
-        case .malformed(let fault): fault.rule.name
-        case .unknownForm: "unknown_form"
-        case .notGenuine(let rule): rule.rawValue
-        case .passwordWrong: "password_wrong"
-        case .withoutApp: "app_missing"
-        case .appAppleIDMismatch: "app_apple_id_mismatch"
-        case .receiptOfOtherApp: "receipt_of_other_app"
-        case .receiptNotBase64: "receipt_not_base64"
-        case .tooLarge, .appNotConfigured, .notStored: nil
-        }
+    private init(invalid fault: String, _ explanation: String) {
+        self.init(.badRequest, .invalidNotification, explanation, fault: fault)
     }
 }
 

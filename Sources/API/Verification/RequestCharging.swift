@@ -3,29 +3,29 @@
 
 package import Clients
 package import Gateway
-package import HTTPServer
+internal import HTTPServer
 package import Resilience
 package import Telemetry
 
 /// Charges requests to their clients, and records the decision for header fields, log and metrics.
 package struct RequestCharging: Sendable {
-    /// The rule for the address a request comes from.
-    var addresses = RemoteAddressRule()
+    let admission: ClientAdmission
+    private let addresses: RemoteAddressRule
     /// True if answers also carry the older `X-RateLimit` fields.
-    var sendsLegacyFields = false
+    private let sendsLegacyFields: Bool
     let metrics: LimitMetrics
 
     package init(
-        addresses: RemoteAddressRule = RemoteAddressRule(), sendsLegacyFields: Bool = false, metrics: LimitMetrics
+        _ admission: ClientAdmission, addresses: RemoteAddressRule = RemoteAddressRule(),
+        sendsLegacyFields: Bool = false, metrics: LimitMetrics
     ) {
-        self.addresses = addresses
-        self.sendsLegacyFields = sendsLegacyFields
-        self.metrics = metrics
+        (self.admission, self.addresses) = (admission, addresses)
+        (self.sendsLegacyFields, self.metrics) = (sendsLegacyFields, metrics)
     }
 
     /// Returns the client of a request that was read: its permitted apps, and the buckets and concurrency slots it takes
     /// from.
-    package func requestClient(
+    func requestClient(
         of client: Client, asking options: VerificationOptions, in context: RequestContext
     ) -> RequestClient {
         var charged = requestClient(of: client, under: client.limits.policies, in: context) {
@@ -38,7 +38,7 @@ package struct RequestCharging: Sendable {
     }
 
     /// Returns the client of a request that was not read: only the limits that do not depend on the app.
-    package func requestClient(of client: Client, in context: RequestContext) -> RequestClient {
+    func requestClient(of client: Client, in context: RequestContext) -> RequestClient {
         requestClient(of: client, under: client.limits.policiesWithoutApp, in: context) {
             client.charges(from: address(of: context))
         }
@@ -54,8 +54,21 @@ package struct RequestCharging: Sendable {
             onAdmission: { record($0, under: policies, in: context) }, inFlight: inFlight)
     }
 
+    /// Returns the sender of a request without an API key, charged by its address, and to other buckets.
+    /// - Parameter owner: the owner of the address's bucket.
+    func sender(
+        of context: RequestContext, under policy: RatePolicy, of owner: String, also charges: [RateCharge] = []
+    ) -> RequestClient {
+        let bucket = RateBucket(client: owner, policy: policy, subject: address(of: context)?.subscriber ?? "")
+        return sender(charges: [RateCharge(bucket)] + charges)
+    }
+
+    func sender(charges: [RateCharge]) -> RequestClient {
+        RequestClient(charges: charges, onAdmission: { [metrics] in metrics.count($0, under: []) })
+    }
+
     /// Returns the address that a request counts for; nil if the connection has none.
-    func address(of context: RequestContext) -> NetworkAddress? {
+    private func address(of context: RequestContext) -> NetworkAddress? {
         addresses.address(from: context.peer, context.header)
     }
 
@@ -66,46 +79,56 @@ package struct RequestCharging: Sendable {
             details.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
         }
     }
-}
 
-/// The work of a request that was read and is permitted, but neither verifies nor calls Apple.
-struct ChargedWork {
-    /// The app whose limits count, too; nil for a request about no app.
-    let bundleID: String?
-    let run: @Sendable () async throws -> Reply
+    // MARK: - Requests that verify nothing
 
-    init(about bundleID: String?, _ run: @escaping @Sendable () async throws -> Reply) {
-        (self.bundleID, self.run) = (bundleID, run)
-    }
-}
-
-extension ClientAdmission {
     /// Reads a request, and does its work once the client has tokens and a concurrency slot. A request that is wrong is
     /// charged, too.
-    /// - Parameter isLong: true for work of minutes, which takes no slot: it would keep verifications out.
     func admit(
-        _ context: RequestContext, _ charging: RequestCharging, isLong: Bool = false, _ read: () throws -> ChargedWork
+        _ context: RequestContext, isLong: Bool = false, _ read: () throws -> ChargedWork
     ) throws -> Step<Reply, any Error> {
         let work: ChargedWork
         do {
             work = try read()
         } catch {
-            return try charge(charging.requestClient(of: context.client, in: context)) { throw error }
+            return try refuse(error, to: context.client, in: context)
         }
-        let options = VerificationOptions.withoutApple(work.bundleID)
-        var client = charging.requestClient(of: context.client, asking: options, in: context)
+        return try admit(context, about: work.bundleID, isLong: isLong, work.run)
+    }
+
+    /// Does the work of a request, which costs what a local verification costs.
+    /// - Parameters:
+    ///   - bundleID: the app whose limits count, too; nil for a request about no app.
+    ///   - isLong: true for work of minutes, which takes no slot: it would keep verifications out.
+    func admit(
+        _ context: RequestContext, about bundleID: String?, isLong: Bool,
+        _ work: @escaping @Sendable () async throws -> Reply
+    ) throws -> Step<Reply, any Error> {
+        let options = VerificationOptions(costing: .local, bundleID)
+        var client = requestClient(of: context.client, asking: options, in: context)
         if isLong { client.inFlight = nil }
-        return try admit(client) { .wait { .done(try await work.run()) } }
+        return try admission.admit(client) { .wait { .done(try await work()) } }
+    }
+
+    /// Charges a request that was not read, then throws its error.
+    func refuse(_ error: any Error, to client: Client, in context: RequestContext) throws -> Step<Reply, any Error> {
+        try admission.charge(requestClient(of: client, in: context)) { throw error }
     }
 }
 
+/// The work of a request that was read and is permitted.
+struct ChargedWork {
+    /// The app whose limits count, too; nil for a request about no app.
+    let bundleID: String?
+    let run: @Sendable () async throws -> Reply
+}
+
 extension VerificationOptions {
-    /// Returns the options whose cost a request has that neither verifies nor calls Apple.
-    static func withoutApple(_ bundleID: String?) -> VerificationOptions {
-        var options = VerificationOptions()
-        options.mode = .local
-        options.expectations.bundleID = bundleID
-        return options
+    /// Creates the options of a verification that costs what a request costs.
+    init(costing mode: Mode, _ bundleID: String?) {
+        self.init()
+        self.mode = mode
+        expectations.bundleID = bundleID
     }
 }
 
@@ -115,8 +138,7 @@ package struct MeteredInFlightLimiter: InFlightLimiter {
     let metrics: LimitMetrics
 
     package init(slots: any InFlightLimiter, metrics: LimitMetrics) {
-        self.slots = slots
-        self.metrics = metrics
+        (self.slots, self.metrics) = (slots, metrics)
     }
 
     package func acquire(_ limit: InFlightLimit) -> Bool {

@@ -6,6 +6,7 @@ internal import Customers
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
+package import NIOCore
 package import Receipts
 internal import Resilience
 package import Telemetry
@@ -20,7 +21,6 @@ package import Telemetry
 ///
 /// A body lives until it is read. A request that waits for Apple holds the evidence; the reserved memory follows.
 package final class VerifyHandler: Sendable {
-    private let admission: ClientAdmission
     private let verification: VerificationService
     private let access: CurrentAccess
     private let charging: RequestCharging
@@ -32,20 +32,13 @@ package final class VerifyHandler: Sendable {
     private let clock: @Sendable () -> Timestamp
 
     package init(
-        admission: ClientAdmission, verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
+        verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
         metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle,
         ownership: OwnershipCheck? = nil, deferral: Deferral? = nil, clock: @escaping @Sendable () -> Timestamp
     ) {
-        self.admission = admission
-        self.verification = verification
-        self.access = access
-        self.charging = charging
-        self.metrics = metrics
-        self.nearCache = nearCache
-        self.lifecycle = lifecycle
-        self.ownership = ownership
-        self.deferral = deferral
-        self.clock = clock
+        (self.verification, self.access, self.charging) = (verification, access, charging)
+        (self.metrics, self.nearCache, self.lifecycle) = (metrics, nearCache, lifecycle)
+        (self.ownership, self.deferral, self.clock) = (ownership, deferral, clock)
     }
 
     package func route(at endpoint: any VerifyEndpoint) -> Route {
@@ -63,22 +56,17 @@ package final class VerifyHandler: Sendable {
         let now: Timestamp
         /// Nil for an answer that is never deferred.
         let terms: DeferralTerms?
-
-        /// Returns the request with the client's limit for the wait, if the client named a limit.
-        func limiting(_ request: VerificationRequest) -> VerificationRequest {
-            guard let limit = terms?.waitLimit else { return request }
-            return request.with { $0.waitLimit = limit }
-        }
     }
 
-    /// Answers a request of a client.
     /// - Parameter access: the access rules that the client was found in.
     /// - Throws: an error that becomes a problem.
     func answer(
         _ context: RequestContext, of client: Client, _ access: Access, _ body: ReservedBody,
         at endpoint: any VerifyEndpoint
     ) throws -> Progress {
-        try endpoint.check(contentType: context.header.contentType)
+        if let type = endpoint.mediaType, !type.accepts(context.header.contentType) {
+            throw Problem.unsupportedMediaType
+        }
         let terms = deferral != nil && endpoint.defersAnswers ? try DeferralTerms(context.header, of: client) : nil
         let call = Call(context: context, client: client, endpoint: endpoint, now: clock(), terms: terms)
         let key =
@@ -99,7 +87,7 @@ package final class VerifyHandler: Sendable {
         try known.checkExpectedApp(for: client)
         // With nothing to take there is nothing to wait for.
         if isUnlimited { return try answerCached(known, to: client, call) }
-        return try admission.admit(client) {
+        return try charging.admission.admit(client) {
             // The request may have waited for tokens.
             guard known.isValid(at: call.now) else {
                 return .compute { try self.verifyExpired(client, body, key, call) }
@@ -111,19 +99,20 @@ package final class VerifyHandler: Sendable {
     /// Verifies a body. A client over its limit is refused before anything is read, and every read is charged.
     private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
         let client = charging.requestClient(of: call.client, in: call.context)
-        try admission.refuseIfLimited(client)
+        try charging.admission.refuseIfLimited(client)
         let input: VerifyInput
         do {
             input = try read(body, call, for: client)
         } catch {
-            return try admission.charge(client) { throw error }
+            return try charging.admission.charge(client) { throw error }
         }
         switch input {
-        case .reply(let reply): return try admission.charge(client) { .done(self.announcing(reply, from: nil, call)) }
+        case .reply(let reply):
+            return try charging.admission.charge(client) { .done(self.announcing(reply, from: nil, call)) }
         case .request(let read):
             let client = charging.requestClient(of: call.client, asking: read.options, in: call.context)
             let request = read.of(client, holding: body.reservation(for: read.subject))
-            return try admission.admit(client) { try self.decide(request, key, call) }
+            return try charging.admission.admit(client) { try self.decide(request, key, call) }
         }
     }
 
@@ -166,7 +155,8 @@ package final class VerifyHandler: Sendable {
         if let key, let known = nearCache.reply(to: key), known.isValid(at: call.now) {
             return try answerCached(known, to: request.client, call)
         }
-        let step = try verification.answer(call.limiting(request), at: call.now)
+        let limited = call.terms?.waitLimit.map { limit in request.with { $0.waitLimit = limit } }
+        let step = try verification.answer(limited ?? request, at: call.now)
         // Most answers are known at once, and need no closure.
         guard case .done(let answer) = step else {
             return try step.then { self.reply($0, to: request, key, call) }
@@ -174,7 +164,7 @@ package final class VerifyHandler: Sendable {
         return reply(answer, to: request, key, call)
     }
 
-    /// Returns the reply with an answer, once its purchases are checked for an account that the request names.
+    /// Checks the purchases of an answer for an account that the request names.
     private func reply(
         _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
     ) -> Progress {
@@ -206,7 +196,6 @@ package final class VerifyHandler: Sendable {
         }
     }
 
-    /// Returns a cached answer after a check of the account.
     private func sendCached(_ known: CachedReply, checking claims: CachedClaims, _ call: Call) async -> Reply {
         let decision = await ownership?.ownership(of: claims.claims, account: claims.account, client: call.client)
         guard decision?.isRejected == true else {
@@ -282,4 +271,41 @@ extension ReservedBody {
         _ = reservation.resize(to: min(subject.byteCount, reservation.bytes))
         return reservation
     }
+}
+
+/// An endpoint that verifies receipts: the formats of its requests and answers.
+package protocol VerifyEndpoint: Sendable {
+    var path: String { get }
+
+    /// The type of bodies; nil for any type.
+    var mediaType: RequestMediaType? { get }
+
+    /// True if the near cache may keep answers.
+    var keepsAnswers: Bool { get }
+
+    var defersAnswers: Bool { get }
+
+    /// - Throws: an error that becomes a problem.
+    func read(_ body: ByteBuffer) throws -> VerifyInput
+
+    /// Writes an answer, and the form in which it is sent again.
+    func replies(
+        to options: VerificationOptions, with answer: Answer, at now: Timestamp
+    ) -> (first: Reply, repeated: Reply)
+
+    /// Returns true if an answer from this source (nil for none) announces the end of Apple's endpoint.
+    func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool
+}
+
+extension VerifyEndpoint {
+    package var mediaType: RequestMediaType? { nil }
+    package var keepsAnswers: Bool { true }
+    package var defersAnswers: Bool { false }
+    package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { false }
+}
+
+package enum VerifyInput {
+    case request(VerificationRequest)
+    /// An immediate reply, because the body allows no decision.
+    case reply(Reply)
 }

@@ -16,20 +16,15 @@ internal import Receipts
 /// when the answer is sent again.
 extension Answer {
     /// Returns the answer as it is sent now, and as it is sent again.
-    /// - Parameters:
-    ///   - latestReceipt: in base64; nil if it is not requested.
-    ///   - excludesOldTransactions: true if `transactions` has only the latest of each subscription.
-    ///   - includesUnknown: true to add what has no meaning here.
-    func replies(
-        latestReceipt: String? = nil, excludesOldTransactions: Bool = false, includesUnknown: Bool = false
-    ) -> (first: Reply, repeated: Reply) {
+    func replies(to options: VerificationOptions) -> (first: Reply, repeated: Reply) {
+        let latestReceipt = options.wantsLatestReceipt ? latestReceipt : nil
         let transactionBytes = (transactions.count + entitlements.evaluated.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
         let repetition = json.contents(
-            of: self, listing: excludesOldTransactions ? entitlements.latestTransactions : nil)
+            of: self, listing: options.excludesOldTransactions ? entitlements.latestTransactions : nil)
         json.member("latest_receipt", latestReceipt)
-        if includesUnknown { json.unknown(in: subject?.evidence?.items ?? []) }
+        if options.includesUnknown { json.unknown(in: subject?.evidence?.items ?? []) }
         json.endObject()
         func reply(_ provenance: Provenance) -> Reply {
             Reply(body: ReplyBody(start: start(provenance), json.bytes, repeating: repetition))
@@ -37,11 +32,26 @@ extension Answer {
         return (reply(provenance), reply(provenance.repeated))
     }
 
-    /// The first members of the JSON, which begin its object.
+    /// The latest receipt in base64: Apple's latest receipt, if Apple ever sent it for this receipt, else the receipt
+    /// itself. Nil for other evidence, and unless the verdict is `genuine`.
+    private var latestReceipt: String? {
+        guard let sent = subject?.evidence?.receiptBytes else { return nil }
+        let known = (upstreamBody ?? earlierUpstreamBody).flatMap {
+            VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
+        }
+        if let known { return known }
+        var text: [UInt8] = []
+        Base64.append(encoding: sent, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
     private func start(_ provenance: Provenance) -> [UInt8] {
         var json = JSONWriter(reservingCapacity: 320)
         json.beginObject()
-        json.verdict(of: self)
+        json.member("verdict", verdict.name)
+        json.member("reason", verdict.reason)
+        if case .rejected(let rejection) = verdict { json.member("explanation", rejection.explanation) }
+        json.member("environment", environment?.rawValue)
         json.key("provenance")
         json.provenance(provenance)
         return json.bytes
@@ -49,13 +59,6 @@ extension Answer {
 }
 
 extension JSONWriter {
-    fileprivate mutating func verdict(of answer: Answer) {
-        member("verdict", answer.verdict.name)
-        member("reason", answer.verdict.reason)
-        if case .rejected(let rejection) = answer.verdict { member("explanation", rejection.explanation) }
-        member("environment", answer.environment?.rawValue)
-    }
-
     /// - Parameter listed: the elements of `transactions`; nil for all.
     /// - Returns: the transactions of a receipt, if they are written once.
     fileprivate mutating func contents(of answer: Answer, listing listed: TransactionList?) -> ReplyBody.Repetition? {
@@ -188,5 +191,110 @@ extension JSONWriter {
                 }
             }
         }
+    }
+}
+
+/// `unknown` of an answer: what Apple signed in the evidence, and this version gives no meaning to.
+extension JSONWriter {
+    private enum Limits {
+        /// The bytes after which no further claim or attribute begins.
+        static let bytes = 64 << 10
+    }
+
+    mutating func unknown(in items: [SignedItem]) {
+        let end = bytes.count + Limits.bytes
+        key("unknown")
+        object { json in
+            json.key("items")
+            json.array { json in
+                for item in items where json.bytes.count < end { json.unknown(in: item, before: end) }
+            }
+            json.member("is_cut", json.bytes.count < end ? nil : true)
+        }
+    }
+
+    private mutating func unknown(in item: SignedItem, before end: Int) {
+        switch item {
+        case .appReceipt(let receipt): unknown(in: receipt, before: end)
+        case .transactionReceipt: break
+        case .transaction(let transaction):
+            let id = transaction.transactionID
+            claims(transaction.otherClaims, "transaction", id: ("transaction_id", id), before: end)
+        case .renewalInfo(let plan):
+            let id = plan.originalTransactionID
+            claims(plan.otherClaims, "renewal_info", id: ("original_transaction_id", id), before: end)
+        case .appTransaction(let app):
+            let id = app.appTransactionID, other = app.jws.claims(at: app.unreadClaims)
+            claims(other, "app_transaction", id: ("app_transaction_id", id), before: end)
+        }
+    }
+
+    private mutating func claims(
+        _ claims: [JSONValue.Member], _ kind: String, id: (name: StaticString, value: String?), before end: Int
+    ) {
+        guard !claims.isEmpty else { return }
+        object { json in
+            json.member("kind", kind)
+            json.member(id.name, id.value)
+            json.key("claims")
+            json.object { json in
+                for claim in claims where json.bytes.count < end { json.member(claim) }
+            }
+        }
+    }
+
+    private mutating func unknown(in receipt: VerifiedReceipt, before end: Int) {
+        let attributes = receipt.otherAttributes
+        guard !attributes.isEmpty || receipt.purchases.contains(where: { !$0.otherAttributes.isEmpty }) else { return }
+        object { json in
+            json.member("kind", "app_receipt")
+            json.attributes(attributes, before: end)
+            json.key("in_app")
+            json.array { json in
+                for purchase in receipt.purchases where json.bytes.count < end {
+                    let attributes = purchase.otherAttributes
+                    guard !attributes.isEmpty else { continue }
+                    json.object { json in
+                        json.member("transaction_id", purchase.transactionID)
+                        json.attributes(attributes, before: end)
+                    }
+                }
+            }
+        }
+    }
+
+    private mutating func attributes(_ attributes: [ReceiptAttribute], before end: Int) {
+        key("attributes")
+        array { json in
+            for attribute in attributes where json.bytes.count < end {
+                json.object { json in
+                    json.member("type", attribute.type)
+                    json.member("version", attribute.version)
+                    json.member("value") { Base64.append(encoding: attribute.value, to: &$0) }
+                }
+            }
+        }
+    }
+}
+
+extension VerifiedTransaction {
+    /// The claims whose value no member of an answer shows.
+    fileprivate var otherClaims: [JSONValue.Member] {
+        let read = Transaction(self)
+        var names: Set<String> = []
+        if type != nil, read.productType == nil { names.insert("type") }
+        if inAppOwnershipType != nil, read.ownership == nil { names.insert("inAppOwnershipType") }
+        return jws.claims(at: unreadClaims, orNamed: names)
+    }
+}
+
+extension VerifiedRenewalInfo {
+    /// The claims whose value no member of an answer shows.
+    fileprivate var otherClaims: [JSONValue.Member] {
+        let read = Renewal(self)
+        var names: Set<String> = []
+        if expirationIntent != nil, read.expirationIntent == nil { names.insert("expirationIntent") }
+        if priceIncreaseStatus != nil, read.priceConsent == nil { names.insert("priceIncreaseStatus") }
+        return jws.claims(at: unreadClaims, orNamed: names)
     }
 }

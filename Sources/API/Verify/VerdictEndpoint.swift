@@ -16,9 +16,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
 
     package var defersAnswers: Bool { true }
 
-    package func check(contentType: String?) throws {
-        guard RequestMediaType.json.accepts(contentType) else { throw Problem.unsupportedMediaType }
-    }
+    package var mediaType: RequestMediaType? { .json }
 
     /// Reads strict JSON, then strict base64, from the received bytes.
     package func read(_ body: ByteBuffer) throws -> VerifyInput {
@@ -27,7 +25,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
         let subject = try subject(fields.subject, in: bytes)
         var options = fields.options
         options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
-            try decode(.deviceIdentifier) { try text.bytes(in: bytes, as: DeviceIdentifier.bytes) }
+            try decode(.deviceIdentifier) { try text.bytes(in: bytes, as: Self.deviceIdentifier) }
         }
         return .request(VerificationRequest(subject, options: options))
     }
@@ -55,6 +53,13 @@ package struct VerdictEndpoint: VerifyEndpoint {
         return Evidence(receipt: try decode(.receipt) { try text.receipt(in: bytes) })
     }
 
+    /// Decodes `device_identifier`: the bytes that went into the receipt's hash. iOS and tvOS apps send the UUID of
+    /// `identifierForVendor` as text (RFC 9562 §4); macOS apps send the MAC address as base64.
+    private static func deviceIdentifier(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
+        if let uuid = ASCII.bytes(uuid: text) { return uuid }
+        return try Base64.decode(text)
+    }
+
     private func decode(_ field: VerifyRequestBody.Field, _ decode: () throws -> [UInt8]) throws -> [UInt8] {
         do {
             return try decode()
@@ -69,35 +74,9 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
     ) -> (first: Reply, repeated: Reply) {
-        answer.replies(
-            latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil,
-            excludesOldTransactions: options.excludesOldTransactions, includesUnknown: options.includesUnknown)
+        answer.replies(to: options)
     }
 
     /// Only answers from `verifyReceipt` announce its end: receipts are verified after that day too.
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { source == .apple }
-}
-
-extension Answer {
-    /// The latest receipt in base64: Apple's latest receipt, if Apple ever sent it for this receipt, else the receipt
-    /// itself. Nil for other evidence, and unless the verdict is `genuine`.
-    fileprivate var latestReceipt: String? {
-        guard let sent = subject?.evidence?.receiptBytes else { return nil }
-        let known = (upstreamBody ?? earlierUpstreamBody).flatMap {
-            VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
-        }
-        if let known { return known }
-        var text: [UInt8] = []
-        Base64.append(encoding: sent, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
-/// `device_identifier`: the bytes that went into the receipt's hash. iOS and tvOS apps send the UUID of
-/// `identifierForVendor` as text (RFC 9562 §4); macOS apps send the MAC address as base64.
-enum DeviceIdentifier {
-    static func bytes(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
-        if let uuid = ASCII.bytes(uuid: text) { return uuid }
-        return try Base64.decode(text)
-    }
 }

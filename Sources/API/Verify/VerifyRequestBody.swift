@@ -9,13 +9,18 @@ internal import Receipts
 
 /// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.
 struct VerifyRequestBody: Sendable {
-    /// `receipt`, the signed transactions, which are left in the body, or an ID.
     private(set) var subject = SubjectTexts.receipt(.decoded([]))
     /// `device_identifier`: the expected device, as sent.
     private(set) var deviceIdentifier: JSONText?
-    /// The other fields.
     private(set) var options = VerificationOptions()
-    private var fields = SubjectFields()
+
+    // The fields of the subject.
+    private var receipt: Base64Text?
+    private var transactions: [JSONText]?
+    private var renewalInfos: [JSONText]?
+    private var appTransaction: JSONText?
+    private var partial: Bool?
+    private var transactionID: String?
 
     /// The subject of a body: exactly one of these.
     enum SubjectTexts: Sendable {
@@ -26,15 +31,13 @@ struct VerifyRequestBody: Sendable {
         case signedTransactions(SignedTexts)
     }
 
-    /// The texts of JWS.
     struct SignedTexts: Sendable {
-        var transactions: [JSONText]
-        var renewalInfos: [JSONText] = []
-        var appTransaction: JSONText?
-        var acceptsPart = false
+        let transactions: [JSONText]
+        let renewalInfos: [JSONText]
+        let appTransaction: JSONText?
+        let acceptsPart: Bool
     }
 
-    /// The names of the fields in JSON.
     enum Field: String, CaseIterable, Hashable, Sendable {
         case receipt
         case signedTransactions = "signed_transactions"
@@ -54,113 +57,54 @@ struct VerifyRequestBody: Sendable {
     }
 
     enum Limits {
-        /// The maximum bytes of a text; Apple's bundle identifiers and versions stay far below this.
-        static let textBytes = 256
         /// A year, in seconds; the gateway keeps nothing longer.
         static let maximumAgeSeconds: Int64 = 31_536_000
         /// The maximum number of transactions in one request, and of renewal infos.
         static let signedItems = 200
     }
-}
 
-/// The fields of a body that hold its subject, as far as they were read.
-private struct SubjectFields: Sendable {
-    var receipt: Base64Text?
-    var transactions: [JSONText]?
-    var renewalInfos: [JSONText]?
-    var appTransaction: JSONText?
-    var partial: Bool?
-    var transactionID: String?
-
-    private static let otherForms = #"or "signed_transactions", or "transaction_id""#
-
-    /// - Parameter seen: the fields of the body.
-    /// - Throws: `JSONFault` unless there is a subject of exactly one kind, with the fields that belong to it.
-    func subject(
-        among seen: Set<VerifyRequestBody.Field>, at position: Int
-    ) throws(JSONFault) -> VerifyRequestBody.SubjectTexts {
-        if let transactionID {
-            for field in VerifyRequestBody.Field.ofEvidence where seen.contains(field) {
-                throw fault(.notAccepted("absent beside \"transaction_id\""), field, at: position)
-            }
-            return .transactionID(transactionID)
-        }
-        guard let transactions else {
-            guard let receipt else { throw fault(.missingAlternative(Self.otherForms), .receipt, at: position) }
-            try checkReceiptIsAlone(at: position)
-            return .receipt(receipt)
-        }
-        guard receipt == nil else {
-            throw fault(.notAccepted("absent beside \"signed_transactions\""), .receipt, at: position)
-        }
-        guard !transactions.isEmpty || appTransaction != nil else {
-            throw fault(
-                .notAccepted("a list of at least one signed transaction, unless \"app_transaction\" is sent"),
-                .signedTransactions, at: position)
-        }
-        return .signedTransactions(
-            VerifyRequestBody.SignedTexts(
-                transactions: transactions, renewalInfos: renewalInfos ?? [], appTransaction: appTransaction,
-                acceptsPart: partial ?? false))
-    }
-
-    private func checkReceiptIsAlone(at position: Int) throws(JSONFault) {
-        let others: [(VerifyRequestBody.Field, Bool)] = [
-            (.signedRenewalInfos, renewalInfos != nil), (.appTransaction, appTransaction != nil),
-            (.partial, partial != nil),
-        ]
-        for (field, isPresent) in others where isPresent {
-            throw fault(.notAccepted("sent together with \"signed_transactions\""), field, at: position)
-        }
-    }
-
-    private func fault(
-        _ rule: JSONFault.Rule, _ field: VerifyRequestBody.Field, at position: Int
-    ) -> JSONFault {
-        JSONFault(rule, field: field.rawValue, at: position)
-    }
-}
-
-extension VerifyRequestBody.Field {
-    /// The fields that say something about evidence.
-    fileprivate static let ofEvidence: [Self] = [
-        .receipt, .signedTransactions, .signedRenewalInfos, .appTransaction, .partial, .latestReceipt, .appVersion,
-        .deviceIdentifier,
-    ]
-}
-
-// MARK: - Decoding
-
-extension VerifyRequestBody {
-    /// Reads a body in one pass.
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
-        var seen: Set<Field> = []
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            let field = try Self.field(named: key, in: reader)
-            do throws(JSONFault) {
-                let isFirst = seen.insert(field).inserted
-                guard isFirst else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }
-                try read(field, from: &reader)
-            } catch {
-                throw error.inField(field.rawValue)
-            }
+        let seen = try reader.fields(misnamed: Self.misnamed) { (field, reader) throws(JSONFault) in
+            try read(field, from: &reader)
         }
-        try reader.endDocument()
-        subject = try fields.subject(among: seen, at: reader.position)
+        subject = try subject(among: seen, at: reader.position)
         if case .transactionID = subject, options.expectations.bundleID?.isBundleID == false {
             throw JSONFault(.notAccepted("a bundle ID"), field: Field.bundleID.rawValue, at: reader.position)
         }
     }
 
-    private static func field(named key: JSONText, in reader: borrowing JSONReader) throws(JSONFault) -> Field {
-        let name = try reader.value(of: key, maximumBytes: Limits.textBytes)
-        guard let field = Field(rawValue: name) else {
-            let meant = misnamed[name].map { JSONFault.Rule.misnamedField(meant: $0.rawValue) }
-            throw JSONFault(meant ?? .unknownField, field: String(name.prefix(64)), at: key.range.lowerBound)
+    /// - Parameter seen: the fields of the body.
+    /// - Throws: `JSONFault` unless there is a subject of exactly one kind, with the fields that belong to it.
+    private func subject(among seen: Set<Field>, at position: Int) throws(JSONFault) -> SubjectTexts {
+        func fault(_ rule: JSONFault.Rule, _ field: Field) -> JSONFault {
+            JSONFault(rule, field: field.rawValue, at: position)
         }
-        return field
+        if let transactionID {
+            for field in Field.ofEvidence where seen.contains(field) {
+                throw fault(.notAccepted("absent beside \"transaction_id\""), field)
+            }
+            return .transactionID(transactionID)
+        }
+        guard let transactions else {
+            guard let receipt else {
+                throw fault(.missingAlternative(#"or "signed_transactions", or "transaction_id""#), .receipt)
+            }
+            for field in [Field.signedRenewalInfos, .appTransaction, .partial] where seen.contains(field) {
+                throw fault(.notAccepted("sent together with \"signed_transactions\""), field)
+            }
+            return .receipt(receipt)
+        }
+        guard receipt == nil else { throw fault(.notAccepted("absent beside \"signed_transactions\""), .receipt) }
+        guard !transactions.isEmpty || appTransaction != nil else {
+            throw fault(
+                .notAccepted("a list of at least one signed transaction, unless \"app_transaction\" is sent"),
+                .signedTransactions)
+        }
+        return .signedTransactions(
+            SignedTexts(
+                transactions: transactions, renewalInfos: renewalInfos ?? [], appTransaction: appTransaction,
+                acceptsPart: partial ?? false))
     }
 
     /// The names that other interfaces have for a field.
@@ -174,12 +118,12 @@ extension VerifyRequestBody {
 
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
         switch field {
-        case .receipt: fields.receipt = try reader.base64(unless: JSONText.mayBeJWS)
-        case .signedTransactions: fields.transactions = try reader.strings(maximumCount: Limits.signedItems)
-        case .signedRenewalInfos: fields.renewalInfos = try reader.strings(maximumCount: Limits.signedItems)
-        case .appTransaction: fields.appTransaction = try reader.string()
-        case .partial: fields.partial = try reader.boolean()
-        case .transactionID: fields.transactionID = try reader.transactionID()
+        case .receipt: receipt = try reader.base64(unless: JSONText.mayBeJWS)
+        case .signedTransactions: transactions = try reader.strings(maximumCount: Limits.signedItems)
+        case .signedRenewalInfos: renewalInfos = try reader.strings(maximumCount: Limits.signedItems)
+        case .appTransaction: appTransaction = try reader.string()
+        case .partial: partial = try reader.boolean()
+        case .transactionID: transactionID = try reader.transactionID()
         case .bundleID: options.expectations.bundleID = try reader.shortText()
         case .mode: options.mode = try reader.mode()
         case .maximumAge: options.maximumAge = try reader.age()
@@ -193,10 +137,17 @@ extension VerifyRequestBody {
     }
 }
 
+extension VerifyRequestBody.Field {
+    fileprivate static let ofEvidence: [Self] = [
+        .receipt, .signedTransactions, .signedRenewalInfos, .appTransaction, .partial, .latestReceipt, .appVersion,
+        .deviceIdentifier,
+    ]
+}
+
 extension JSONReader {
     fileprivate mutating func shortText() throws(JSONFault) -> String {
         let start = position
-        let text = try value(of: try string(), maximumBytes: VerifyRequestBody.Limits.textBytes)
+        let text = try text()
         if text.isEmpty { throw JSONFault(.notAccepted("a non-empty text"), at: start) }
         return text
     }
@@ -212,8 +163,8 @@ extension JSONReader {
     fileprivate mutating func shortString() throws(JSONFault) -> JSONText {
         let start = position
         let text = try string()
-        guard text.range.count <= VerifyRequestBody.Limits.textBytes else {
-            throw JSONFault(.notAccepted("at most \(VerifyRequestBody.Limits.textBytes) bytes long"), at: start)
+        guard text.range.count <= Self.maximumTextBytes else {
+            throw JSONFault(.notAccepted("at most \(Self.maximumTextBytes) bytes long"), at: start)
         }
         return text
     }
@@ -231,7 +182,7 @@ extension JSONReader {
     fileprivate mutating func includesUnknown() throws(JSONFault) -> Bool {
         let start = position
         let names = try strings(maximumCount: 1)
-        for name in names where try value(of: name, maximumBytes: VerifyRequestBody.Limits.textBytes) != "unknown" {
+        for name in names where try value(of: name, maximumBytes: Self.maximumTextBytes) != "unknown" {
             throw JSONFault(.notAccepted("[\"unknown\"] or []"), at: start)
         }
         return !names.isEmpty
@@ -260,7 +211,7 @@ extension Problem {
     /// Creates the problem for a fault in a field. A position in its text counts inside the field.
     /// - Parameter error: its description is the rest of a sentence about the field.
     init(_ error: any Error, _ fault: String, in field: VerifyRequestBody.Field) {
-        self.init(.badRequest, .invalidBody, "\"\(field.rawValue)\" \(error)")
-        (self.field, self.fault) = (field.rawValue, fault)
+        let name = field.rawValue
+        self.init(.badRequest, .invalidBody, "\"\(name)\" \(error)", field: name, fault: fault)
     }
 }

@@ -12,7 +12,7 @@ internal import Receipts
 /// answer these parts are left out: renewals and refunds after the receipt was made, `pending_renewal_info`, ownership,
 /// subscription groups.
 struct AppReceiptResponse: Sendable {
-    /// The receipt. Its `in_app` always has all purchases.
+    /// Its `in_app` always has all purchases.
     let receipt: VerifiedReceipt
     /// The transactions of `latest_receipt_info`, old transactions included.
     let latest: [Transaction]

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
+internal import Cryptography
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
@@ -11,16 +12,13 @@ package import Receipts
 
 /// `POST /verifyReceipt`: compatible with Apple's endpoint of that name, so that a backend changes only the host name.
 ///
-/// An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form. The
+/// Every content type is accepted, as by Apple. An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form. The
 /// contents are signed: by the App Store Server API and in the receipt, or in the receipt alone. Header fields name the
 /// source.
 package struct AppleFormEndpoint: VerifyEndpoint {
     package init() {}
 
     package var path: String { "/verifyReceipt" }
-
-    /// Accepts every content type, as Apple does.
-    package func check(contentType: String?) {}
 
     /// Reads a body. Faults of the request are Apple's 21002, as the client expects.
     package func read(_ body: ByteBuffer) -> VerifyInput {
@@ -43,22 +41,7 @@ package struct AppleFormEndpoint: VerifyEndpoint {
 
     /// Always true: the endpoint ends together with Apple's.
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { true }
-}
 
-extension Route {
-    /// `GET /verifyReceipt`: Apple answers 21000 to every method but POST.
-    package static func verifyReceiptByGet(announcing lifecycle: UpstreamLifecycle) -> Route {
-        Route(.get, "/verifyReceipt") { _ in
-            var reply = Reply(status: .notPOST, because: nil)
-            reply.fields.announce(lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
-            return reply
-        }
-    }
-}
-
-// MARK: - Answers
-
-extension AppleFormEndpoint {
     /// Apple's form does not show the provenance, so both replies are equal.
     package func replies(
         to options: VerificationOptions, with answer: Answer, at now: Timestamp
@@ -92,22 +75,27 @@ extension AppleFormEndpoint {
     private static var undecided: Reply { Reply(status: .serverUnavailable, because: nil) }
 }
 
-/// An answer in the form of `verifyReceipt` that is made of signed contents.
-struct RebuiltAnswer: Sendable {
-    let body: [UInt8]
-    /// The members that Apple's own answer would have with other contents. None if only the receipt is known.
-    let members: [String]
+extension Route {
+    /// `GET /verifyReceipt`: Apple answers 21000 to every method but POST.
+    package static func verifyReceiptByGet(announcing lifecycle: UpstreamLifecycle) -> Route {
+        Route(.get, "/verifyReceipt") { _ in
+            var reply = Reply(status: .notPOST, because: nil)
+            reply.fields.announce(lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
+            return reply
+        }
+    }
 }
 
 extension Answer {
-    /// Returns the answer in the form of `verifyReceipt`; nil for other evidence than receipts.
-    func rebuilt(to options: VerificationOptions, at now: Timestamp) -> RebuiltAnswer? {
+    /// Returns the answer in the form of `verifyReceipt`, made of signed contents, and the members that Apple's own answer
+    /// would have with other contents (none if only the receipt is known); nil for other evidence than receipts.
+    func rebuilt(to options: VerificationOptions, at now: Timestamp) -> (body: [UInt8], members: [String])? {
         let latestReceipt = earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) }
         let isServerAPIs = provenance.source == .serverAPI
-        func rebuilt(_ body: [UInt8], hasLatestReceipt: Bool) -> RebuiltAnswer {
+        func rebuilt(_ body: [UInt8], hasLatestReceipt: Bool) -> (body: [UInt8], members: [String]) {
             let members =
                 (mayLackConsumables ? ["latest_receipt_info"] : []) + (hasLatestReceipt ? ["latest_receipt"] : [])
-            return RebuiltAnswer(body: body, members: isServerAPIs ? members : [])
+            return (body, isServerAPIs ? members : [])
         }
         if let receipt {
             let response = AppReceiptResponse(
@@ -186,5 +174,95 @@ extension Rule {
             .malformedOrTemporary
         default: .notAuthenticated
         }
+    }
+}
+
+/// The body of requests to Apple's `verifyReceipt` (Apple, "requestBody"). Read as Apple reads it: unknown members are
+/// skipped.
+struct VerifyReceiptRequestBody: Hashable, Sendable {
+    /// `receipt-data`, in base64.
+    var receipt: Base64Text
+    /// `password`: the app's shared secret.
+    var secret: Secret?
+    /// `exclude-old-transactions`: only the latest transaction of each subscription.
+    var excludesOldTransactions = false
+
+    enum Limits {
+        /// The maximum bytes of a secret; Apple's have 32 hexadecimal digits.
+        static let secretBytes = 64
+        /// Skipped members included.
+        static let members = 64
+        /// The steps that all skipped members together may take (`JSONReader.work`): about as many bytes of arrays and
+        /// objects, or sixteen times as many of plain text.
+        static let skippedWork = 64 << 10
+        static let depth = 16
+        /// The steps that a value in place of a secret may take.
+        static let noSecretWork = 64
+        static let nameBytes = 256
+    }
+
+    /// Reads a body in one pass. Of two members with the same name the last counts, as with Apple.
+    init(decoding bytes: Span<UInt8>) throws(JSONFault) {
+        var reader = JSONReader(bytes)
+        var receipt: Base64Text?
+        var memberCount = 0
+        var allowance = JSONSkipAllowance(maximumDepth: Limits.depth, maximumWork: Limits.skippedWork)
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            memberCount += 1
+            guard memberCount <= Limits.members else {
+                throw JSONFault(.tooManyValues(maximum: Limits.members), at: reader.position)
+            }
+            let name = try reader.value(of: key, maximumBytes: Limits.nameBytes)
+            do throws(JSONFault) {
+                switch name {
+                case "receipt-data": receipt = try reader.base64()
+                case "password": secret = try reader.secret()
+                case "exclude-old-transactions":
+                    excludesOldTransactions = try reader.lenientFlag(in: bytes, within: &allowance)
+                default: try reader.skipValue(within: &allowance)
+                }
+            } catch {
+                throw Self.names.contains(name) ? error.inField(name) : error
+            }
+        }
+        try reader.endDocument()
+        guard let receipt else { throw JSONFault(.missingField, field: "receipt-data", at: reader.position) }
+        self.receipt = receipt
+    }
+
+    /// The names that faults contain. Any other could be a misplaced secret.
+    private static let names = ["receipt-data", "password", "exclude-old-transactions"]
+}
+
+extension JSONReader {
+    /// Reads a flag of clients that write `true`, `"true"` or 1 for true. Any other value is false.
+    fileprivate mutating func lenientFlag(
+        in bytes: Span<UInt8>, within allowance: inout JSONSkipAllowance
+    ) throws(JSONFault) -> Bool {
+        // Without the white space before the value.
+        _ = try nextType()
+        let start = position
+        try skipValue(within: &allowance)
+        let value = bytes.extracting(start..<position)
+        return value.equals(Array("true".utf8)) || value.equals(Array(#""true""#.utf8)) || value.equals(Array("1".utf8))
+    }
+
+    /// Reads a secret; nil if it is empty or of another type. The gateway sends Apple nothing that cannot be a secret.
+    fileprivate mutating func secret() throws(JSONFault) -> Secret? {
+        let start = position
+        guard try nextType() == .string else {
+            var allowance = JSONSkipAllowance(
+                maximumDepth: 0, maximumWork: VerifyReceiptRequestBody.Limits.noSecretWork)
+            try skipValue(within: &allowance)
+            return nil
+        }
+        let text = try value(of: try string(), maximumBytes: VerifyReceiptRequestBody.Limits.secretBytes)
+        // Clients send it as they read it from a file.
+        let secret = Array(text.utf8).withoutOuterWhiteSpace
+        guard secret.allSatisfy({ (0x21...0x7E).contains($0) }), let text = String(outside: secret) else {
+            throw JSONFault(.notAccepted("visible ASCII characters"), at: start)
+        }
+        return text.isEmpty ? nil : Secret(text)
     }
 }

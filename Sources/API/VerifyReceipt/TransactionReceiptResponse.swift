@@ -35,7 +35,6 @@ struct TransactionReceiptResponse: Sendable {
         return json.bytes
     }
 
-    /// True for a subscription that runs.
     var hasLatestReceipt: Bool { receipt.expiresDate != nil && !isLapsed }
 
     private typealias Field = (name: String, value: String)

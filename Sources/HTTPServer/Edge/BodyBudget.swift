@@ -18,6 +18,28 @@ package final class BodyBudget: Sendable {
         /// The part of `reserved` for senders that are not identified, together and by source.
         var unidentified = 0
         var bySource: [SourceAddress?: Int] = [:]
+
+        /// Unidentified senders share a quarter of the budget. One source may have an eighth of that share, and large
+        /// bodies a half.
+        func hasRoom(for bytes: Int, ofBodyWith total: Int, from sender: BodySender, _ capacity: Int) -> Bool {
+            let isLarge = total > BodyBudget.ordinaryBodyBytes
+            guard bytes <= (isLarge ? capacity - capacity / 8 : capacity) - reserved else { return false }
+            guard case .unidentified(let source) = sender else { return true }
+            let share = capacity / 4, shareOfSource = max(share / 8, Self.leastShareOfSource)
+            return bytes <= (isLarge ? share / 2 : share) - unidentified
+                && bytes <= shareOfSource - bySource[source, default: 0]
+        }
+
+        /// One body of the largest usual size, in a small budget.
+        private static let leastShareOfSource = 1 << 20
+
+        mutating func add(_ bytes: Int, from sender: BodySender) {
+            reserved += bytes
+            guard case .unidentified(let source) = sender else { return }
+            unidentified += bytes
+            let held = bySource[source, default: 0] + bytes
+            bySource[source] = held > 0 ? held : nil
+        }
     }
 
     package init(_ capacity: ByteCount) {
@@ -26,7 +48,7 @@ package final class BodyBudget: Sendable {
 
     package var reserved: Int { usage.withLock { $0.reserved } }
 
-    /// Returns true if this many more bytes would fit now. Reserves nothing.
+    /// Returns true if this many more bytes would fit now.
     func hasRoom(for bytes: Int, from sender: BodySender = .identified) -> Bool {
         usage.withLock { $0.hasRoom(for: bytes, ofBodyWith: 0, from: sender, capacity) }
     }
@@ -48,7 +70,6 @@ package final class BodyBudget: Sendable {
         usage.withLock { $0.add(-bytes, from: sender) }
     }
 
-    /// Counts reserved bytes for a client from now on.
     fileprivate func identify(_ bytes: Int, from sender: BodySender) {
         usage.withLock { usage in
             usage.add(-bytes, from: sender)
@@ -62,30 +83,6 @@ enum BodySender: Hashable, Sendable {
     case identified
     /// Anyone: the credentials are in the body.
     case unidentified(SourceAddress?)
-}
-
-extension BodyBudget.Usage {
-    /// Unidentified senders share a quarter of the budget. One source may have an eighth of that share, and large
-    /// bodies a half.
-    fileprivate func hasRoom(for bytes: Int, ofBodyWith total: Int, from sender: BodySender, _ capacity: Int) -> Bool {
-        let isLarge = total > BodyBudget.ordinaryBodyBytes
-        guard bytes <= (isLarge ? capacity - capacity / 8 : capacity) - reserved else { return false }
-        guard case .unidentified(let source) = sender else { return true }
-        let share = capacity / 4, shareOfSource = max(share / 8, Self.leastShareOfSource)
-        return bytes <= (isLarge ? share / 2 : share) - unidentified
-            && bytes <= shareOfSource - bySource[source, default: 0]
-    }
-
-    /// One body of the largest usual size, in a small budget.
-    private static let leastShareOfSource = 1 << 20
-
-    fileprivate mutating func add(_ bytes: Int, from sender: BodySender) {
-        reserved += bytes
-        guard case .unidentified(let source) = sender else { return }
-        unidentified += bytes
-        let held = bySource[source, default: 0] + bytes
-        bySource[source] = held > 0 ? held : nil
-    }
 }
 
 /// The part of a budget that one request holds. It is released with the last reference, so everything that holds bytes
@@ -118,7 +115,7 @@ package final class BodyReservation: Sendable {
         }
     }
 
-    /// Reserves more bytes. Returns false, and reserves nothing, if they do not fit.
+    /// Returns false, and reserves nothing, if the bytes do not fit.
     package func grow(by bytes: Int) -> Bool {
         state.withLock { state in
             let total = state.bytes + bytes
@@ -156,7 +153,7 @@ package struct ReservedBody: Sendable {
         self.reservation = reservation
     }
 
-    /// Reserves memory for more bytes. Returns false if the budget has no room.
+    /// Returns false if the budget has no room.
     mutating func reserve(_ bytes: Int, from budget: BodyBudget, for sender: BodySender) -> Bool {
         let reservation = reservation ?? BodyReservation(from: budget, for: sender)
         self.reservation = reservation

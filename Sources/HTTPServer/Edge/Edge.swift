@@ -5,6 +5,7 @@ package import Clients
 internal import HTTPTypes
 internal import NIOCore
 internal import Synchronization
+internal import Telemetry
 
 /// The state that all connections of one listener share.
 struct Edge: Sendable {
@@ -24,7 +25,7 @@ package struct EdgeRules: Sendable {
     /// Returns the client with these credentials; nil if they are not valid.
     var authenticate: @Sendable (Credentials) -> Client? = { _ in .loopback }
     /// The hosts served without an API key.
-    package var hosts = HostRule()
+    package var hosts = HostNames()
     var bodyLimit: ByteCount
     /// The time from the connection to the end of the first header.
     var headersDeadline: TimeAmount
@@ -49,7 +50,7 @@ extension EdgeRules {
         authenticate: @escaping @Sendable (Credentials) -> Client? = { _ in .loopback }
     ) {
         self.init(
-            authenticate: authenticate, hosts: HostRule(names: http.hostNames.adding(hostOf: http.listener)),
+            authenticate: authenticate, hosts: http.hostNames.adding(hostOf: http.listener),
             bodyLimit: http.limits.body, headersDeadline: TimeAmount(http.deadlines.headers),
             requestDeadline: TimeAmount(http.deadlines.request),
             answerDeadline: TimeAmount(http.deadlines.answer), idleDeadline: TimeAmount(http.deadlines.idle),
@@ -79,8 +80,7 @@ extension EdgeRules {
             case .get, .head, .options, .trace: true
             default: false
             }
-        guard !isHarmless, header.hasOrigin else { return nil }
-        return header.origin.isForeignOrigin(to: header.authority) ? .foreignOrigin : nil
+        return !isHarmless && header.hasForeignOrigin ? .foreignOrigin : nil
     }
 }
 
@@ -99,4 +99,38 @@ package final class ServerLifecycle: Sendable {
     package func advance(to stage: Stage) {
         current.withLock { $0 = max($0, stage) }
     }
+}
+
+/// The reason why the edge answers a request itself and closes the connection. The raw values appear in metrics.
+package enum EdgeRefusal: String, Error, SeriesLabels {
+    /// Not HTTP/1.1, both `Transfer-Encoding` and `Content-Length`, no single `Host`, or cut short.
+    case malformed
+    /// A version other than HTTP/1.0 and HTTP/1.1 (RFC 9110 §15.6.6).
+    case version
+    /// An unknown method, or an unknown transfer coding before `chunked` (RFC 9110 §15.6.2, RFC 9112 §6.1).
+    case notImplemented = "not_implemented"
+    /// `Transfer-Encoding` that does not end in `chunked`, or in HTTP/1.0 (RFC 9112 §6.1, §6.3).
+    case transferCoding = "transfer_coding"
+    /// A request target beyond its limit (RFC 9112 §3).
+    case targetTooLong = "target_too_long"
+    /// A host that this listener does not serve (RFC 9110 §15.5.20): see `HostNames`.
+    case misdirected
+    /// A change requested by a page of another site.
+    case foreignOrigin = "foreign_origin"
+    /// The address named by a trusted proxy has reached its limit of requests in flight.
+    case tooManyOfAddress = "too_many_of_address"
+    case unauthenticated
+    /// One field, or all fields together, beyond the limit.
+    case headerTooLarge = "header_too_large"
+    case bodyTooLarge = "body_too_large"
+    case bodyTooFragmented = "body_too_fragmented"
+    case headersLate = "headers_late"
+    case bodyLate = "body_late"
+    /// The bodies in flight take the whole budget.
+    case overloaded
+    case answerLate = "answer_late"
+    /// `Expect` with a value other than `100-continue` (RFC 9110 §10.1.1).
+    case expectation
+
+    static let labelNames = ["cause"]
 }

@@ -33,7 +33,6 @@ struct EdgeConnection {
     }
 
     private var phase: Phase
-    /// The request being received or answered.
     private var request: RequestContext?
     /// The body that arrives. It is not part of the phase, so that it has one owner and grows in place.
     private var body = ReservedBody()
@@ -51,9 +50,7 @@ struct EdgeConnection {
     private var lastMoment: NIODeadline?
 
     init(rules: EdgeRules, routes: RouteTable, budget: BodyBudget, at now: NIODeadline) {
-        self.rules = rules
-        self.routes = routes
-        self.budget = budget
+        (self.rules, self.routes, self.budget) = (rules, routes, budget)
         phase = .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
     }
 
@@ -88,8 +85,6 @@ struct EdgeConnection {
         }
     }
 
-    // MARK: - Arrivals
-
     /// Processes a part of a request. Must not be called while a request is being answered.
     mutating func receive(_ part: RequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
@@ -117,7 +112,6 @@ struct EdgeConnection {
         return expectsContinue ? .sendContinue : .nothing
     }
 
-    /// The sender of the current request's body.
     private var sender: BodySender {
         isIdentified ? .identified : .unidentified(forwarded?.held ?? source)
     }
@@ -125,7 +119,6 @@ struct EdgeConnection {
     /// False if the body has the credentials, so that anyone could have sent it.
     private var isIdentified: Bool { request?.match.authentication != .body }
 
-    /// The maximum size of the current request's body, in bytes.
     private var bodyLimit: Int { (request?.match.bodyLimit ?? rules.bodyLimit).bytes }
 
     private mutating func append(_ bytes: ByteBuffer, at now: NIODeadline) -> Action {
@@ -164,8 +157,6 @@ struct EdgeConnection {
         }
         return .nothing
     }
-
-    // MARK: - Answers
 
     /// Begins an answer. Returns the request, and whether the answer is the connection's last; nil if it comes too
     /// late.
@@ -207,8 +198,6 @@ struct EdgeConnection {
         phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.unauthenticatedLingerDeadline))
         return .refuse(refusal, refused, bodyBytes: bodyBytes)
     }
-
-    // MARK: - Ends
 
     mutating func deadlinePassed(at now: NIODeadline) -> Action {
         guard let deadline, deadline <= now else { return .nothing }

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
+internal import Clients
 internal import NIOCore
 internal import Receipts
 internal import Resilience
+internal import Telemetry
 
 /// The handler of one connection. It parses what arrives, performs the actions of `EdgeConnection`, passes complete
 /// requests to the pipeline, and writes the answers.
@@ -24,9 +25,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     private let edge: Edge
     private var connection: EdgeConnection
     private var parser: RequestParser
-    /// The received bytes that are not parsed yet.
     private var received = ByteBuffer()
-    /// True if more bytes came than may wait.
     private var isTruncated = false
     /// True if input may wait: for the previous answer, for other connections, or for a client that does not read its
     /// answers.
@@ -39,7 +38,6 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var streaming: Task<Void, Never>?
     /// The wait for an answer that ends with the client; nil for an answer that other requests may have joined.
     private var waiting: Task<Void, Never>?
-    /// True if the client has closed its half of the connection.
     private var isHalfClosed = false
 
     init(_ edge: Edge, _ limits: HTTPLimits) {
@@ -50,17 +48,17 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        edge.metrics?.connectionsChanged(by: 1)
+        edge.metrics?.connections.increment(by: 1)
         acquireSlot(context)
         useFreshReceiveBuffers(context)
         setTimer(context)
     }
 
     private func acquireSlot(_ context: ChannelHandlerContext) {
-        connection.peer = context.channel.remoteAddress?.networkAddress
+        connection.peer = context.channel.remoteAddress?.ipAddress.flatMap { NetworkAddress($0) }
         guard let sources = edge.sources else { return }
         source = sources.source(of: connection.peer)
-        if source == .refused { edge.metrics?.connectionRefused() }
+        if source == .refused { edge.metrics?.connectionsRefused.increment() }
         connection.forwarded = ForwardedRequest(source, sources)
         if case .address(let address) = source { connection.source = address }
     }
@@ -82,7 +80,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        edge.metrics?.connectionsChanged(by: -1)
+        edge.metrics?.connections.increment(by: -1)
         edge.sources?.end(source)
         source = .unknown
         end()
@@ -113,7 +111,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func countInFlight() {
         guard connection.isAnswering != isCountedInFlight else { return }
         isCountedInFlight.toggle()
-        edge.metrics?.requestsInFlightChanged(by: isCountedInFlight ? 1 : -1)
+        edge.metrics?.requestsInFlight.increment(by: isCountedInFlight ? 1 : -1)
     }
 
     // MARK: - Inbound
@@ -212,7 +210,6 @@ final class EdgeHandler: ChannelDuplexHandler {
         resume(context)
     }
 
-    /// Processes input that waited.
     private func resume(_ context: ChannelHandlerContext) {
         processInput(context)
         read(context: context)

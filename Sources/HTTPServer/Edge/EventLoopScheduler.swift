@@ -27,7 +27,6 @@ final class EventLoopScheduler: Sendable {
     private struct State {
         /// At most one verification for each connection.
         var verifications = CircularBuffer<() -> Void>()
-        /// At most one answer for each connection.
         var answers: [() -> Void] = []
         /// The time that verifications took since the sockets were last polled.
         var spent = TimeAmount.zero
@@ -41,7 +40,6 @@ final class EventLoopScheduler: Sendable {
     private let state: NIOLoopBoundBox<State>
     private let nextTurn: NextTurn?
 
-    /// - Parameter now: the clock, which tests replace.
     init(on loop: any EventLoop, now: @escaping @Sendable () -> NIODeadline = { .now() }) {
         self.loop = loop
         self.now = now
@@ -105,9 +103,7 @@ final class EventLoopScheduler: Sendable {
     private func scheduleForNextTurn(_ work: @escaping @Sendable () -> Void) {
         if nextTurn?.schedule(work) != true { loop.scheduleTask(in: Limits.pause, work) }
     }
-}
 
-extension EventLoopScheduler {
     private static let ofThisThread = ThreadSpecificVariable<EventLoopScheduler>()
 
     /// Returns the scheduler of an event loop, on its own thread. The loops of tests share a thread.

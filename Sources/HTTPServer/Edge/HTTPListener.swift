@@ -22,21 +22,18 @@ package struct HTTPListener: Service {
 
     /// Creates a listener; `run` opens its port.
     /// - Parameters:
-    ///   - metrics: the counters of requests and connections; nil for the admin plane.
+    ///   - metrics: nil for the admin plane.
     ///   - onListening: called with the port once it is open.
     package init(
         plane: ListenerPlane, address: ListenerConfiguration, http: HTTPConfiguration, rules: EdgeRules,
         budget: BodyBudget, lifecycle: ServerLifecycle, pipeline: RequestPipeline, metrics: EdgeMetrics? = nil,
         logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
     ) {
-        self.plane = plane
-        self.address = address
-        limits = http.limits
+        (self.plane, self.address, limits) = (plane, address, http.limits)
         edge = Edge(
             rules: rules, budget: budget, lifecycle: lifecycle, pipeline: pipeline, metrics: metrics,
             sources: SourceLimits(http.limits, http.remoteAddresses))
-        self.logger = logger
-        self.onListening = onListening
+        (self.logger, self.onListening) = (logger, onListening)
     }
 
     func run() async throws {
@@ -115,8 +112,7 @@ private final class ConnectionLimit: ChannelDuplexHandler {
     private var nextWarning = NIODeadline.uptimeNanoseconds(0)
 
     init(maximum: Int, logger: Logger) {
-        self.maximum = maximum
-        self.logger = logger
+        (self.maximum, self.logger) = (maximum, logger)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -155,5 +151,28 @@ private final class ConnectionLimit: ChannelDuplexHandler {
         guard isRejected, count < maximum else { return }
         isRejected = false
         context.read()
+    }
+}
+
+/// Read buffers sized by recent reads, a new buffer for each read.
+///
+/// Otherwise each idle connection keeps the buffers of its last request: with ten thousand of them, more buffers than
+/// there are ever requests at one time. Only the first buffer is kept, which is small. A connection must read once per
+/// cycle (`maxMessagesPerRead`).
+struct FreshReceiveBuffers: RecvByteBufferAllocator {
+    /// The size for the first read, which brings a header. Most of an ordinary body comes with the second.
+    private static let firstBytes = 1024
+    private var sizes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 16_384, maximum: 65_536)
+    private var isFirst = true
+
+    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
+        isFirst ? allocator.buffer(capacity: Self.firstBytes) : sizes.buffer(allocator: allocator)
+    }
+
+    /// - Returns: true, because only a buffer that may grow is replaced.
+    mutating func record(actualReadBytes: Int) -> Bool {
+        if !isFirst { _ = sizes.record(actualReadBytes: actualReadBytes) }
+        isFirst = false
+        return true
     }
 }

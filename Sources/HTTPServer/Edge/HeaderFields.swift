@@ -27,12 +27,12 @@ extension FieldLine {
 
 /// The fields that the edge uses, noted as they arrive: flags, and ranges of the received bytes.
 struct HeaderFields: Sendable {
-    private(set) var host = SingleValue<Range<Int>>.none
-    private(set) var contentType = SingleValue<Range<Int>>.none
-    private(set) var requestID = SingleValue<Range<Int>>.none
-    private(set) var traceparent = SingleValue<Range<Int>>.none
-    private(set) var origin = SingleValue<Range<Int>>.none
-    /// True for a request with `Authorization` or `X-API-Key`.
+    private(set) var host = SingleValue.none
+    private(set) var contentType = SingleValue.none
+    private(set) var requestID = SingleValue.none
+    private(set) var traceparent = SingleValue.none
+    private(set) var origin = SingleValue.none
+    /// `Authorization` or `X-API-Key`.
     private(set) var hasCredentials = false
     /// True for a request with `Prefer` or `Idempotency-Key`.
     private(set) var hasDeferralFields = false
@@ -43,7 +43,7 @@ struct HeaderFields: Sendable {
     private var isClosing = false
     private var isKeptAlive = false
 
-    /// Notes a field. Field names ignore case (RFC 9110 §5.1).
+    /// Field names ignore case (RFC 9110 §5.1).
     mutating func add(_ line: FieldLine, in bytes: Span<UInt8>) throws(EdgeRefusal) {
         let value = bytes.extracting(line.value)
         switch Lowercased(bytes.extracting(line.name)) {

@@ -87,43 +87,21 @@ extension Span<UInt8> {
     }
 }
 
-/// The rule for the hosts of requests on listeners that require no API key.
-///
-/// Through DNS rebinding, a web page can make a browser in this network send requests to the gateway: the page's name
-/// resolves to the gateway's address, and the request carries that name. So only addresses, `localhost` and the names
-/// set by the operator are served.
-package struct HostRule: Hashable, Sendable {
-    var names = HostNames()
-
-    package init(names: HostNames = HostNames()) {
-        self.names = names
-    }
-
+extension HostNames {
     /// Paths served for every host, for the health checks of orchestrators and load balancers.
-    static let openPaths = ["/livez", "/readyz"]
+    private static let openPaths = ["/livez", "/readyz"]
 
-    /// Returns true if a request is served.
+    /// Returns true if a request is served without an API key.
+    ///
+    /// Through DNS rebinding, a web page can make a browser in this network send requests to the gateway: the page's
+    /// name resolves to the gateway's address, and the request carries that name. So only addresses, `localhost` and the
+    /// names set by the operator are served.
     /// - Parameter authority: nil for a request of HTTP/1.0 without `Host`, which no browser sends.
     func permits(_ authority: RequestAuthority?, path: Span<UInt8>) -> Bool {
         guard let authority else { return true }
         if authority.isAddress || authority.isLocalhost { return true }
-        for name in names.names where authority.isName(name) { return true }
+        for name in names where authority.isName(name) { return true }
         for open in Self.openPaths where path.equals(open.utf8.span) { return true }
         return false
-    }
-}
-
-extension SingleValue<String> {
-    /// Returns true if this value of `Origin` (RFC 6454 §7), in which browsers name the site a request comes from, is a
-    /// site other than the gateway's own. `null` counts as another site, and so do several fields, which no browser
-    /// sends.
-    func isForeignOrigin(to authority: RequestAuthority?) -> Bool {
-        switch self {
-        case .none: return false
-        case .several: return true
-        case .one(let origin):
-            guard let authority else { return true }
-            return origin.lowercased() != "http://" + String(copying: authority.text).lowercased()
-        }
     }
 }

@@ -8,7 +8,6 @@ internal import Receipts
 /// The header of a request: its bytes, copied once, and what the edge needs of them. All else is read from the bytes on
 /// demand. Ambiguous fields become nil.
 package struct RequestHeader: Sendable {
-    /// The versions of HTTP that are served.
     enum Version: Sendable {
         case http1_0
         case http1_1
@@ -21,12 +20,10 @@ package struct RequestHeader: Sendable {
     let method: HTTPRequest.Method
     /// The version. In HTTP/1.0 answers are not chunked (RFC 9112 §6.1).
     let version: Version
-    /// The ID that joins the log lines and the answer of this request.
     let requestID: RequestID
     /// True if the client waits for `100 Continue` before it sends the body; nil for an unknown expectation.
     let expectsContinue: Bool?
 
-    /// Copies a header.
     /// - Parameter bytes: the request line and the fields, without the empty line.
     /// - Throws: the reason to refuse the request. The parser has already refused a body without one clear length.
     init(
@@ -47,7 +44,7 @@ package struct RequestHeader: Sendable {
 
     /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
     private static func check(
-        _ host: SingleValue<Range<Int>>, in bytes: Span<UInt8>, _ version: Version
+        _ host: SingleValue, in bytes: Span<UInt8>, _ version: Version
     ) throws(EdgeRefusal) {
         switch host {
         case .none where version == .http1_0: return
@@ -67,11 +64,7 @@ package struct RequestHeader: Sendable {
 
     /// True for a request with `Prefer` or `Idempotency-Key`, which may be answered later.
     package var hasDeferralFields: Bool { fields.hasDeferralFields }
-}
 
-// MARK: - Texts
-
-extension RequestHeader {
     /// The path as sent, without scheme, authority and query. Nothing is decoded.
     var path: Span<UInt8> {
         @_lifetime(borrow self) get { bytes.span.extracting(target.path) }
@@ -80,7 +73,7 @@ extension RequestHeader {
     /// The query without its question mark; nil without a query. It may hold a key, so it never reaches a log.
     package var query: String? { target.query.map { text($0) } }
 
-    /// The destination host and port; nil in HTTP/1.0 without `Host`.
+    /// Nil in HTTP/1.0 without `Host`.
     var authority: RequestAuthority? {
         // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
         @_lifetime(borrow self) get {
@@ -98,16 +91,18 @@ extension RequestHeader {
     /// The field `traceparent`; nil for none or several.
     var traceparent: String? { fields.traceparent.only.map { text($0) } }
 
-    var hasOrigin: Bool {
-        if case .none = fields.origin { false } else { true }
-    }
+    /// True if a browser sent the request for a page, whose site it names in `Origin` (RFC 6454 §7).
+    package var hasOrigin: Bool { fields.origin != .none }
 
-    /// The site whose page sent the request, if a browser sent it.
-    package var origin: SingleValue<String> {
+    /// True if the page is of another site than the gateway's own. `null` counts as another site, and so do several
+    /// fields, which no browser sends.
+    var hasForeignOrigin: Bool {
         switch fields.origin {
-        case .none: .none
-        case .one(let value): .one(text(value))
-        case .several: .several
+        case .none: return false
+        case .several: return true
+        case .one(let origin):
+            guard let authority else { return true }
+            return text(origin).lowercased() != "http://" + String(copying: authority.text).lowercased()
         }
     }
 
@@ -151,7 +146,6 @@ extension RequestHeader {
 
     /// Returns the elements of all fields with a name, split at every comma, the last element first, with `?` for each
     /// byte beyond ASCII.
-    /// - Parameter maximumCount: the elements to return.
     func lastElements(of name: String, maximumCount: Int) -> [String] {
         var elements: [String] = []
         for line in lines(of: name).reversed() {
@@ -224,17 +218,17 @@ private struct RequestTarget {
     }
 }
 
-/// The value of a field that should occur once.
-package enum SingleValue<Value: Hashable & Sendable>: Hashable, Sendable {
+/// The place of the value of a field that should occur once.
+package enum SingleValue: Hashable, Sendable {
     case none
-    case one(Value)
+    case one(Range<Int>)
     case several
 
-    var only: Value? {
+    package var only: Range<Int>? {
         if case .one(let value) = self { value } else { nil }
     }
 
-    mutating func add(_ value: Value) {
+    package mutating func add(_ value: Range<Int>) {
         self = if case .none = self { .one(value) } else { .several }
     }
 }
@@ -253,18 +247,10 @@ package enum RequestMediaType: String {
         guard let contentType, contentType != rawValue else { return contentType != nil }
         // Types, names and charsets ignore case.
         let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false)
-            .map { $0.trimmed }
+            .map { $0.trimmingWhiteSpace() }
         guard parts[0] == rawValue else { return false }
         return parts.dropFirst().allSatisfy { parameter in
             !parameter.hasPrefix("charset=") || ["charset=utf-8", "charset=\"utf-8\""].contains(parameter)
         }
-    }
-}
-
-extension Substring {
-    /// The text without the white space around it (RFC 9110 §5.5).
-    fileprivate var trimmed: String {
-        let text = utf8.span
-        return String(copying: text.extracting(text.trimmed(0..<text.count)))
     }
 }

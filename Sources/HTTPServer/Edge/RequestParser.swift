@@ -8,7 +8,6 @@ internal import NIOCore
 internal import Receipts
 internal import Telemetry
 
-/// A part of a request, as it arrives.
 enum RequestPart: Sendable {
     case head(RequestHeader)
     case body(ByteBuffer)
@@ -146,8 +145,6 @@ struct RequestParser {
         return start..<end - 1
     }
 
-    // MARK: - The header
-
     /// Returns the line of `method SP request-target SP HTTP-version` (RFC 9112 §3); nil until it is complete.
     private mutating func requestLine(_ bytes: Span<UInt8>) throws(EdgeRefusal) -> Range<Int>? {
         if searchedBytes < 5 { isHead = bytes.begins(with: "HEAD ") }
@@ -202,8 +199,6 @@ struct RequestParser {
         }
         return try RequestHeader(copying: bytes, line, fields, length)
     }
-
-    // MARK: - Chunks
 
     /// Reads `chunk-size [ chunk-ext ]` (RFC 9112 §7.1); extensions are ignored.
     private mutating func beginChunk(_ line: Span<UInt8>) throws(EdgeRefusal) {

@@ -48,7 +48,6 @@ final class SourceCounts: Sendable {
 /// The limits for one source on one listener, so that one peer cannot take the connections of all other peers.
 final class SourceLimits: Sendable {
     private let addresses: RemoteAddressRule
-    /// The connections of each connecting address.
     let connections: SourceCounts
     /// The requests in flight of each address named by a trusted proxy.
     let requests: SourceCounts
@@ -97,7 +96,7 @@ struct ForwardedRequest {
     private let proxy: NetworkAddress
     private(set) var held: SourceAddress?
 
-    /// - Returns: nil for a connection that is not from a proxy.
+    /// Returns nil for a connection that is not from a proxy.
     init?(_ source: ConnectionSource, _ limits: SourceLimits) {
         guard case .proxy(let proxy) = source else { return nil }
         self.limits = limits

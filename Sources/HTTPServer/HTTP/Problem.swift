@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 package import HTTPTypes
 internal import JSON
 
@@ -8,24 +9,26 @@ internal import JSON
 ///
 /// `type` is `about:blank` unless IANA has registered a type, so `title` is the status phrase. `code` distinguishes
 /// problems of one status; programs should evaluate it.
-package struct Problem: Error, Hashable, Sendable {
+package struct Problem: ProblemError, Hashable {
     package let status: HTTPResponse.Status
     package let code: Code
     /// The fault of this request, for people. Never contains a part of a value that was sent.
     package let detail: String
-    package var field: String?
+    package let field: String?
     /// The position of the fault in the body, in bytes from 0.
-    package var position: Int?
-    package var fault: String?
-    package var violatedPolicies: [String] = []
+    package let position: Int?
+    package let fault: String?
+    package let violatedPolicies: [String]
     /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
     package var headerFields: HTTPFields
 
-    package init(_ status: HTTPResponse.Status, _ code: Code, _ detail: String, headerFields: HTTPFields = [:]) {
-        self.status = status
-        self.code = code
-        self.detail = detail
-        self.headerFields = headerFields
+    package init(
+        _ status: HTTPResponse.Status, _ code: Code, _ detail: String, field: String? = nil, position: Int? = nil,
+        fault: String? = nil, violating violatedPolicies: [String] = [], headerFields: HTTPFields = [:]
+    ) {
+        (self.status, self.code, self.detail) = (status, code, detail)
+        (self.field, self.position, self.fault) = (field, position, fault)
+        (self.violatedPolicies, self.headerFields) = (violatedPolicies, headerFields)
     }
 
     package enum Code: String, CaseIterable, Sendable {
@@ -72,10 +75,12 @@ package struct Problem: Error, Hashable, Sendable {
 
     static let contentType = "application/problem+json"
 
+    package var problem: Problem { self }
+
     func json(requestID: String?) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
-            json.member("type", code.type)
+            json.member("type", type)
             json.member("title", status.reasonPhrase)
             json.member("status", status.code)
             json.member("detail", detail)
@@ -94,16 +99,92 @@ package struct Problem: Error, Hashable, Sendable {
         }
         return json.bytes
     }
-}
 
-extension Problem.Code {
     /// IANA's registry of HTTP problem types defines two of ours.
-    fileprivate var type: String {
+    private var type: String {
         let registry = "https://iana.org/assignments/http-problem-types"
-        return switch self {
+        return switch code {
         case .overloaded: "\(registry)#temporary-reduced-capacity"
         case .quotaExceeded: "\(registry)#quota-exceeded"
         default: "about:blank"
         }
+    }
+}
+
+/// An error that says its own answer.
+package protocol ProblemError: Error {
+    var problem: Problem { get }
+}
+
+extension JSONFault: ProblemError {
+    package var problem: Problem {
+        Problem(.badRequest, .invalidBody, description, field: field, position: position, fault: rule.name)
+    }
+}
+
+extension Problem {
+    /// Returns the problem for an error. An error without a problem is the gateway's fault: 500, without internal
+    /// details.
+    package init(_ error: any Error) {
+        self =
+            (error as? any ProblemError)?.problem
+            ?? Problem(.internalServerError, .internalError, "Internal error in the gateway. Retry the request.")
+    }
+
+    /// Has the same text for every fault of the key.
+    static let unauthenticated = Problem(
+        .unauthorized, .unauthenticated, "A valid API key is required.",
+        headerFields: [.wwwAuthenticate: #"Bearer realm="receipt-gateway""#])
+
+    package static let onlyFromThisMachine = Problem(
+        .forbidden, .operationNotPermitted, "Only loopback clients may do this. Connect to 127.0.0.1.")
+
+    package static let notFound = Problem(.notFound, .notFound, "There is no resource at this path.")
+
+    /// `Allow` is required with 405 (RFC 9110 §15.5.6).
+    package static func methodNotAllowed(allowed: String) -> Problem {
+        Problem(
+            .methodNotAllowed, .methodNotAllowed, "This path allows only \(allowed).", headerFields: [.allow: allowed])
+    }
+
+    package static let unsupportedMediaType = Problem(
+        .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/json in UTF-8.")
+
+    package static let notReady = Problem(
+        .serviceUnavailable, .notReady, "The gateway is starting or stopping.", headerFields: [.retryAfter: "1"])
+
+    /// Returns the problem for a refusal by the edge, before a request is complete.
+    init(_ refusal: EdgeRefusal, bodyLimit: ByteCount) {
+        switch refusal {
+        case .unauthenticated: self = .unauthenticated
+        case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
+        case .version: self.init(.httpVersionNotSupported, .versionNotSupported, "Send the request in HTTP/1.1.")
+        case .notImplemented:
+            self.init(.notImplemented, .notImplemented, "The method or transfer coding is not supported.")
+        case .transferCoding:
+            self.init(.badRequest, .malformedRequest, "Only the transfer coding chunked is supported, in HTTP/1.1.")
+        case .targetTooLong:
+            self.init(.uriTooLong, .targetTooLong, "The request target is longer than this server accepts.")
+        case .misdirected:
+            self.init(
+                .misdirectedRequest, .misdirectedRequest,
+                "This host is not served here. Use an IP address, localhost, or a configured host name.")
+        case .foreignOrigin: self.init(.forbidden, .foreignOrigin, "Pages of other sites may not send this request.")
+        case .tooManyOfAddress:
+            self.init(
+                .tooManyRequests, .quotaExceeded, "Too many requests of this address are in flight. Retry later.")
+        case .headerTooLarge:
+            self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
+        case .bodyTooLarge:
+            self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(bodyLimit.configurationText).")
+        case .bodyTooFragmented:
+            self.init(.badRequest, .malformedRequest, "The request body comes in too many small chunks.")
+        case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")
+        case .bodyLate: self.init(.requestTimeout, .requestTimeout, "The request body took too long to arrive.")
+        case .overloaded: self.init(.serviceUnavailable, .overloaded, "Too many request bodies in flight. Retry later.")
+        case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long. Retry later.")
+        case .expectation: self.init(.expectationFailed, .expectationFailed, "Expect supports only 100-continue.")
+        }
+        if [.serviceUnavailable, .tooManyRequests].contains(status) { headerFields[.retryAfter] = "1" }
     }
 }

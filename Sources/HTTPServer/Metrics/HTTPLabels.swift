@@ -85,6 +85,11 @@ package struct DurationLabels: SeriesLabels {
         case success = "2xx"
         case clientError = "4xx"
         case serverError = "5xx"
+
+        /// Counts a code outside the list as a server error.
+        init(_ code: CodeLabel) {
+            self = Self.allCases.first { $0.rawValue.first == code.rawValue.first } ?? .serverError
+        }
     }
 
     package let route: RouteLabel
@@ -101,12 +106,5 @@ package struct DurationLabels: SeriesLabels {
 extension DurationLabels {
     package init(_ answer: AnswerLabels) {
         self.init(route: answer.route, codeClass: CodeClass(answer.code))
-    }
-}
-
-extension DurationLabels.CodeClass {
-    /// Counts a code outside the list as a server error.
-    init(_ code: CodeLabel) {
-        self = Self.allCases.first { $0.rawValue.first == code.rawValue.first } ?? .serverError
     }
 }

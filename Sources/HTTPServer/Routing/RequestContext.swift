@@ -32,7 +32,6 @@ package final class RequestContext: Sendable {
     private struct Record {
         /// The time at which the body was complete; nil until then.
         var completion: NIODeadline?
-        /// True if details are recorded, because a log line or a span is made of them.
         var isKept = false
         var isLogged = false
         var details = RequestDetails()
@@ -48,28 +47,20 @@ package final class RequestContext: Sendable {
     }
 
     init(header: RequestHeader, match: RouteMatch, client: Client, peer: NetworkAddress?, arrival: NIODeadline) {
-        self.header = header
-        self.match = match
-        self.client = client
-        self.peer = peer
-        self.arrival = arrival
+        (self.header, self.match, self.client) = (header, match, client)
+        (self.peer, self.arrival) = (peer, arrival)
     }
 
     var requestID: RequestID { header.requestID }
-}
 
-extension SocketAddress {
-    var networkAddress: NetworkAddress? { ipAddress.flatMap { NetworkAddress($0) } }
-}
-
-// MARK: - Record
-
-extension RequestContext {
     func complete(at now: NIODeadline) {
         record.withLock { $0.completion = now }
     }
 
     var completion: NIODeadline? { record.withLock { $0.completion } }
+
+    /// The time since the end of the request.
+    var age: Duration { Duration(NIODeadline.now() - (completion ?? arrival)) }
 
     /// Records details from now on, because a log line or a span is made of them.
     /// - Parameter isLogged: true if the request may get a line.
@@ -114,7 +105,6 @@ extension RequestContext {
         }
     }
 
-    /// Runs work with this request as the current request.
     package func run<Value>(_ work: () throws -> Value) rethrows -> Value {
         try Self.$current.withValue(self) {
             guard let span else { return try work() }
@@ -139,15 +129,12 @@ extension Logger.MetadataProvider {
     }
 }
 
-// MARK: - Parts
-
 /// The details of a log line beside status and duration.
 package struct RequestDetails: Sendable {
     package var client: String?
     var bodyBytes: Int?
     /// The part of the duration in which the request waited for something to happen, as the client wished.
     package var waited = Duration.zero
-    /// The result of the handler's work.
     package var result: LogMembers?
     /// The last request to another server for it.
     package var upstream: LogMembers?
@@ -157,10 +144,4 @@ package struct RequestDetails: Sendable {
     var limitedBy: [String] = []
     /// The limits in shadow mode that would have been exceeded.
     package var limitedInShadowBy: [String] = []
-
-    mutating func add(_ problem: Problem) {
-        self.problem = problem.code
-        fault = problem.fault
-        limitedBy = problem.violatedPolicies
-    }
 }

@@ -17,7 +17,6 @@ package struct RequestLog: Sendable {
     private let sampler: RequestSampler
     let clock: @Sendable () -> Timestamp
     private let fixedMembers: LogMembers
-    /// The tracing of the same requests.
     let tracing: RequestTracing
 
     /// - Parameters:
@@ -28,12 +27,8 @@ package struct RequestLog: Sendable {
         sampler: RequestSampler = RequestSampler(), tracing: RequestTracing = .off,
         clock: @escaping @Sendable () -> Timestamp = { .now() }
     ) {
-        self.logger = logger
-        self.lines = lines
-        self.settings = settings
-        self.sampler = sampler
-        self.tracing = tracing
-        self.clock = clock
+        (self.logger, self.lines, self.settings) = (logger, lines, settings)
+        (self.sampler, self.tracing, self.clock) = (sampler, tracing, clock)
         fixedMembers = LogMembers([
             "level": Logger.Level.info.rawValue, "logger": logger?.label ?? "", "message": "request",
         ])
@@ -70,9 +65,6 @@ package struct RequestLog: Sendable {
     }
 
     /// Writes the line of an answered request, if sampling selects it.
-    /// - Parameters:
-    ///   - took: the duration of the answer; evaluated only if needed.
-    ///   - line: makes the line.
     func write(_ status: Int, took: @autoclosure () -> Duration, _ line: (Duration) -> Line) {
         if isOn { writeIfChosen(status, took: took(), waited: .zero, at: clock(), line) }
     }
@@ -106,10 +98,7 @@ package struct RequestLog: Sendable {
     }
 }
 
-// MARK: - Members
-
 extension RequestLog.Line {
-    /// The members with texts, for traces.
     var texts: [(name: String, text: String)] {
         let texts: [(String, String?)] = [
             ("request_id", requestID?.text), ("client", details.client), ("problem", details.problem?.rawValue),
@@ -148,8 +137,49 @@ extension [String] {
     fileprivate var joinedIfAny: String? { isEmpty ? nil : joined(separator: ", ") }
 }
 
-// A member without a value is left out.
+/// Members of a request's log line, such as those its handler adds. A handler's are also attributes of the request's span.
+///
+/// An object, because a cached answer has them for all requests that get it; their JSON is written once.
+package final class LogMembers: Sendable {
+    /// The members as written, without the braces of their object.
+    private let json: [UInt8]
+
+    /// - Parameters:
+    ///   - texts: the members with texts; members without a value are left out.
+    ///   - durations: the members in milliseconds, which only the log line has.
+    package init(
+        _ texts: KeyValuePairs<StaticString, String?>, durations: KeyValuePairs<StaticString, Duration?> = [:]
+    ) {
+        var json = JSONWriter()
+        json.object { json in
+            for (name, text) in texts { json.member(name, text) }
+            for (name, duration) in durations { json.member(name, milliseconds: duration) }
+        }
+        self.json = Array(json.bytes.dropFirst().dropLast())
+    }
+
+    func write(to json: inout JSONWriter) {
+        if !self.json.isEmpty { json.members(self.json[...]) }
+    }
+
+    /// The members with texts, for traces: read from their JSON, because few requests are traced.
+    var texts: [(name: String, text: String)] {
+        let object = try? JSONValue(parsing: Array("{".utf8) + json + Array("}".utf8))
+        return (object?.members ?? []).compactMap { member in
+            guard let name = member.name.string, let text = member.value.string else { return nil }
+            return (name, text)
+        }
+    }
+}
+
 extension JSONWriter {
+    /// Writes milliseconds with their fraction; nothing for nil.
+    mutating func member(_ name: StaticString, milliseconds value: Duration?) {
+        guard let value else { return }
+        key(name)
+        decimal(max(0, Int64(clamping: value.attoseconds / 1_000_000_000)), places: 6)
+    }
+
     fileprivate mutating func member(_ name: StaticString, _ value: RequestID?) {
         switch value {
         case .sent(let text)?: member(name, text)

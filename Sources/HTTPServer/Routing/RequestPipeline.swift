@@ -25,9 +25,7 @@ package final class RequestPipeline: Sendable {
 
     /// - Parameter logger: receives failures of the gateway itself.
     package init(routes: RouteTable, log: RequestLog, logger: Logger) {
-        self.routes = routes
-        self.log = log
-        self.logger = logger
+        (self.routes, self.log, self.logger) = (routes, log, logger)
     }
 
     /// Begins the work for a complete request that the edge accepted.
@@ -80,7 +78,9 @@ package final class RequestPipeline: Sendable {
                 "Request failed",
                 metadata: ["error_type": "\(type(of: error))", "request_id": "\(context.requestID.text)"])
         }
-        context.record { $0.add(problem) }
+        context.record {
+            ($0.problem, $0.fault, $0.limitedBy) = (problem.code, problem.fault, problem.violatedPolicies)
+        }
         return context.match.reply(to: problem, requestID: context.requestID.text)
     }
 
@@ -120,9 +120,4 @@ package final class RequestPipeline: Sendable {
         reply.add(line: date.line(at: now))
         return reply
     }
-}
-
-extension RequestContext {
-    /// The time since the end of the request.
-    fileprivate var age: Duration { Duration(NIODeadline.now() - (completion ?? arrival)) }
 }

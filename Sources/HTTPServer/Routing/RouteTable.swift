@@ -7,9 +7,8 @@ internal import NIOCore
 internal import Receipts
 package import Resilience
 
-/// One endpoint of a listener: a method, a path, the required credentials, and the handler.
-///
-/// A class, because each request refers to its route and never changes it.
+/// One endpoint of a listener: a method, a path, the required credentials, and the handler. A class, because each request
+/// refers to its route and never changes it.
 package final class Route: Sendable {
     package typealias Handler = @Sendable (RequestContext, ReservedBody) throws -> Step<Reply, any Error>
 
@@ -32,7 +31,7 @@ package final class Route: Sendable {
         case thread
     }
 
-    /// The method. A route for GET also takes HEAD.
+    /// A route for GET also takes HEAD.
     let method: HTTPRequest.Method
     /// The path, with `{id}` for a variable last segment, or `*` for every path; the log's `route`. With several
     /// parameters every path matches that begins like the template before the first parameter.
@@ -51,23 +50,15 @@ package final class Route: Sendable {
     let isOffered: @Sendable () -> Bool
     let handler: Handler
 
-    /// Creates a route with a handler that may compute and wait.
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
         on executor: Executor = .eventLoop, bodyLimit: ByteCount? = nil, waitLimit: Duration = .zero,
         endsWithClient: Bool = false, problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
         isOffered: @escaping @Sendable () -> Bool = { true }, handler: @escaping Handler
     ) {
-        self.method = method
-        self.path = path
-        self.authentication = authentication
-        self.executor = executor
-        self.bodyLimit = bodyLimit
-        self.waitLimit = TimeAmount(waitLimit)
-        self.endsWithClient = endsWithClient
-        self.problemWriter = problemWriter
-        self.isOffered = isOffered
-        self.handler = handler
+        (self.method, self.path, self.authentication, self.executor) = (method, path, authentication, executor)
+        (self.bodyLimit, self.waitLimit, self.endsWithClient) = (bodyLimit, TimeAmount(waitLimit), endsWithClient)
+        (self.problemWriter, self.isOffered, self.handler) = (problemWriter, isOffered, handler)
         label = RouteLabel(rawValue: path) ?? .other
     }
 
@@ -133,7 +124,6 @@ package struct RouteTable: Sendable {
 
     var templates: [String] { paths.map(\.template) }
 
-    /// Returns the route for a request.
     /// - Parameter path: the path as sent, without its query. It must match byte by byte: an empty segment or another
     ///   case makes another path.
     func match(_ method: HTTPRequest.Method, _ path: Span<UInt8>) -> RouteMatch {
@@ -156,7 +146,6 @@ package struct RouteMatch: Sendable {
     let route: Route?
     /// The variable path segment, or the path from the first of several on; empty for a path without variable segments.
     package let parameter: String
-    /// The credentials that the request must have.
     let authentication: Route.Authentication
 
     /// The route, or the first of the path, whose problems a request with another method gets.
@@ -166,7 +155,6 @@ package struct RouteMatch: Sendable {
 
     var waitLimit: TimeAmount { nearestRoute?.waitLimit ?? .zero }
 
-    /// Returns a problem in the format of the path.
     func reply(to problem: Problem, requestID: String) -> Reply {
         nearestRoute?.problemWriter(problem, requestID) ?? Reply(problem, requestID: requestID)
     }

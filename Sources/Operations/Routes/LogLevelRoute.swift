@@ -46,7 +46,7 @@ package struct LogLevelRoute: Sendable {
     private func change(_ context: RequestContext, _ body: ReservedBody) throws -> Reply {
         guard let peer = context.peer, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
         // A browser on this machine sends requests for pages from elsewhere, with their `Origin`.
-        guard context.header.origin == .none else { throw Problem.onlyFromThisMachine }
+        guard !context.header.hasOrigin else { throw Problem.onlyFromThisMachine }
         guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
         let wanted = try LogLevelBody(decoding: body.bytes.readableBytesUInt8Span)
         var values = settings.current.values

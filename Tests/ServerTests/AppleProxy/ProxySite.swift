@@ -52,8 +52,9 @@ final class ProxySite: Sendable {
                 return result
             },
             hasKey: hasKey, invalidation: CacheInvalidation(purges, observe: { _ in }),
-            admission: ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots),
-            charging: RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
+            charging: RequestCharging(
+                ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots),
+                metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
             timeout: .seconds(10), logger: logger)
         pipeline = RequestPipeline(
             routes: RouteTable(proxy.routes),

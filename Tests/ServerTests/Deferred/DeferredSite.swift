@@ -55,21 +55,19 @@ struct DeferredSite {
             observe: { _ in }, onEvents: { _ in }, clock: { .now() })
         access = CurrentAccess(Access(AccessRules(clients: clients, pepper: Secret("a pepper for the tests"))))
         (self.store, watcher) = (store, JobWatcher(store))
-        let (admission, charging) = (
-            ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter()),
-            RequestCharging(metrics: LimitMetrics(registry))
-        )
+        let admission = ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter())
+        let charging = RequestCharging(admission, metrics: LimitMetrics(registry))
         let deferral = Deferral(
             store, rules: rules, verification: verification,
             observe: { [events] event in events.change { $0.append(event) } }, onCreate: { _ in }, clock: { .now() })
         handler = VerifyHandler(
-            admission: admission, verification: verification, access: access, charging: charging,
+            verification: verification, access: access, charging: charging,
             metrics: VerificationMetrics(registry), nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
             ownership: check, deferral: deferral, clock: { .now() })
         runner = VerificationRunner(
             verification, store: store, access: access, ownership: check, clock: { .now() })
         let verifications = VerificationRoute(
-            store, watcher: watcher, access: access, admission: admission, charging: charging, clock: { .now() })
+            store, watcher: watcher, access: access, charging: charging, clock: { .now() })
         routes = RouteTable([handler.route(at: VerdictEndpoint()), verifications.route])
     }
 

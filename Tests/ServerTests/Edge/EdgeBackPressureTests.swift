@@ -104,9 +104,9 @@ struct EdgeBackPressureTests {
             idleDeadline: .hours(1), shutdownGrace: .hours(1))
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let handler = VerifyHandler(
-            admission: ClientAdmission(rates: EmbeddedRateLimiter(), slots: EmbeddedInFlightLimiter()),
             verification: VerificationService(verifier: Forged.verifier), access: CurrentAccess(Access(AccessRules())),
-            charging: RequestCharging(metrics: LimitMetrics(registry)), metrics: VerificationMetrics(registry),
+            charging: RequestCharging(.forTests, metrics: LimitMetrics(registry)),
+            metrics: VerificationMetrics(registry),
             nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(), clock: { .now() })
         let pipeline = RequestPipeline(
             routes: RouteTable([handler.route(at: VerdictEndpoint())]), log: RequestLog(logger: nil),

@@ -151,3 +151,7 @@ struct RequestParserTests {
 
     private static func joined(_ parts: [String]) -> String { parts.joined() }
 }
+
+extension UInt8 {
+    fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+}

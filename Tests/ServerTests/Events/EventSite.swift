@@ -54,10 +54,7 @@ struct EventSite: Sendable {
         var settings = EventRouteSettings(isStored: true, keepsSignedData: true)
         changeSettings(&settings)
         let route = EventRoute(
-            EventReader(read), watcher: watcher, access: access,
-            admission: .forTests,
-            charging: try .forTests(),
-            settings: settings
+            EventReader(read), watcher: watcher, access: access, charging: try .forTests(), settings: settings
         ).route
         try await listen(to: route, access, answer: answer) { port in
             try await body(

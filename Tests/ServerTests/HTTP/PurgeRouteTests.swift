@@ -40,7 +40,7 @@ struct PurgeRouteTests {
 
     @Test(arguments: [false, true]) func `a purge needs a permission`(isPermitted: Bool) async throws {
         let client = Client(name: "shop", apps: .all, keys: [], may: isPermitted ? [.purge] : [])
-        let route = Route.purge(nil, admission: .forTests, charging: try .forTests())
+        let route = Route.purge(nil, charging: try .forTests())
         let context = try RequestContext.forTests(
             [:], .DELETE, "/v1/cache/transactions/1", in: RouteTable([route]), client: client)
         if isPermitted {
@@ -56,7 +56,7 @@ struct PurgeRouteTests {
         let client = Client(
             name: "shop", apps: .all, keys: [],
             limits: ClientLimits(policies: [ClientPolicy(subject: .client, rate: rate)]), may: [.purge])
-        let route = Route.purge(nil, admission: .forTests, charging: try .forTests())
+        let route = Route.purge(nil, charging: try .forTests())
         for (id, isRefused) in [("1", false), ("wrong", true), ("1", true)] {
             let context = try RequestContext.forTests(
                 [:], .DELETE, "/v1/cache/transactions/\(id)", in: RouteTable([route]), client: client)

@@ -23,7 +23,7 @@ extension ClientAdmission {
 
 extension RequestCharging {
     static func forTests() throws -> RequestCharging {
-        RequestCharging(metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all)))
+        RequestCharging(.forTests, metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all)))
     }
 }
 

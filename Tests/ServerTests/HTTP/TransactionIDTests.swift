@@ -157,10 +157,11 @@ private struct Site {
             timeouts: .unhurried, verifier: Forged.verifier)
         let upstream = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy { 0 }, observe: { _ in }, clock: { .now() })
+        let charging = RequestCharging(
+            ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter()), metrics: LimitMetrics(registry))
         handler = VerifyHandler(
-            admission: ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter()),
             verification: VerificationService(verifier: Forged.verifier, apple: upstream),
-            access: CurrentAccess(access), charging: RequestCharging(metrics: LimitMetrics(registry)),
+            access: CurrentAccess(access), charging: charging,
             metrics: VerificationMetrics(registry), nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
             clock: { .now() })
         routes = RouteTable([handler.route(at: VerdictEndpoint())])

@@ -230,7 +230,7 @@ struct NotificationRouteTests {
 
     private func bucket(of address: String) throws -> RateBucket {
         RateBucket(
-            client: NotificationLimits.Limits.client, policy: NotificationLimits.Limits.address,
+            client: NotificationRoutes.Limits.client, policy: NotificationRoutes.Limits.address,
             subject: try #require(NetworkAddress(address)).subscriber)
     }
 
@@ -295,13 +295,13 @@ struct NotificationRouteTests {
     }
 
     @Test(arguments: [
-        (NotificationLimits.Limits.version1, "version-1-notifications"),
-        (NotificationLimits.Limits.version1Size, "version-1-kibibytes"),
+        (NotificationRoutes.Limits.version1, "version-1-notifications"),
+        (NotificationRoutes.Limits.version1Size, "version-1-kibibytes"),
     ])
     func `version 1 is limited for each app, by number and by size`(policy: RatePolicy, name: String) async throws {
         let site = try NotificationSite()
         let bucket = RateBucket(
-            client: NotificationLimits.Limits.client, policy: policy, subject: NotificationSite.app)
+            client: NotificationRoutes.Limits.client, policy: policy, subject: NotificationSite.app)
         let first = Signed.v1(receipt: Signed.receipt())
         #expect(try await site.post(first).status == .ok)
         let left = policy.burst - (name == "version-1-notifications" ? 1 : (first.utf8.count + 1023) / 1024)

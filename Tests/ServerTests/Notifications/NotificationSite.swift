@@ -61,9 +61,7 @@ final class NotificationSite: Sendable {
         let admission = ClientAdmission(rates: limiter, slots: EmbeddedInFlightLimiter())
         let routes = NotificationRoutes(
             intake, access: access, token: try token.map { try NotificationToken(configuration: $0) },
-            limits: NotificationLimits(
-                admission: admission, charging: RequestCharging(metrics: LimitMetrics(registry))),
-            clock: { Self.now })
+            charging: RequestCharging(admission, metrics: LimitMetrics(registry)), clock: { Self.now })
         pipeline = RequestPipeline(
             routes: RouteTable(routes.routes),
             log: RequestLog(

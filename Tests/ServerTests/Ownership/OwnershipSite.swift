@@ -43,7 +43,7 @@ final class OwnershipSite: Sendable {
             clock: { UnreliableOwnershipStore.now })
         pipeline = RequestPipeline(
             routes: RouteTable(
-                OwnershipRoutes(store, admission: .forTests, charging: charging, logger: logger).routes),
+                OwnershipRoutes(store, charging: charging, logger: logger).routes),
             log: RequestLog(
                 logger: logger, lines: LogBatcher(limits: .eachLine, handOn: log.append), settings: settings),
             logger: logger)

@@ -31,7 +31,7 @@ struct ErasureRouteTests {
             (_, _) throws(StoreUnreachable) in []
         }
         let route = ErasureRoute(
-            erasure, admission: .forTests, charging: try .forTests(), observe: { _ in },
+            erasure, charging: try .forTests(), observe: { _ in },
             logger: Logger(label: "test")
         ).route
         async let first = Self.send(to: route)

@@ -39,7 +39,7 @@ struct RequestTagTests {
     }
 
     @Test func `the longest body has a tag, and one byte more has none`() throws {
-        let longest = [UInt8](repeating: 1, count: RequestTag.Limits.bodyBytes)
+        let longest = [UInt8](repeating: 1, count: NearCache.Limits.bodyBytes)
         #expect(try Self.tag(longest) != Self.tag(Array(longest.dropLast())))
         let tooLong = longest + [1], tag = RequestTag(of: tooLong.span)
         #expect(tag == nil)
