@@ -100,10 +100,10 @@ struct CacheProvenance: Sendable {
     /// Appends `receipt-gateway; hit; ttl=412` and the like.
     fileprivate func append(_ cacheStatus: CacheStatus, at now: Timestamp, to field: inout [UInt8]) {
         field.append("receipt-gateway")
-        switch cacheStatus.handling {
-        case .hit: field.append("; hit")
-        case .forwarded(let reason):
+        if let reason = cacheStatus.forwarded {
             field.append(contentsOf: "; fwd=\(reason.rawValue); fwd-status=\(forwardStatus)".utf8)
+        } else {
+            field.append("; hit")
         }
         if cacheStatus.isStored { field.append("; stored") }
         if cacheStatus.isCollapsed { field.append("; collapsed") }

@@ -82,7 +82,6 @@ package final class Answer: Sendable {
     package let rejectedItems: [RejectedItem]
     /// The purchase that the answer is about; nil unless the verdict is `genuine`, or others of the items are.
     package let subject: VerificationSubject?
-    /// The purchases to show, those that are signed and those in Apple's answer, and the states of the subscriptions.
     package let entitlements: Entitlements
     package let provenance: Provenance
     /// The time until which the answer holds, at most until a subscription's state can change.
@@ -93,7 +92,6 @@ package final class Answer: Sendable {
     package let earlierUpstreamBody: [UInt8]?
     /// True if consumables may be missing because it is unknown which are unfinished.
     package let mayLackConsumables: Bool
-    /// The environment of Apple's answer.
     private let upstreamEnvironment: Environment?
     /// True if the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
     package let isAppExpired: Bool?
@@ -166,9 +164,6 @@ extension Answer {
         replacing(version: self.version.map { $0.joined(with: version) } ?? version)
     }
 
-    /// Returns the answer with the items that break a rule.
-    func naming(_ items: [RejectedItem]) -> Answer { replacing(rejectedItems: items) }
-
     /// Returns the answer about the other items of a request, with these items rejected.
     /// - Parameter items: at least one.
     func rejected(because items: [RejectedItem]) -> Answer {
@@ -206,14 +201,51 @@ package struct AnswerValidity: Sendable {
     }
 }
 
-/// The part of caches in an answer, in the terms of RFC 9211.
-package struct CacheStatus: Hashable, Sendable {
-    package enum Handling: Hashable, Sendable {
-        case hit
-        case forwarded(Reason)
+/// The source of a verdict.
+package struct Provenance: Hashable, Sendable {
+    /// The authority behind the verdict. The raw values appear in the API.
+    package enum Source: String, CaseIterable, Sendable {
+        /// The receipt's own signature.
+        case local
+        /// Apple's `verifyReceipt`.
+        case apple
+        case serverAPI = "app_store_server_api"
+        /// A server notification of Apple, together with the evidence.
+        case notification
     }
 
-    /// The reason for the request to Apple (RFC 9211 §2.2). The raw values appear in the header field.
+    /// The cache that answered. The raw values appear in the API.
+    package enum Cache: String, CaseIterable, Sendable {
+        /// None: the answer was made for this request.
+        case miss
+        /// The near cache in this process, for the same bytes.
+        case near
+        /// The cached results of requests to Apple.
+        case shared
+        /// The cached results of requests to Apple, with a result past its freshness.
+        case stale
+    }
+
+    package var source: Source
+    package var cache: Cache
+    package var verifiedAt: Timestamp
+    /// The reasons why the preferred source did not answer; empty if it did.
+    package var degradedReasons: [DegradedReason] = []
+    /// Apple's status code, such as 0 or 21003, also of a request that did not help; nil if Apple gave none.
+    package var upstreamStatus: Int?
+
+    package var isDegraded: Bool { !degradedReasons.isEmpty }
+
+    package var repeated: Provenance {
+        var repeated = self
+        repeated.cache = .near
+        return repeated
+    }
+}
+
+/// The part of caches in an answer, in the terms of RFC 9211.
+package struct CacheStatus: Hashable, Sendable {
+    /// RFC 9211 §2.2. The raw values appear in the header field.
     package enum Reason: String, CaseIterable, Sendable {
         case miss
         /// The cached result is past its freshness.
@@ -222,18 +254,19 @@ package struct CacheStatus: Hashable, Sendable {
         case request
     }
 
-    package let handling: Handling
+    /// The reason for the request to Apple; nil if there was none.
+    package let forwarded: Reason?
     /// The time until which the cached or new result is fresh; nil without a result.
     package let freshUntil: Timestamp?
     /// True if the result was stored for other requests.
-    package let isStored: Bool
+    package var isStored = false
     /// True if the request waited for a call to Apple that another request had started.
-    package let isCollapsed: Bool
+    package var isCollapsed = false
 }
 
 extension CacheStatus {
     static func hit(freshUntil: Timestamp) -> CacheStatus {
-        CacheStatus(handling: .hit, freshUntil: freshUntil, isStored: false, isCollapsed: false)
+        CacheStatus(forwarded: nil, freshUntil: freshUntil)
     }
 
     /// A request to Apple was needed.
@@ -243,7 +276,6 @@ extension CacheStatus {
     ) -> CacheStatus {
         let stored = found.flatMap { $0.isLasting ? $0 : nil }
         return CacheStatus(
-            handling: .forwarded(reason), freshUntil: stored?.freshUntil, isStored: stored != nil,
-            isCollapsed: isCollapsed)
+            forwarded: reason, freshUntil: stored?.freshUntil, isStored: stored != nil, isCollapsed: isCollapsed)
     }
 }

@@ -71,8 +71,12 @@ package final class ClientAdmission: Sendable {
             case .compute(let next): return .compute { try self.holding(slot, next) }
             case .wait(let next):
                 return .wait {
-                    let reached = await Result(next)
-                    return try self.holding(slot) { try reached.get() }
+                    let reached: Step<Value, any Error>
+                    do { reached = try await next() } catch {
+                        slot.release()
+                        throw error
+                    }
+                    return try self.holding(slot) { reached }
                 }
             }
         } catch {
@@ -98,11 +102,5 @@ final class InFlightSlot: Sendable {
 
     func release() {
         if !isReleased.exchange(true, ordering: .relaxed) { slots.release(limit) }
-    }
-}
-
-extension Result where Failure == any Error, Success: Sendable {
-    init(_ work: () async throws -> Success) async {
-        do { self = .success(try await work()) } catch { self = .failure(error) }
     }
 }

@@ -31,9 +31,7 @@ struct CompletedAnswer: Sendable {
         lazy var chains = NamedChains(of: answered, and: sent)
         lazy var ties = PurchaseTies(answered)
         // A receipt may have thousands.
-        var indices =
-            sent.count < 8
-            ? nil : Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first }
+        var indices = sent.count < 8 ? nil : transactions.indicesByID
         for sent in sent {
             guard let date = sent.signedDate ?? signedAt else { continue }
             let found = indices.map { $0[sent.transactionID] } ?? transactions.index(of: sent)
@@ -86,10 +84,9 @@ struct NamedChains {
 }
 
 extension Transaction {
-    /// Returns true if both give the same entitlement. App receipts have no milliseconds.
+    /// Returns true if both give the same entitlement.
     fileprivate func isSameState(as other: Transaction) -> Bool {
         (cancellationDate == nil) == (other.cancellationDate == nil) && isUpgraded == other.isUpgraded
-            && expiresDate.map { $0.millisecondsSince1970 / 1000 }
-                == other.expiresDate.map { $0.millisecondsSince1970 / 1000 }
+            && endsWith(other)
     }
 }

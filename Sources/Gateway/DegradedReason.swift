@@ -46,7 +46,6 @@ package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     case customerLimit = "customer_limit"
     /// Apple knows no transaction of the evidence, which Apple signed: a temporary fault, or a very new purchase.
     case transactionUnknown = "transaction_unknown"
-    /// This node is stopping.
     case stopping
 }
 

@@ -50,7 +50,7 @@ final class EvaluatedRequest: Sendable {
     private var policy: FreshnessPolicy { rules.freshness }
     private var transactions: TransactionList { entitlements.transactions }
     private var renewals: [Renewal] { entitlements.renewals }
-    private var subscriptions: [EvaluatedSubscription] { entitlements.evaluated }
+    private var subscriptions: [Subscription] { entitlements.subscriptions }
 
     /// Returns the same subject together with what notifications have reported about it.
     func adding(_ states: [CustomerState]) -> EvaluatedRequest {
@@ -142,7 +142,7 @@ extension EvaluatedRequest {
     var upstreamRequest: UpstreamRequest {
         UpstreamRequest(
             subject: subject, sentSecret: request.options.sentSecret,
-            options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
+            excludesOldTransactions: request.options.excludesOldTransactions)
     }
 
     /// The IDs for calls of the App Store Server API: the chain IDs in the evidence, the newest first. One ID suffices
@@ -213,11 +213,11 @@ extension EvaluatedRequest {
             let isComplete =
                 !answer.isPartial && !answer.lacksItems
                 && completed(answer, calledAt: now).transactions.count == answer.transactions.count
-            let span = policy.span(of: entitlements.evaluated, in: environment, at: now)
+            let span = policy.span(of: entitlements.subscriptions, in: environment, at: now)
             let end = now.advanced(by: isComplete ? span : min(span, policy.incomplete))
             // Apple may have answered before a boundary that has passed meanwhile: such an answer must not be repeated.
             let boundary = entitlements.facts.nextBoundary(after: self.now)
-            return earliest(end, boundary, entitlements.evaluated, after: now)
+            return earliest(end, boundary, entitlements.subscriptions, after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unknownTransaction(.notFound):
             // Apple signed it, and its index is late by minutes at most.
@@ -236,7 +236,7 @@ extension EvaluatedRequest {
 
     /// Returns the earliest of these times, the ends of access, and the end of the app's volume licence, if any.
     private func earliest(
-        _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [EvaluatedSubscription], after now: Timestamp
+        _ end: Timestamp, _ boundary: Timestamp?, _ subscriptions: [Subscription], after now: Timestamp
     ) -> Timestamp {
         var earliest = min(end, boundary ?? end)
         func consider(_ date: Timestamp?) {
@@ -253,7 +253,7 @@ extension EvaluatedRequest {
     ) -> Entitlements {
         // Answers of the Server API sign each item; what has no time there is from the evidence.
         let states = rules.states(knownAt: api == .serverAPI ? subject.evidence?.signingTime : calledAt, of: subject)
-        return Entitlements(in: transactions, renewals: renewals, at: now, rules: states)
+        return Entitlements(in: TransactionList(transactions), renewals: renewals, at: now, rules: states)
     }
 
     private var isAppExpired: Bool? { subject.evidence?.licenceEnd.map { $0 <= now } }
@@ -294,7 +294,7 @@ extension EvaluatedRequest {
             let boundary = entitlements.facts.nextBoundary(after: now)
             let end =
                 cache == .stale
-                ? now : earliest(known.freshUntil, boundary, entitlements.evaluated, after: now)
+                ? now : earliest(known.freshUntil, boundary, entitlements.subscriptions, after: now)
             let knowsUnfinished = if case .known = answer.unfinishedConsumables { true } else { false }
             return Answer(
                 verdict: .genuine, subject: subject,

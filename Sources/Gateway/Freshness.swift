@@ -67,12 +67,10 @@ package struct FreshnessPolicy: Hashable, Sendable {
         known.fetchedAt.duration(to: known.freshUntil) + staleness(of: known.result)
     }
 
-    /// Returns the longest retention of a result of this kind.
     package func longestRetention(of result: UpstreamResult) -> Duration {
         longestFreshness(of: result) + staleness(of: result)
     }
 
-    /// Returns the longest freshness of a result of this kind.
     package func longestFreshness(of result: UpstreamResult) -> Duration {
         switch result {
         case .answered:
@@ -99,17 +97,35 @@ package struct FreshnessPolicy: Hashable, Sendable {
         }
     }
 
-    func span(of subscriptions: [EvaluatedSubscription], in environment: Environment?, at now: Timestamp) -> Duration {
+    func span(of subscriptions: [Subscription], in environment: Environment?, at now: Timestamp) -> Duration {
         let longest = subscriptions.lazy.map { span(of: $0, at: now) }.min() ?? withoutSubscription
         return environment ?? .production == .production ? longest : min(longest, activeInSandbox)
     }
 
-    private func span(of subscription: EvaluatedSubscription, at now: Timestamp) -> Duration {
+    private func span(of subscription: Subscription, at now: Timestamp) -> Duration {
         switch subscription.state {
         case .active: return subscription.isPaid ? active : unpaid
         case .inGracePeriod, .inBillingRetry: return unpaid
         case .expired, .revoked, .upgraded:
             return now < subscription.expiryOrder.advanced(by: .seconds(86_400)) ? recentlyExpired : longExpired
         }
+    }
+}
+
+/// The rules by which evidence and results of Apple are assessed. An object, because each request has them.
+final class EvaluationRules: Sendable {
+    let freshness: FreshnessPolicy
+    /// The time by which Apple's clock may be ahead of ours, and the time for which a renewal may be late.
+    let clockSkew: Duration, lateRenewal: Duration
+
+    init(freshness: FreshnessPolicy, clockSkew: Duration, lateRenewal: Duration) {
+        (self.freshness, self.clockSkew, self.lateRenewal) = (freshness, clockSkew, lateRenewal)
+    }
+
+    /// Returns the rules for the states of subscriptions.
+    /// - Parameter knownAt: the time of transactions and plans without a time of their own.
+    func states(knownAt: Timestamp?, of subject: VerificationSubject) -> SubscriptionRules {
+        SubscriptionRules(
+            lateRenewal: lateRenewal, knownAt: knownAt, licenceEnd: subject.evidence?.licenceEnd)
     }
 }

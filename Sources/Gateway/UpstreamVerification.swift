@@ -139,7 +139,9 @@ extension UpstreamVerification {
             let limit = api == apis.last ? end : start + start.duration(to: end) / 2
             switch try await found(evaluated, by: limit) {
             case .success(let found): return answer(evaluated, found)
-            case .failure(let gap): gaps.append(gap)
+            case .failure(var gap):
+                gap.api = api
+                gaps.append(gap)
             }
             guard gaps.allSatisfy({ $0.isForAnotherInterface(evaluated.request.options) }) else { break }
         }
@@ -154,7 +156,6 @@ extension UpstreamVerification {
         return answer.replacing(earlierUpstreamBody: await earlierBody(about: evaluated, gaps))
     }
 
-    /// Returns the result of one interface.
     private func found(
         _ evaluated: EvaluatedRequest, by end: ContinuousClock.Instant
     ) async throws(GatewayError) -> Result<UsableResult, MissingAnswer> {
@@ -185,7 +186,7 @@ extension UpstreamVerification {
 
     /// Returns the cached result that may be used instead of an answer of Apple; nil if there is none.
     private func stale(_ gap: MissingAnswer, _ key: CacheKey, _ evaluated: EvaluatedRequest) -> UsableResult? {
-        guard evaluated.request.options.mode != .local, let known = gap.known?.result,
+        guard evaluated.request.options.mode != .local, let known = gap.known,
             policy.answersWithoutUpstream(known, about: evaluated.subject, at: evaluated.now)
         else { return nil }
         return UsableResult(known, .stale, .hit(freshUntil: known.freshUntil), cache.version(for: key))
@@ -205,7 +206,7 @@ extension UpstreamVerification {
         observe(.lookedUp(.miss))
         guard evaluated.request.options.mode != .local, let end else {
             var gap = MissingAnswer()
-            gap.known = lookup.result.map { RemainingResult(result: $0, api: key.api) }
+            gap.known = lookup.result
             return .failure(gap)
         }
         return try await fetched(evaluated, key, after: lookup, by: end)
@@ -265,8 +266,7 @@ extension UpstreamVerification {
             return .success(UsableResult(result, .miss, status, lookup.version))
         }
         var gap = MissingAnswer(found.value.flatMap { evaluated.failure(in: $0.result) } ?? .upstreamSlow)
-        gap.known = known.map { RemainingResult(result: $0, api: key.api) }
-        gap.status = found.value?.status
+        (gap.known, gap.status) = (known, found.value?.status)
         gap.cacheStatus = .forwarded(reason, isCollapsed: !found.isFirst)
         return .failure(gap)
     }
@@ -282,7 +282,6 @@ extension UpstreamVerification {
 // MARK: - Answers
 
 extension UpstreamVerification {
-    /// Returns the answer made of a result.
     private func answer(_ evaluated: EvaluatedRequest, _ found: UsableResult) -> Answer {
         for reason in found.reasons { observe(.degraded(reason)) }
         let made = evaluated.answer(
@@ -318,21 +317,21 @@ extension UpstreamVerification {
     private func staleAnswer(
         _ evaluated: EvaluatedRequest, _ gaps: [MissingAnswer], _ reasons: [DegradedReason]
     ) -> Answer? {
-        let usable = gaps.compactMap(\.known).filter {
-            $0.isUsable || policy.answersWithoutUpstream($0.result, about: evaluated.subject, at: evaluated.now)
+        let usable = gaps.compactMap { gap in gap.known.map { (gap: gap, known: $0) } }.filter {
+            $0.gap.isUsable || policy.answersWithoutUpstream($0.known, about: evaluated.subject, at: evaluated.now)
         }
         // An older answer about all customers contains more than a new answer about some.
-        let complete = usable.filter(\.isComplete)
-        let newest = (complete.isEmpty ? usable : complete).max { $0.result.fetchedAt < $1.result.fetchedAt }
-        guard let newest else { return nil }
-        return evaluated.answered(by: newest.api).answer(newest.result, from: .stale, nil, degradedBecause: reasons)
+        let complete = usable.filter(\.gap.isComplete)
+        let newest = (complete.isEmpty ? usable : complete).max { $0.known.fetchedAt < $1.known.fetchedAt }
+        guard let (gap, known) = newest else { return nil }
+        return evaluated.answered(by: gap.api).answer(known, from: .stale, nil, degradedBecause: reasons)
     }
 
     /// Returns Apple's JSON of an earlier answer to this receipt, of any age and with any transactions left out.
     private func earlierBody(about evaluated: EvaluatedRequest, _ gaps: [MissingAnswer]) async -> [UInt8]? {
-        if let body = gaps.lazy.compactMap({ $0.known?.result.upstreamBody }).first { return body }
+        if let body = gaps.lazy.compactMap({ $0.known?.upstreamBody }).first { return body }
         var other = verifyReceiptKey(evaluated)
-        other.options.excludesOldTransactions.toggle()
+        other.excludesOldTransactions.toggle()
         return await cache.lookUp(other, naming: evaluated.transactionIDs).result?.upstreamBody
     }
 }

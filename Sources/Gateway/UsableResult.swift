@@ -39,29 +39,27 @@ struct UsableResult: Sendable {
 struct MissingAnswer: Error, Sendable {
     /// Empty if the mode permits no request to Apple.
     var reasons: [DegradedReason]
+    /// The interface.
+    var api = UpstreamAPI.verifyReceipt
     /// A result that is out of date or incomplete; nil if there is none.
-    var known: RemainingResult?
+    var known: CachedResult?
+    /// True if the age of that result was checked already.
+    var isUsable = false
+    /// False if Apple's answer about a customer is missing in that result.
+    var isComplete = true
     /// Apple's status code, if any.
     var status: Int?
     var cacheStatus: CacheStatus?
 
     init(_ reasons: DegradedReason...) { self.reasons = reasons }
 
+    fileprivate var isUnknownID: Bool { reasons == [.transactionUnknown] }
+
     /// Returns true if another interface may answer. A client that sent a wrong secret must learn it.
     func isForAnotherInterface(_ options: VerificationOptions) -> Bool {
         guard !reasons.isEmpty, !reasons.contains(.stopping) else { return false }
         return !reasons.contains(.sharedSecretRejected) || options.sentSecret == nil
     }
-}
-
-/// A result that an interface left, although it gave no complete answer.
-struct RemainingResult: Sendable {
-    let result: CachedResult
-    let api: UpstreamAPI
-    /// True if its age was checked already.
-    var isUsable = false
-    /// False if Apple's answer about a customer is missing in it.
-    var isComplete = true
 }
 
 /// The results about the customers in the evidence, usually one customer.
@@ -91,11 +89,8 @@ struct CustomerResults: Sendable {
 
     /// False once an interface failed for another reason than an unknown ID, and beyond the limits.
     var mayRequest: Bool {
-        !isAtLimit && gaps.allSatisfy(\.gap.isUnknownID)
-    }
-
-    private var isAtLimit: Bool {
-        joined?.parts.count ?? 0 >= Limits.customers || missing.count + refused.count >= Limits.unknown
+        joined?.parts.count ?? 0 < Limits.customers && missing.count + refused.count < Limits.unknown
+            && gaps.allSatisfy(\.gap.isUnknownID)
     }
 
     mutating func add(_ found: UsableResult, for id: String) {
@@ -141,9 +136,8 @@ struct CustomerResults: Sendable {
         if isCompleted { joined.result = evaluated.completing(joined.result, without: refused) }
         let reasons = reasons(isCompleted: isCompleted)
         guard !reasons.isEmpty, var gap = gaps.first?.gap else { return .success(joined) }
-        gap.reasons = reasons
-        gap.known = RemainingResult(
-            result: joined.result, api: evaluated.api, isUsable: true, isComplete: missing.isEmpty)
+        (gap.reasons, gap.known) = (reasons, joined.result)
+        (gap.isUsable, gap.isComplete) = (true, missing.isEmpty)
         return .failure(gap)
     }
 
@@ -154,10 +148,6 @@ struct CustomerResults: Sendable {
         let open = gaps.filter { $0.isFilled || (missing.contains($0.id) && !(isRecent && $0.gap.isUnknownID)) }
         return open.flatMap(\.gap.reasons).withoutRepetition
     }
-}
-
-extension MissingAnswer {
-    fileprivate var isUnknownID: Bool { reasons == [.transactionUnknown] }
 }
 
 extension [DegradedReason] {

@@ -180,7 +180,6 @@ package final class VerificationRequest: Sendable {
 
     package convenience init(evidence: Evidence, mode: Mode = .auto) { self.init(.evidence(evidence), mode: mode) }
 
-    /// Returns the same request with other options.
     package func with(_ change: (inout VerificationOptions) throws -> Void) rethrows -> VerificationRequest {
         var options = options
         try change(&options)
@@ -309,8 +308,7 @@ extension Account: Redacted {
 extension VerificationOptions {
     /// Throws `.appNotPermitted` if the client names an app that it may not use.
     package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
-        guard let bundleID = expectations.bundleID else { return }
-        guard client.permittedApps.contains(bundleID) else { throw .appNotPermitted }
+        if let bundleID = expectations.bundleID { try client.check(mayUse: bundleID) }
     }
 }
 

@@ -56,7 +56,7 @@ package final class VerificationService: Sendable {
         switch verifyLocally(evidence, at: now) {
         case .verified(let evidence): try evaluate(evidence, for: request, at: now)
         case .rejected(let rule): .done(rejected(rule, at: now))
-        case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).naming(items))
+        case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).replacing(rejectedItems: items))
         // The other items are answered from what is signed: the gateway sends Apple no request about a rejected item.
         case .itemsRejected(let items, let others?):
             try evaluate(others, for: request.local, at: now).map { $0.rejected(because: items) }
@@ -170,7 +170,6 @@ extension VerifiedEvidence {
 }
 
 extension VerificationRequest {
-    /// The same request without Apple.
     fileprivate var local: VerificationRequest { with { $0.mode = .local } }
 }
 

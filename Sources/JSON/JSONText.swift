@@ -7,11 +7,6 @@ package struct JSONText: Hashable, Sendable {
     package let range: Range<Int>
     /// True if it contains a backslash; otherwise the bytes are the string.
     package let isEscaped: Bool
-
-    package init(range: Range<Int>, isEscaped: Bool) {
-        self.range = range
-        self.isEscaped = isEscaped
-    }
 }
 
 extension JSONReader {

@@ -33,27 +33,13 @@ package enum JSONValue: Hashable, Sendable {
         return members?.first { $0.name == name }?.value
     }
 
-    package var members: [Member]? {
-        if case .object(let members) = self { members } else { nil }
-    }
-
-    package var elements: [JSONValue]? {
-        if case .array(let elements) = self { elements } else { nil }
-    }
+    package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+    package var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
     /// The string, if `OutsideText` hands it out.
-    package var string: String? {
-        if case .string(let text) = self { text.string } else { nil }
-    }
-
-    package var number: JSONNumber? {
-        if case .number(let number) = self { number } else { nil }
-    }
-
-    package var bool: Bool? {
-        if case .bool(let bool) = self { bool } else { nil }
-    }
-
+    package var string: String? { if case .string(let text) = self { text.string } else { nil } }
+    package var number: JSONNumber? { if case .number(let number) = self { number } else { nil } }
+    package var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
     package var type: JSONType {
         switch self {
         case .object: .object

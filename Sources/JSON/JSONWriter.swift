@@ -159,7 +159,7 @@ public struct JSONWriter: Sendable {
     package mutating func string(_ value: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        append(escaping: value)
+        append(escaping: value.utf8Span.span)
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -272,8 +272,6 @@ public struct JSONWriter: Sendable {
     }
 
     // MARK: - Strings
-
-    private mutating func append(escaping value: String) { append(escaping: value.utf8Span.span) }
 
     private mutating func append(escaping text: Span<UInt8>) {
         guard !text.needsNoEscape else {

@@ -38,7 +38,6 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    /// Appends an integer in decimal digits.
     package mutating func append(integer value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
         append(digitsOf: value.magnitude)

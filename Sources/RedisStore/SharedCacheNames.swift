@@ -38,7 +38,7 @@ extension CacheKey {
     var parts: [[UInt8]] {
         [
             Array((environment?.rawValue ?? "").utf8), Array((bundleID ?? "").utf8), Array(api.storedName.utf8),
-            [options.excludesOldTransactions ? 1 : 0], Array((credentials?.description ?? "").utf8),
+            [excludesOldTransactions ? 1 : 0], Array((credentials?.description ?? "").utf8),
             subject.part,
         ]
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Customers
-import Gateway
+@testable import Gateway
 import ReceiptForge
 import Receipts
 import Testing
@@ -86,7 +86,8 @@ struct SubscriptionHistoryTests {
             func check(_ events: [Event], at now: Timestamp) {
                 guard let state = chronicle.states[chain] else { return }
                 let known = Entitlements(
-                    in: state.transactions, renewals: state.renewals, at: now, rules: SubscriptionRules()
+                    in: TransactionList(state.transactions), renewals: state.renewals, at: now,
+                    rules: SubscriptionRules()
                 ).subscriptions
                 for event in events {
                     guard let expected = named[event.type] else { continue }

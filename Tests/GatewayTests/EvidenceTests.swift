@@ -39,11 +39,10 @@ struct EvidenceTests {
         let identity = try #require(evidence.evidence?.identity.description)
         let lookup = VerificationSubject.lookup(bundleID: Samples.app, transactionID: identity)
         let other = VerificationSubject.signed(VerifiedEvidence(try Self.item(ofApp: "com.example.other")))
-        let options = UpstreamOptions(excludesOldTransactions: true)
         let keys = [
             CacheKey(UpstreamRequest(subject: evidence), at: .verifyReceipt, with: nil),
             CacheKey(UpstreamRequest(subject: evidence), at: .verifyReceipt, with: Secret("s")),
-            CacheKey(UpstreamRequest(subject: evidence, options: options), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(subject: evidence, excludesOldTransactions: true), at: .verifyReceipt, with: nil),
             CacheKey(UpstreamRequest(subject: lookup), at: .verifyReceipt, with: nil),
             CacheKey(UpstreamRequest(subject: other), at: .verifyReceipt, with: nil),
         ]

@@ -29,7 +29,7 @@ struct OneTimeCopiesTests {
     }
 
     private static func revokingCopies(_ transactions: [Transaction], knownAt: Int64? = nil) -> TransactionList {
-        let entitlements = Entitlements(in: transactions, at: time(0), rules: SubscriptionRules())
+        let entitlements = Entitlements(in: TransactionList(transactions), at: time(0), rules: SubscriptionRules())
         return entitlements.revokingCopies(knownAt: knownAt.map(time)).transactions
     }
 

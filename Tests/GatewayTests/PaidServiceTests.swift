@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
+@testable import Gateway
 import Receipts
 import Testing
 
@@ -23,7 +23,8 @@ struct PaidServiceTests {
     }
 
     private static func days(_ transactions: [Transaction], at now: Timestamp) -> [Int64] {
-        Entitlements(in: transactions, at: now, rules: SubscriptionRules()).subscriptions.map(\.paidServiceDays)
+        Entitlements(in: TransactionList(transactions), at: now, rules: SubscriptionRules()).subscriptions.map(
+            \.paidServiceDays)
     }
 
     @Test(

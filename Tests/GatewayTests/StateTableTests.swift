@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Gateway
+@testable import Gateway
 import Receipts
 import Testing
 
@@ -262,7 +262,8 @@ struct StateTableTests {
         let rules = SubscriptionRules(licenceEnd: row.history.licenceEnd.map(Self.day))
         for transactions in [row.history.transactions, row.history.transactions.reversed()] {
             let all = Entitlements(
-                in: transactions, renewals: [row.history.plan].compactMap(\.self), at: Self.day(row.day), rules: rules
+                in: TransactionList(transactions), renewals: [row.history.plan].compactMap(\.self),
+                at: Self.day(row.day), rules: rules
             ).subscriptions
             #expect(all.map(\.state) == [row.state])
             #expect(all.first?.accessUntil == row.accessUntil.map(Self.day))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Gateway
+@testable import Gateway
 import Receipts
 import Testing
 
@@ -57,7 +57,8 @@ struct SubscriptionCostTests {
             var least = Double.infinity
             for _ in 0..<3 {
                 let start = threadSeconds()
-                let found = Entitlements(in: transactions, at: Self.now, rules: SubscriptionRules()).subscriptions
+                let found = Entitlements(in: TransactionList(transactions), at: Self.now, rules: SubscriptionRules())
+                    .subscriptions
                 least = min(least, threadSeconds() - start)
                 #expect(!found.isEmpty)
             }

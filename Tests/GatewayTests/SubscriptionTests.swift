@@ -153,7 +153,8 @@ struct SubscriptionTests {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ milliseconds: Int64) -> SubscriptionState? {
             Entitlements(
-                in: purchases, at: Samples.created.advanced(by: .milliseconds(milliseconds)), rules: SubscriptionRules()
+                in: TransactionList(purchases), at: Samples.created.advanced(by: .milliseconds(milliseconds)),
+                rules: SubscriptionRules()
             ).subscriptions.first?.state
         }
         #expect(state(0) == .active && state(99_999) == .active && state(100_000) == .expired)
@@ -162,7 +163,8 @@ struct SubscriptionTests {
     @Test func `a paid period counts two days before it begins`() throws {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ seconds: Int64) -> SubscriptionState? {
-            Entitlements(in: purchases, at: Samples.time(seconds), rules: SubscriptionRules()).subscriptions.first?
+            Entitlements(in: TransactionList(purchases), at: Samples.time(seconds), rules: SubscriptionRules())
+                .subscriptions.first?
                 .state
         }
         let lead: Int64 = 48 * 3600
@@ -202,7 +204,7 @@ struct SubscriptionTests {
         renewal.gracePeriodExpiresDate = plan.graceEnd.map(Samples.time)
         renewal.isInBillingRetry = plan.isRetried
         let seen = Entitlements(
-            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
+            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
         ).subscriptions
         #expect(seen.map(\.state) == [plan.state] && seen.first?.renewal == renewal)
         let end = max(plan.graceEnd ?? 0, 100)
@@ -246,7 +248,7 @@ struct SubscriptionTests {
         (renewal.renewalProductID, renewal.willRenew) = (move.next, move.willRenew)
         renewal.isDowngrade = move.isDowngrade
         let seen = Entitlements(
-            in: transactions, renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules()
+            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules()
         ).subscriptions
         #expect(seen.map(\.change) == [move.change])
     }
@@ -288,7 +290,7 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.isInBillingRetry, renewal.gracePeriodExpiresDate) = (true, Samples.time(90))
         let seen = Entitlements(
-            in: transactions, renewals: [renewal], at: Samples.time(50), rules: SubscriptionRules()
+            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(50), rules: SubscriptionRules()
         ).subscriptions
         #expect(seen.map(\.state) == [.active])
     }
@@ -298,7 +300,7 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "2")
         renewal.gracePeriodExpiresDate = Samples.time(1000)
         let seen = Entitlements(
-            in: transactions, renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
+            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
         ).subscriptions
         #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == nil)
     }
@@ -350,7 +352,8 @@ struct SubscriptionTests {
         for plans in [choice.plans, choice.plans.reversed()] {
             for now in [150, 250] as [Int64] {
                 let seen = Entitlements(
-                    in: transactions, renewals: [elsewhere] + plans, at: Samples.time(now), rules: SubscriptionRules()
+                    in: TransactionList(transactions), renewals: [elsewhere] + plans, at: Samples.time(now),
+                    rules: SubscriptionRules()
                 ).subscriptions
                 #expect(seen.map(\.renewal) == [chosen])
             }
@@ -366,7 +369,7 @@ struct SubscriptionTests {
         (newer.productID, newer.isInBillingRetry, newer.gracePeriodExpiresDate) = ("monthly", true, Samples.time(300))
         for plans in [[former, newer], [newer, former]] {
             let seen = Entitlements(
-                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
+                in: TransactionList(transactions), renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
             ).subscriptions
             #expect(seen.map(\.state) == [.inGracePeriod] && seen.first?.renewal == newer)
         }
@@ -375,7 +378,7 @@ struct SubscriptionTests {
         newer.isInBillingRetry = false
         for plans in [[former, newer], [newer, former]] {
             let seen = Entitlements(
-                in: transactions, renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
+                in: TransactionList(transactions), renewals: plans, at: Samples.time(250), rules: SubscriptionRules()
             ).subscriptions
             #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == newer)
         }
@@ -391,8 +394,11 @@ struct SubscriptionTests {
         (grace.productID, grace.gracePeriodExpiresDate) = ("monthly", Samples.time(300))
         for order in [transactions, transactions.reversed()] {
             func seen(_ seconds: Int64, _ renewals: [Renewal]) -> [Subscription] {
-                Entitlements(in: order, renewals: renewals, at: Samples.time(seconds), rules: SubscriptionRules())
-                    .subscriptions
+                Entitlements(
+                    in: TransactionList(order), renewals: renewals, at: Samples.time(seconds),
+                    rules: SubscriptionRules()
+                )
+                .subscriptions
             }
             #expect(seen(150, []).map(\.state) == [.active] && seen(250, []).map(\.state) == [.expired])
             #expect(seen(250, [grace]).map(\.state) == [.inGracePeriod])
@@ -403,7 +409,8 @@ struct SubscriptionTests {
     @Test func `an upgraded period gives no access before its end`() throws {
         var transactions = try Samples.transactions([Period("1", 0..<100), Period("2", 0..<50, of: "2")])
         transactions[0].isUpgraded = true
-        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).subscriptions
+        let seen = Entitlements(in: TransactionList(transactions), at: Samples.time(10), rules: SubscriptionRules())
+            .subscriptions
         #expect(seen.map(\.state) == [.upgraded, .active])
     }
 
@@ -412,7 +419,8 @@ struct SubscriptionTests {
             Period("1", 0..<100).trial, Period("2", 0..<90, of: "2"), Period("3", 0..<80, of: "3"),
         ])
         for (index, group) in ["A", "A", "B"].enumerated() { transactions[index].subscriptionGroupID = group }
-        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).subscriptions
+        let seen = Entitlements(in: TransactionList(transactions), at: Samples.time(10), rules: SubscriptionRules())
+            .subscriptions
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, false, true])
     }
 
@@ -428,7 +436,8 @@ struct SubscriptionTests {
             fields.appTransactionID = customer
             (transactions[index].signedFields, transactions[index].subscriptionGroupID) = (.value(fields), "A")
         }
-        let seen = Entitlements(in: transactions, at: Samples.time(10), rules: SubscriptionRules()).subscriptions
+        let seen = Entitlements(in: TransactionList(transactions), at: Samples.time(10), rules: SubscriptionRules())
+            .subscriptions
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, eligible])
     }
 
@@ -443,7 +452,8 @@ struct SubscriptionTests {
             if transactions[index].chainID == "2" { transactions[index].isTrialPeriod = true }
         }
         func eligibility(_ list: [Transaction]) -> [String: Bool?] {
-            let seen = Entitlements(in: list, at: Samples.time(0), rules: SubscriptionRules()).subscriptions
+            let seen = Entitlements(in: TransactionList(list), at: Samples.time(0), rules: SubscriptionRules())
+                .subscriptions
             return Dictionary(uniqueKeysWithValues: seen.map { ($0.originalTransactionID, $0.isEligibleForIntroOffer) })
         }
         transactions.sort { $0.transactionID < $1.transactionID }
@@ -498,8 +508,9 @@ struct SubscriptionTests {
         let facts = EntitlementFacts(TransactionList(transactions))
         var now = Samples.time(-1000)
         func boundary() -> Timestamp? {
-            let ends = Entitlements(in: transactions, at: now, rules: SubscriptionRules()).subscriptions.map(
-                \.accessUntil)
+            let ends = Entitlements(in: TransactionList(transactions), at: now, rules: SubscriptionRules())
+                .subscriptions.map(
+                    \.accessUntil)
             return (ends + [facts.nextBoundary(after: now)]).compactMap(\.self).filter { now < $0 }.min()
         }
         while let boundary = boundary() {
@@ -515,7 +526,7 @@ struct SubscriptionTests {
     }
 
     private static func summary(_ purchases: [Transaction], at now: Timestamp) -> [Expected] {
-        Entitlements(in: purchases, at: now, rules: SubscriptionRules()).subscriptions.map {
+        Entitlements(in: TransactionList(purchases), at: now, rules: SubscriptionRules()).subscriptions.map {
             .init($0.originalTransactionID, $0.state, $0.transaction.transactionID, $0.isEligibleForIntroOffer)
         }
     }

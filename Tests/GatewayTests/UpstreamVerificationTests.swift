@@ -301,14 +301,13 @@ struct UpstreamVerificationTests {
         let end = Samples.time(180)
         #expect(
             try await fixture.ask(at: 150).cacheStatus
-                == CacheStatus(handling: .forwarded(.miss), freshUntil: end, isStored: true, isCollapsed: false))
+                == CacheStatus(forwarded: .miss, freshUntil: end, isStored: true))
         #expect(try await fixture.ask(at: 151).cacheStatus == .hit(freshUntil: end))
         #expect(try await fixture.ask(.apple, at: 151).cacheStatus == .hit(freshUntil: end))
         let newer = try await fixture.ask(at: 160) { $0.options.maximumAge = .seconds(5) }
         #expect(
             newer.cacheStatus
-                == CacheStatus(
-                    handling: .forwarded(.request), freshUntil: Samples.time(190), isStored: true, isCollapsed: false))
+                == CacheStatus(forwarded: .request, freshUntil: Samples.time(190), isStored: true))
         fixture.upstream.rewrite([.production: [.failure(.serverError)]])
         #expect(try await fixture.ask(at: 195).cacheStatus == .hit(freshUntil: Samples.time(190)))
         try await eventually { fixture.verification.flightCount == 0 }

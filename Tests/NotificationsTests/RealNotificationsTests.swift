@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Gateway
+@testable import Gateway
 import JSON
 import RealCorpus
 import Receipts
@@ -37,7 +37,7 @@ struct RealNotificationsTests {
         let date = try #require(claims["signedDate"]?.number?.integer)
         let signedAt = Timestamp(millisecondsSince1970: date)
         let subscriptions = Entitlements(
-            in: state.transactions, renewals: state.renewals, at: signedAt,
+            in: TransactionList(state.transactions), renewals: state.renewals, at: signedAt,
             rules: SubscriptionRules()
         ).subscriptions
         let status = try #require(claims["data"]?["status"]?.number?.integer)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if DEBUG || RECEIPT_FUZZING
-    internal import Gateway
+    @testable internal import Gateway
     internal import Receipts
     @testable internal import RedisStore
 

@@ -18,7 +18,8 @@
             )
             let body = #"{"signedTransactions":[\#(list)],"revision":"r","hasMore":false}"#
             guard
-                let page = try? verifier.answer(httpStatus: 200, body: Array(body.utf8), to: .history(of: "1"))
+                let page = try? verifier.answer(
+                    httpStatus: 200, body: Array(body.utf8), to: ServerAPICall(.transactionHistory, ["1"]))
             else { return }
             try expect(page.transactions.count + page.unreadable.count == items.count, "an item is lost")
             var history = CustomerHistory()
@@ -62,7 +63,9 @@
                 \.self)
             for now in [.earliest, GenuineJWS.now, .latest] + dates.prefix(8) {
                 for rules in [SubscriptionRules(), SubscriptionRules(knownAt: GenuineJWS.now)] {
-                    let found = Entitlements(in: transactions, renewals: renewals, at: now, rules: rules).subscriptions
+                    let found = Entitlements(
+                        in: TransactionList(transactions), renewals: renewals, at: now, rules: rules
+                    ).subscriptions
                     for subscription in found {
                         let grants = subscription.state == .active || subscription.state == .inGracePeriod
                         let isAhead = subscription.accessUntil.map { now < $0 } ?? false

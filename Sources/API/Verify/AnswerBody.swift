@@ -18,7 +18,7 @@ extension Answer {
     /// Returns the answer as it is sent now, and as it is sent again.
     func replies(to options: VerificationOptions) -> (first: Reply, repeated: Reply) {
         let latestReceipt = options.wantsLatestReceipt ? latestReceipt : nil
-        let transactionBytes = (transactions.count + entitlements.evaluated.count) * 640
+        let transactionBytes = (transactions.count + subscriptions.count) * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         json.continueObject()
         let repetition = json.contents(
@@ -86,9 +86,7 @@ extension JSONWriter {
         }
         key("subscriptions")
         array { json in
-            for subscription in answer.entitlements.evaluated {
-                json.subscription(subscription, answer.entitlements)
-            }
+            for subscription in answer.subscriptions { json.subscription(subscription) }
         }
         return repetition
     }
@@ -172,18 +170,18 @@ extension JSONWriter {
         }
     }
 
-    private mutating func subscription(_ subscription: EvaluatedSubscription, _ entitlements: Entitlements) {
+    private mutating func subscription(_ subscription: Subscription) {
         object { json in
             json.member("state", subscription.state.rawValue)
             json.member("access_until", subscription.accessUntil)
             json.member("change", subscription.change?.rawValue)
-            var transaction = entitlements.transaction(of: subscription)
+            var transaction = subscription.transaction
             // Receipts made in Xcode have no original transaction ID.
-            transaction.originalTransactionID = entitlements.originalTransactionID(of: subscription)
+            transaction.originalTransactionID = subscription.originalTransactionID
             json.members(of: &transaction)
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
             json.member("paid_service_days", subscription.paidServiceDays)
-            if var renewal = entitlements.renewal(of: subscription) {
+            if var renewal = subscription.renewal {
                 json.key("renewal")
                 json.object { json in
                     json.member("product_id", renewal.productID)

@@ -21,7 +21,7 @@ struct CustomerHistory: Sendable {
     init?(continuing known: UpstreamAnswer) {
         guard let revision = known.revision else { return nil }
         self.revision = revision
-        for transaction in known.transactions { merge(transaction) }
+        for transaction in known.transactions { transactions.addNewest(transaction, &indices) }
     }
 
     /// Adds a page.
@@ -35,23 +35,11 @@ struct CustomerHistory: Sendable {
     }
 
     mutating func add(_ signed: [VerifiedTransaction]) {
-        for transaction in signed { merge(Transaction(transaction)) }
-    }
-
-    /// Of several states of one transaction, the state signed last counts.
-    private mutating func merge(_ transaction: Transaction) {
-        guard let index = indices[transaction.transactionID] else {
-            indices[transaction.transactionID] = transactions.count
-            transactions.append(transaction)
-            return
-        }
-        if transaction.isSignedLater(than: transactions[index]) { transactions[index] = transaction }
+        for transaction in signed { transactions.addNewest(Transaction(transaction), &indices) }
     }
 
     /// True if a transaction belongs to a subscription that renews: only such subscriptions have a status.
-    var hasSubscription: Bool {
-        transactions.contains { $0.productType == .autoRenewableSubscription || $0.expiresDate != nil }
-    }
+    var hasSubscription: Bool { transactions.contains(where: \.isSubscription) }
 
     var hasConsumables: Bool { transactions.contains(where: \.isConsumable) }
 
@@ -60,9 +48,7 @@ struct CustomerHistory: Sendable {
 
     /// Returns true if an ID names a transaction, the first transaction of its chain, or the customer's download of the
     /// app.
-    func names(_ id: String) -> Bool {
-        transactions.contains { $0.ids.contains(id) }
-    }
+    func names(_ id: String) -> Bool { transactions.contains { $0.ids.contains(id) } }
 }
 
 extension CustomerHistory: Redacted {}
@@ -84,17 +70,13 @@ final class InterruptedHistories: Sendable {
         let transactionID: String
     }
 
-    private struct Pages {
-        let history: CustomerHistory
-        let end: ContinuousClock.Instant
-    }
+    private typealias Pages = (history: CustomerHistory, end: ContinuousClock.Instant)
 
     private let histories = Mutex(S3FIFOCache<Customer, Pages>(maximumBytes: Limits.bytes))
 
     func keep(_ history: CustomerHistory, of customer: Customer) {
         let byteCount = Limits.transactionBytes * (1 + history.transactions.count)
-        let pages = Pages(history: history, end: .now + Limits.age)
-        histories.withLock { $0.insert(pages, for: customer, byteCount: byteCount) }
+        histories.withLock { $0.insert((history, .now + Limits.age), for: customer, byteCount: byteCount) }
     }
 
     /// Returns the pages of an interrupted history, and removes them; nil if there is none.

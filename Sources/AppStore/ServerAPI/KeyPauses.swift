@@ -21,21 +21,18 @@ struct KeyPauses: Sendable {
         let environment: UpstreamEnvironment
     }
 
-    private struct Pause {
-        var end: Instant
-        var span: Duration
-    }
-
-    private var pauses: [Subject: Pause] = [:]
+    private var pauses: [Subject: (end: Instant, span: Duration)] = [:]
 
     /// Records that no host accepted the key.
     /// - Returns: the new pause; nil during a pause, to which calls in flight add nothing.
     mutating func recordRejection(of subject: Subject, at now: Instant) -> Duration? {
         let last = pauses[subject]
         if let last, now < last.end { return nil }
-        if last == nil, pauses.count >= Limits.count { removeFirstEnding() }
+        if last == nil, pauses.count >= Limits.count, let first = pauses.min(by: { $0.value.end < $1.value.end }) {
+            pauses[first.key] = nil
+        }
         let span = last.map { min($0.span * 2, Limits.longest) } ?? Limits.shortest
-        pauses[subject] = Pause(end: now + span, span: span)
+        pauses[subject] = (now + span, span)
         return span
     }
 
@@ -55,11 +52,6 @@ struct KeyPauses: Sendable {
                 PausedKey(keyID: subject.key.keyID, bundleID: subject.bundleID, remaining: remaining)
             }
         }.sorted { ($0.bundleID, $0.keyID) < ($1.bundleID, $1.keyID) }
-    }
-
-    private mutating func removeFirstEnding() {
-        let first = pauses.min { $0.value.end < $1.value.end }
-        if let first { pauses[first.key] = nil }
     }
 }
 

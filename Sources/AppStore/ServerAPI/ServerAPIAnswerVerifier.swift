@@ -38,21 +38,11 @@ struct ServerAPIAnswerVerifier: Sendable {
     ) throws(ServerAPIAnswerFault) -> ServerAPIAnswer {
         var answer = ServerAPIAnswer(httpStatus: httpStatus, body: body)
         if body.isEmpty, call.operation.effect != .reads { return answer }
-        let json = try Self.object(in: body)
+        let json: JSONValue
+        do throws(AppStoreFault) { json = try JSONValue(objectIn: body, Limits.json) } catch { throw .unusable(error) }
         try checkNames(of: json)
         try read(json, of: call, into: &answer)
         return answer
-    }
-
-    private static func object(in body: [UInt8]) throws(ServerAPIAnswerFault) -> JSONValue {
-        let json: JSONValue
-        do throws(JSONFault) {
-            json = try JSONValue(parsing: body, limits: Limits.json)
-        } catch {
-            throw .unusable(AppStoreFault(error, in: body))
-        }
-        guard json.members != nil else { throw .unusable(.notAnObject) }
-        return json
     }
 
     /// Checks the app and the environment that the answer names outside its JWS.
@@ -284,36 +274,29 @@ extension UnreadableItem {
     }
 }
 
-extension Environment {
-    init(_ environment: UpstreamEnvironment) {
-        self = environment == .production ? .production : .sandbox
-    }
-}
-
 // MARK: - Members
 
 extension JSONValue {
-    fileprivate func text(_ name: String) throws(ServerAPIAnswerFault) -> String? {
-        guard let value = self[name], value != .null else { return nil }
-        guard let text = value.string else { throw .unusable(.unreadable(name)) }
-        return text
+    /// Returns what is read of a member; nil if it is absent.
+    private func value<Value>(
+        _ name: String, _ read: (JSONValue) -> Value?
+    ) throws(ServerAPIAnswerFault) -> Value? {
+        guard let member = self[name], member != .null else { return nil }
+        guard let value = read(member) else { throw .unusable(.unreadable(name)) }
+        return value
     }
 
+    fileprivate func text(_ name: String) throws(ServerAPIAnswerFault) -> String? { try value(name, \.string) }
+
     fileprivate func integer(_ name: String) throws(ServerAPIAnswerFault) -> Int64? {
-        guard let value = self[name], value != .null else { return nil }
-        guard let integer = value.number?.integer else { throw .unusable(.unreadable(name)) }
-        return integer
+        try value(name, \.number?.integer)
     }
+
+    fileprivate func flag(_ name: String) throws(ServerAPIAnswerFault) -> Bool? { try value(name, \.bool) }
 
     fileprivate func required(_ name: String) throws(ServerAPIAnswerFault) -> String {
         guard let text = try text(name) else { throw .unusable(.missing(name)) }
         return text
-    }
-
-    fileprivate func flag(_ name: String) throws(ServerAPIAnswerFault) -> Bool? {
-        guard let value = self[name], value != .null else { return nil }
-        guard let flag = value.bool else { throw .unusable(.unreadable(name)) }
-        return flag
     }
 
     /// Apple's attempts to deliver a notification; empty if it names none.

@@ -24,7 +24,6 @@ extension ServerAPICall {
 extension ServerAPITemplate {
     typealias Values = [(parameter: ServerAPIParameter, value: String)]
 
-    /// Returns the template of a path, and the values of its parameters.
     static func matching(
         _ method: String, _ path: [Substring]
     ) throws(ServerAPICallFault) -> (template: ServerAPITemplate, values: Values) {
@@ -70,7 +69,6 @@ extension ServerAPITemplate {
 
 /// The query of a call: names of a closed list, and percent-encoded values.
 enum ServerAPIQuery {
-    /// Decodes the items of a query.
     static func items(of query: String) throws(ServerAPICallFault) -> [(ServerAPIParameter, String)] {
         guard query.utf8.count <= ServerAPICall.Limits.queryBytes else { throw .queryTooLong }
         guard !query.isEmpty else { return [] }

@@ -5,7 +5,6 @@ internal import Cryptography
 package import Gateway
 internal import HTTPClient
 package import JSON
-internal import Receipts
 
 /// One call of the App Store Server API, without host, app and token. Only valid calls can be created.
 package struct ServerAPICall: Hashable, Sendable {
@@ -36,7 +35,6 @@ extension ServerAPICall: Redacted {
 
 /// A fault of a call: the broken rule. Holds no byte of the call.
 package enum ServerAPICallFault: Error, Hashable, Sendable {
-    /// No operation has this path.
     case unknownPath
     /// The operation with this path has another method.
     case wrongMethod(allowed: String)
@@ -86,67 +84,22 @@ extension ServerAPICallFault: CustomStringConvertible {
 // MARK: - By operation
 
 extension ServerAPICall {
-    /// Creates a call for a page of a customer's transaction history, version 2.
-    /// - Parameter revision: the position after which the page begins; nil for the first page.
-    package static func history(
-        of id: String, revision: String? = nil
-    ) throws(ServerAPICallFault) -> ServerAPICall {
-        try ServerAPICall(.transactionHistory, [id], query: revision.map { [(.revision, $0)] } ?? [])
-    }
-
-    /// Creates a call for a page of version 1 of the history, with a customer's unfinished consumables.
-    package static func unfinishedConsumables(
-        of id: String, revision: String? = nil
-    ) throws(ServerAPICallFault) -> ServerAPICall {
-        let page: [(ServerAPIParameter, String)] = revision.map { [(.revision, $0)] } ?? []
-        return try ServerAPICall(.transactionHistoryV1, [id], query: [(.productType, "CONSUMABLE")] + page)
-    }
-
-    package static func statuses(of id: String) throws(ServerAPICallFault) -> ServerAPICall {
-        try ServerAPICall(.subscriptionStatuses, [id])
-    }
-
-    package static func transactionInfo(of id: String) throws(ServerAPICallFault) -> ServerAPICall {
-        try ServerAPICall(.transactionInfo, [id])
-    }
-
-    package static func appTransactionInfo(of id: String) throws(ServerAPICallFault) -> ServerAPICall {
-        try ServerAPICall(.appTransactionInfo, [id])
-    }
-
-    /// Creates a call for a page of the notification history.
-    /// - Parameter token: the position after which the page begins; nil for the first page.
-    static func notifications(
-        from start: Timestamp, to end: Timestamp, onlyFailures: Bool, after token: String?
-    ) throws(ServerAPICallFault) -> ServerAPICall {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("startDate", start.millisecondsSince1970)
-            json.member("endDate", end.millisecondsSince1970)
-            json.member("onlyFailures", onlyFailures)
-        }
-        return try ServerAPICall(
-            .notificationHistory, query: token.map { [(.paginationToken, $0)] } ?? [], body: json.bytes)
-    }
-
-    /// Creates a call that requests a test notification.
-    static func testNotification() throws(ServerAPICallFault) -> ServerAPICall { try ServerAPICall(.testNotification) }
-
-    /// - Parameter token: Apple's token of the test notification.
-    static func testNotificationStatus(of token: String) throws(ServerAPICallFault) -> ServerAPICall {
-        try ServerAPICall(.testNotificationStatus, [token])
-    }
-
-    /// Creates a call of an operation with the values of its parameters, in the order of its path.
-    private init(
-        _ operation: ServerAPIOperation, _ values: [String] = [], query: [(ServerAPIParameter, String)] = [],
+    /// Creates a call of an operation.
+    /// - Parameters:
+    ///   - values: the values of the parameters in its path, in their order.
+    ///   - query: the items of the query; those without a value are left out.
+    package init(
+        _ operation: ServerAPIOperation, _ values: [String] = [], query: [(ServerAPIParameter, String?)] = [],
         body: [UInt8] = []
     ) throws(ServerAPICallFault) {
         let template = ServerAPITemplate.template(of: operation)
         let parameters = template.segments.compactMap { segment in
             if case .parameter(let parameter) = segment { parameter } else { nil }
         }
-        try self.init(template, Array(zip(parameters, values)), query: query, body: body)
+        // No parameter accepts an empty value.
+        let missing = parameters.dropFirst(values.count).map { _ in "" }
+        let items = query.compactMap { parameter, value in value.map { (parameter, $0) } }
+        try self.init(template, Array(zip(parameters, values + missing)), query: items, body: body)
     }
 
     /// Creates a call after its parameters, names and values were checked against the template.

@@ -31,12 +31,6 @@ package struct ServerAPIHosts: Hashable, Sendable {
 /// key paused? ──▶ quota paused? ──▶ guard: breaker, budget, concurrency ──▶ token ──▶ HTTP ──▶ verification
 /// ```
 package final class ServerAPIClient: Sendable {
-    private struct State: Sendable {
-        var keyPauses = KeyPauses()
-        var skews: [UpstreamEnvironment: ClockSkew] = [:]
-    }
-
-    /// One attempt at a call.
     private enum Attempt {
         case rejected(DegradedReason, retryAfter: Duration?)
         /// Apple, or the network, replied to a token that was made with this correction of the clock.
@@ -63,7 +57,8 @@ package final class ServerAPIClient: Sendable {
     private let log: ServerAPILog
     private let follow: RequestTracer
     private let clock: @Sendable () -> Timestamp
-    private let state = Mutex(State())
+    private let keyPauses = Mutex(KeyPauses())
+    private let skews = Mutex<[UpstreamEnvironment: ClockSkew]>([:])
 
     /// - Parameters:
     ///   - keys: returns the current keys.
@@ -128,22 +123,23 @@ extension ServerAPIClient {
     }
 
     private func attempt(_ request: ServerAPIRequest, _ key: ServerAPIKey, by deadline: Instant) async -> Attempt {
-        if let pause = remainingPause(of: key, for: request) {
+        let subject = KeyPauses.Subject(key: key, bundleID: request.bundleID, environment: request.environment)
+        if let pause = keyPauses.withLock({ $0.remaining(of: subject, at: .now) }) {
             return reject(request, .serverAPIKeyRejected, retryAfter: pause)
         }
         if let pause = guards.pauseRemaining(of: request.quota) {
             return reject(request, .upstreamPaused, retryAfter: pause)
         }
         let charges = budget.charges(for: request)
-        // A call that waited for a slot until the deadline would time out, and count as Apple's failure.
-        let now = Instant.now
-        let half = now + now.duration(to: deadline) / 2
-        switch await guards[request.endpoint].acquire(by: half, limiter: limiter, charges: charges) {
-        case .rejected(.upstreamBudget):
-            return reject(request, .upstreamBudget, retryAfter: limiter.knownRefusal(of: charges)?.retryAfter)
-        case .rejected(let reason):
-            return reject(request, reason, retryAfter: guards.health(of: request.endpoint).pausedFor)
-        case .pass(let pass): return await exchange(request, key, pass, by: deadline)
+        do throws(DegradedReason) {
+            let pass = try await guards[request.endpoint].acquire(
+                forCallBy: deadline, limiter: limiter, charges: charges)
+            return await exchange(request, subject, pass, by: deadline)
+        } catch {
+            let retryAfter =
+                error == .upstreamBudget
+                ? limiter.knownRefusal(of: charges)?.retryAfter : guards.health(of: request.endpoint).pausedFor
+            return reject(request, error, retryAfter: retryAfter)
         }
     }
 
@@ -162,10 +158,11 @@ extension ServerAPIClient {
 
 extension ServerAPIClient {
     private func exchange(
-        _ request: ServerAPIRequest, _ key: ServerAPIKey, _ pass: UpstreamGuard.Pass, by deadline: Instant
+        _ request: ServerAPIRequest, _ subject: KeyPauses.Subject, _ pass: UpstreamGuard.Pass, by deadline: Instant
     ) async -> Attempt {
         let correction = clockSkew(in: request.environment)
-        let token = BearerToken.token(of: key, forApp: request.bundleID, at: clock().advanced(by: correction))
+        let token = BearerToken.token(
+            of: subject.key, forApp: request.bundleID, at: clock().advanced(by: correction))
         var reply = ServerAPIReply.failed(.stopping, mayHaveBeenSent: false)
         await follow(request.endpoint, request.call.method.rawValue) {
             let head: ReplyHead?
@@ -173,7 +170,7 @@ extension ServerAPIClient {
             log.ended(reply, head, of: request, token: token)
             return RequestSummary(reply.outcome, httpStatus: head?.httpStatus)
         }
-        if reply.provesKey { accept(key, for: request) }
+        if reply.provesKey { keyPauses.withLock { $0.recordAcceptance(of: subject) } }
         record(reply, to: request, pass)
         return .sent(reply, correction: correction)
     }
@@ -231,11 +228,8 @@ extension ServerAPIClient {
         case .answered, .refused, .refusedWithoutCode, .unauthorized, .failed: break
         }
         let outcome = isHistoryV1 && !reply.provesKey ? .neutral : reply.guardOutcome(after: took)
-        let transitions = guards[endpoint].release(pass, outcome, pause: pause)
+        guards[endpoint].release(pass, outcome, pause: pause, observe)
         if let pause { fleetState.publish(.pause(pause), of: endpoint) }
-        for (transition, times) in transitions {
-            for _ in 0..<times { observe(.breakerChanged(endpoint, transition)) }
-        }
     }
 
     /// The time of answers on this node's clock.
@@ -253,26 +247,16 @@ extension ServerAPIClient {
     /// The keys that Apple rejects for an app, which are not used for now.
     package var pausedKeys: [PausedKey] {
         let keys = keys()
-        return state.withLock { state in
-            state.keyPauses.current(at: .now) { keys.key(forApp: $0.bundleID) == $0.key }
+        return keyPauses.withLock { pauses in
+            pauses.current(at: .now) { keys.key(forApp: $0.bundleID) == $0.key }
         }
     }
 
     /// Pauses a key for an app at a host, because no host that may know the app accepted it.
     func pause(_ key: ServerAPIKey, forApp bundleID: String, in environment: UpstreamEnvironment) {
         let subject = KeyPauses.Subject(key: key, bundleID: bundleID, environment: environment)
-        guard let pause = state.withLock({ $0.keyPauses.recordRejection(of: subject, at: .now) }) else { return }
+        guard let pause = keyPauses.withLock({ $0.recordRejection(of: subject, at: .now) }) else { return }
         log.rejected(subject, pause: pause)
-    }
-
-    private func accept(_ key: ServerAPIKey, for request: ServerAPIRequest) {
-        let subject = KeyPauses.Subject(key: key, bundleID: request.bundleID, environment: request.environment)
-        state.withLock { $0.keyPauses.recordAcceptance(of: subject) }
-    }
-
-    private func remainingPause(of key: ServerAPIKey, for request: ServerAPIRequest) -> Duration? {
-        let subject = KeyPauses.Subject(key: key, bundleID: request.bundleID, environment: request.environment)
-        return state.withLock { $0.keyPauses.remaining(of: subject, at: .now) }
     }
 }
 
@@ -284,12 +268,12 @@ extension ServerAPIClient {
     package func clockSkew(in environment: UpstreamEnvironment) -> Duration { skew(in: environment).correction }
 
     private func skew(in environment: UpstreamEnvironment) -> ClockSkew {
-        state.withLock { $0.skews[environment] } ?? ClockSkew()
+        skews.withLock { $0[environment] } ?? ClockSkew()
     }
 
     private func recordDate(_ date: Timestamp, at now: Timestamp, took: Duration, _ environment: UpstreamEnvironment) {
-        let report = state.withLock { state in
-            state.skews[environment, default: ClockSkew()].record(date, receivedAt: now, after: took)
+        let report = skews.withLock { skews in
+            skews[environment, default: ClockSkew()].record(date, receivedAt: now, after: took)
         }
         if let report { log.report(report, in: environment) }
     }

@@ -125,8 +125,7 @@ private struct HostLookup: Sendable {
     ) async throws(Interruption) -> CustomerHistory? {
         var history = start
         for _ in 0..<ServerAPICustomerLookup.Limits.pages {
-            let call = try call { id throws(ServerAPICallFault) in try .history(of: id, revision: history.revision) }
-            let result = await send(call)
+            let result = try await send(.transactionHistory, query: [(.revision, history.revision)])
             if case .refused(let error, _, _) = result, error.saysInvalidRevision { return nil }
             let page: ServerAPIAnswer
             do throws(Interruption) {
@@ -145,9 +144,8 @@ private struct HostLookup: Sendable {
 
     /// Returns the statuses of the customer's subscriptions. The history was found before, so a refusal is a fault.
     private func statuses() async throws(Interruption) -> ServerAPIAnswer {
-        let call = try call { id throws(ServerAPICallFault) in try .statuses(of: id) }
         do throws(Interruption) {
-            return try page(await send(call))
+            return try page(await send(.subscriptionStatuses))
         } catch {
             guard case .refused(let refusal) = error else { throw error }
             throw .ended(.unanswered(refusal.isUnauthorized ? .serverAPIKeyRejected : .upstreamUnavailable))
@@ -162,11 +160,10 @@ private struct HostLookup: Sendable {
         guard history.hasConsumables else { return .known([]) }
         var ids: Set<String> = [], revision: String?
         for _ in 0..<ServerAPICustomerLookup.Limits.pages {
-            let call = try call { id throws(ServerAPICallFault) in
-                try .unfinishedConsumables(of: id, revision: revision)
-            }
             let page: ServerAPIAnswer
-            switch await send(call) {
+            switch try await send(
+                .transactionHistoryV1, query: [(.productType, "CONSUMABLE"), (.revision, revision)])
+            {
             // Apple may end this version, too.
             case .refused(let error, _, _) where !error.mayPass: return .unavailable
             case .unanswered(.upstreamRequestRefused, _, _): return .unavailable
@@ -182,26 +179,24 @@ private struct HostLookup: Sendable {
 
     /// Checks that a customer without purchases exists: only an app transaction ID has an empty history.
     private func checkAppTransaction() async throws(Interruption) {
-        let call = try call { id throws(ServerAPICallFault) in try .appTransactionInfo(of: id) }
-        let answer = try page(await send(call))
+        let answer = try page(await send(.appTransactionInfo))
         guard answer.appTransaction?.appTransactionID == request.transactionID else {
             throw contradiction(.otherTransaction)
         }
     }
 
-    private func call(
-        _ make: (_ id: String) throws(ServerAPICallFault) -> ServerAPICall
-    ) throws(Interruption) -> ServerAPICall {
+    /// Sends a call about the customer.
+    private func send(
+        _ operation: ServerAPIOperation, query: [(ServerAPIParameter, String?)] = []
+    ) async throws(Interruption) -> ServerAPIResult {
+        let call: ServerAPICall
         do throws(ServerAPICallFault) {
-            return try make(request.transactionID)
+            call = try ServerAPICall(operation, [request.transactionID], query: query)
         } catch {
             // The ID, or a revision in Apple's answer, has a form that Apple does not document.
             let isInvalidID = error == .invalidPathParameter(.transactionID)
             throw .ended(isInvalidID ? .unknownTransaction(.idInvalid) : .unanswered(.upstreamUnusableAnswer))
         }
-    }
-
-    private func send(_ call: ServerAPICall) async -> ServerAPIResult {
         let share: ServerAPIRequest.Share = request.hasEvidence ? .full : .withoutEvidence
         return await client.send(
             ServerAPIRequest(call, bundleID: request.bundleID, environment: environment, share: share),

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Cryptography
+internal import JSON
+internal import Receipts
 
 /// A key for the App Store Server API, from App Store Connect.
 package struct ServerAPIKey: Hashable, Sendable {
@@ -39,8 +41,54 @@ package struct ServerAPIKeys: Hashable, Sendable {
         self.appAppleIDs = appAppleIDs
     }
 
-    /// True if no app has a key.
     package var isEmpty: Bool { account == nil && ofApps.isEmpty }
 
     package func key(forApp bundleID: String) -> ServerAPIKey? { ofApps[bundleID] ?? account }
+}
+
+/// The bearer token of one call: a JWS in compact serialization, signed with ES256 ("Generating JSON Web Tokens for API
+/// requests").
+enum BearerToken {
+    enum Limits {
+        /// The time by which the start of a token's life lies in the past, for clocks that disagree.
+        static let leeway: Duration = .seconds(60)
+        /// Apple rejects tokens that live for more than an hour.
+        static let life: Duration = .seconds(300)
+    }
+
+    /// - Parameter now: the time of Apple's clock.
+    static func token(of key: ServerAPIKey, forApp bundleID: String, at now: Timestamp) -> Secret {
+        var text = key.tokenHeader
+        Base64.append(encodingURL: claims(of: key, forApp: bundleID, at: now), to: &text)
+        let signature = key.privateKey.signature(over: text)
+        text.append(UInt8(ascii: "."))
+        Base64.append(encodingURL: signature, to: &text)
+        return Secret(String(decoding: text, as: UTF8.self))
+    }
+
+    /// Returns the encoded header and the dot after it, which all tokens of a key share.
+    static func header(keyID: String) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("alg", "ES256")
+            json.member("kid", keyID)
+            json.member("typ", "JWT")
+        }
+        var text: [UInt8] = []
+        Base64.append(encodingURL: json.bytes, to: &text)
+        return text + [UInt8(ascii: ".")]
+    }
+
+    private static func claims(of key: ServerAPIKey, forApp bundleID: String, at now: Timestamp) -> [UInt8] {
+        let seconds = now.millisecondsSince1970 / 1000
+        var json = JSONWriter()
+        json.object { json in
+            json.member("iss", key.issuerID)
+            json.member("iat", seconds - Limits.leeway.components.seconds)
+            json.member("exp", seconds + Limits.life.components.seconds)
+            json.member("aud", "appstoreconnect-v1")
+            json.member("bid", bundleID)
+        }
+        return json.bytes
+    }
 }

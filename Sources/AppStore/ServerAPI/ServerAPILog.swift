@@ -30,7 +30,6 @@ struct ServerAPILog: Sendable {
         logger.log(level: level, head == nil ? "Apple did not answer" : "Apple answered", metadata: metadata)
     }
 
-    /// Logs that a key is not used for a while.
     func rejected(_ subject: KeyPauses.Subject, pause: Duration) {
         logger.error(
             "Apple rejects a key of the App Store Server API. Replace the key, or check its issuer ID and key ID",

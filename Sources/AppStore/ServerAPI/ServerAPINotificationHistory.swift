@@ -3,6 +3,7 @@
 
 package import Customers
 package import Gateway
+internal import JSON
 package import Receipts
 
 /// Reads Apple's notification history with the App Store Server API, and requests test notifications.
@@ -23,14 +24,15 @@ package struct ServerAPINotificationHistory: NotificationHistory {
     package func page(
         _ query: NotificationHistoryQuery, after token: String?
     ) async throws(DegradedReason) -> NotificationHistoryPage {
-        let call: ServerAPICall
-        do throws(ServerAPICallFault) {
-            call = try .notifications(
-                from: query.start, to: query.end, onlyFailures: query.onlyFailures, after: token)
-        } catch {
-            // A token in Apple's answer has a form that Apple does not document.
-            throw .upstreamUnusableAnswer
+        var json = JSONWriter()
+        json.object { json in
+            json.member("startDate", query.start.millisecondsSince1970)
+            json.member("endDate", query.end.millisecondsSince1970)
+            json.member("onlyFailures", query.onlyFailures)
         }
+        // A token in Apple's answer may have a form that Apple does not document.
+        guard let call = try? ServerAPICall(.notificationHistory, query: [(.paginationToken, token)], body: json.bytes)
+        else { throw .upstreamUnusableAnswer }
         let answer = try Self.answer(await send(call, query.bundleID, query.environment))
         guard answer.hasMore else { return NotificationHistoryPage(answer.signedPayloads) }
         // Without a new position, the pages would never end.
@@ -58,12 +60,6 @@ package struct ServerAPINotificationHistory: NotificationHistory {
     }
 }
 
-extension UpstreamEnvironment {
-    fileprivate init(_ environment: Environment) {
-        self = environment == .production ? .production : .sandbox
-    }
-}
-
 // MARK: - Test notifications
 
 /// A test notification that Apple was requested to send.
@@ -72,12 +68,6 @@ package struct TestNotification: Hashable, Sendable {
     package let environment: Environment
     /// `testNotificationToken`: the UUID of the notification, an underscore, and the time in milliseconds.
     package let token: String
-
-    package init(bundleID: String, environment: Environment, token: String) {
-        self.bundleID = bundleID
-        self.environment = environment
-        self.token = token
-    }
 
     package var identity: NotificationIdentity {
         NotificationIdentity(environment, uuid: String(token.prefix { $0 != "_" }))
@@ -98,24 +88,19 @@ extension ServerAPINotificationHistory {
     package func requestTest(
         _ bundleID: String, _ environment: Environment
     ) async throws(TestNotificationFault) -> TestNotification {
-        let answer = try await answer(bundleID, environment) { () throws(ServerAPICallFault) in try .testNotification()
-        }
+        let answer = try await answer(to: .testNotification, [], bundleID, environment)
         guard let token = answer.testNotificationToken else { throw .unanswered(.upstreamUnusableAnswer) }
         return TestNotification(bundleID: bundleID, environment: environment, token: token)
     }
 
-    /// Returns Apple's attempts to deliver a test notification.
     package func attempts(of test: TestNotification) async throws(TestNotificationFault) -> [SendAttempt] {
-        try await answer(test.bundleID, test.environment) { () throws(ServerAPICallFault) in
-            try .testNotificationStatus(of: test.token)
-        }.sendAttempts
+        try await answer(to: .testNotificationStatus, [test.token], test.bundleID, test.environment).sendAttempts
     }
 
     private func answer(
-        _ bundleID: String, _ environment: Environment,
-        to make: () throws(ServerAPICallFault) -> ServerAPICall
+        to operation: ServerAPIOperation, _ values: [String], _ bundleID: String, _ environment: Environment
     ) async throws(TestNotificationFault) -> ServerAPIAnswer {
-        guard let call = try? make() else { throw .unanswered(.upstreamUnusableAnswer) }
+        guard let call = try? ServerAPICall(operation, values) else { throw .unanswered(.upstreamUnusableAnswer) }
         let result = await send(call, bundleID, environment)
         if case .refused(let error, _, _) = result {
             if error.saysNoNotificationURL { throw .noURL }

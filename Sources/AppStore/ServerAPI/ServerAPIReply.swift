@@ -31,7 +31,6 @@ extension ServerAPIReply {
         self = .failed(UpstreamFailure(error), mayHaveBeenSent: error.mayFollowSending)
     }
 
-    /// Reads the reply to a call.
     init(_ response: TransportResponse, _ head: ReplyHead, to call: ServerAPICall, by verifier: ServerAPIAnswerVerifier)
     {
         switch response.status {
@@ -117,7 +116,6 @@ extension ServerAPIReply {
         }
     }
 
-    /// The outcome in the metrics that both APIs have.
     var outcome: UpstreamOutcome {
         switch self {
         case .refused(let error, _, _) where error.saysAccountNotFound: .refused(.accountNotFound)

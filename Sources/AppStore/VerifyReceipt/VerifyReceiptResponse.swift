@@ -30,7 +30,7 @@ package struct VerifyReceiptResponse: Sendable {
     /// - Throws: `AppStoreFault` for an unusable answer, or for an answer that confirms a receipt with unreadable
     ///   entitlements.
     package init(parsing body: [UInt8], limits: JSONValue.Limits = JSONValue.Limits()) throws(AppStoreFault) {
-        json = try Self.object(in: body, limits)
+        json = try JSONValue(objectIn: body, limits)
         self.body = body
         status = try Self.status(of: json)
         let entitling = status.confirmsReceipt ? json : .object([])
@@ -100,17 +100,6 @@ package struct AppReceipt: Sendable {
 }
 
 extension VerifyReceiptResponse {
-    private static func object(in body: [UInt8], _ limits: JSONValue.Limits) throws(AppStoreFault) -> JSONValue {
-        let json: JSONValue
-        do throws(JSONFault) {
-            json = try JSONValue(parsing: body, limits: limits)
-        } catch {
-            throw AppStoreFault(error, in: body)
-        }
-        guard json.type == .object else { throw .notAnObject }
-        return json
-    }
-
     private static func status(of json: JSONValue) throws(AppStoreFault) -> VerifyReceiptStatus {
         guard let status = json["status"] else { throw .noStatus }
         guard let code = status.scalarInteger.flatMap(Int.init(exactly:)) else { throw .unreadableStatus }
@@ -134,6 +123,16 @@ extension VerifyReceiptResponse: Redacted {}
 extension AppReceipt: Redacted {}
 
 extension JSONValue {
+    /// Parses a body of Apple's, which must be an object.
+    init(objectIn body: [UInt8], _ limits: Limits) throws(AppStoreFault) {
+        do throws(JSONFault) {
+            try self.init(parsing: body, limits: limits)
+        } catch {
+            throw AppStoreFault(error, in: body)
+        }
+        guard type == .object else { throw .notAnObject }
+    }
+
     fileprivate var object: JSONValue? { type == .object ? self : nil }
 
     /// The environment of Apple's servers; nil for Xcode.

@@ -44,7 +44,7 @@ package struct VerifyReceiptUpstream: Upstream {
         let request = VerifyReceiptRequest(
             receipt: receipt,
             sharedSecret: request.sentSecret ?? secret(forApp: request.subject.bundleID),
-            excludesOldTransactions: request.options.excludesOldTransactions)
+            excludesOldTransactions: request.excludesOldTransactions)
         var response = UpstreamResponse(.failure(.stopping))
         await follow(endpoint, "POST") {
             let httpStatus: Int?
@@ -80,7 +80,7 @@ extension UpstreamAnswer {
         guard let receipt = response.receipt else { return nil }
         let latestReceipt = response.latestReceipt.flatMap { try? Base64.decode(Array($0.utf8).span) }
         self.init(
-            environment: response.environment ?? (environment == .production ? .production : .sandbox),
+            environment: response.environment ?? Environment(environment),
             bundleID: receipt.bundleID,
             transactions: response.transactions.merged(), renewals: response.pendingRenewalInfo,
             latestReceipt: latestReceipt, body: response.body)
@@ -94,13 +94,10 @@ extension [Transaction] {
         var merged: [Transaction] = []
         var indices: [String: Int] = [:]
         for transaction in self {
-            guard let index = indices[transaction.transactionID] else {
-                indices[transaction.transactionID] = merged.count
-                merged.append(transaction)
-                continue
+            merged.add(transaction, &indices) { known in
+                guard known.cancellationDate == nil, let date = transaction.cancellationDate else { return }
+                (known.cancellationDate, known.cancellationReason) = (date, transaction.cancellationReason)
             }
-            guard merged[index].cancellationDate == nil, let date = transaction.cancellationDate else { continue }
-            (merged[index].cancellationDate, merged[index].cancellationReason) = (date, transaction.cancellationReason)
         }
         return merged
     }

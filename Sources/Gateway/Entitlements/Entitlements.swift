@@ -8,26 +8,22 @@ package struct Entitlements: Sendable {
     /// Nothing, for an answer that is not about purchases.
     package static let none = Entitlements(EntitlementFacts(TransactionList([])), [])
 
-    /// The facts of all transactions and plans. Indices of subscriptions lead into their lists.
+    /// The facts of all transactions and plans.
     let facts: EntitlementFacts
     /// The subscriptions, in order of their ends, the latest first.
-    package let evaluated: [EvaluatedSubscription]
+    package let subscriptions: [Subscription]
     /// The transactions to show: perhaps fewer, or with the revocations of copies.
     package private(set) var transactions: TransactionList
 
-    private init(_ facts: EntitlementFacts, _ evaluated: [EvaluatedSubscription]) {
-        (self.facts, self.evaluated, transactions) = (facts, evaluated, facts.list)
-    }
-
-    init(in transactions: TransactionList, renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules) {
-        let facts = EntitlementFacts(transactions, renewals)
-        self.init(facts, facts.subscriptions(at: now, rules))
+    private init(_ facts: EntitlementFacts, _ subscriptions: [Subscription]) {
+        (self.facts, self.subscriptions, transactions) = (facts, subscriptions, facts.list)
     }
 
     package init(
-        in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
+        in transactions: TransactionList, renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
     ) {
-        self.init(in: TransactionList(transactions), renewals: renewals, at: now, rules: rules)
+        let facts = EntitlementFacts(transactions, renewals)
+        self.init(facts, facts.subscriptions(at: now, rules))
     }
 
     package var renewals: [Renewal] { facts.renewals }
@@ -58,54 +54,10 @@ package struct Entitlements: Sendable {
         shown.transactions = TransactionList(transactions.filter(isListed))
         return shown
     }
-}
-
-// MARK: - Texts
-
-/// One subscription at one moment, with its texts.
-@dynamicMemberLookup
-package struct Subscription: Sendable {
-    package let originalTransactionID: String
-    /// The transaction of the period that decides the state.
-    package let transaction: Transaction
-    /// Apple's plan for the subscription; nil if none is known.
-    package let renewal: Renewal?
-    private let evaluated: EvaluatedSubscription
-
-    fileprivate init(_ evaluated: EvaluatedSubscription, of entitlements: Entitlements) {
-        self.evaluated = evaluated
-        originalTransactionID = entitlements.originalTransactionID(of: evaluated)
-        transaction = entitlements.transaction(of: evaluated)
-        renewal = entitlements.renewal(of: evaluated)
-    }
-
-    package subscript<Value>(dynamicMember member: KeyPath<EvaluatedSubscription, Value>) -> Value {
-        evaluated[keyPath: member]
-    }
-}
-
-extension Entitlements {
-    /// Returns a subscription's ID, which stays the same across renewals, upgrades and pauses.
-    package func originalTransactionID(of subscription: EvaluatedSubscription) -> String {
-        facts.texts[subscription.chain]
-    }
-
-    /// Returns the transaction of the period that decides the state.
-    package func transaction(of subscription: EvaluatedSubscription) -> Transaction {
-        facts.list[subscription.transactionIndex]
-    }
-
-    /// Returns Apple's plan for a subscription; nil if none is known.
-    package func renewal(of subscription: EvaluatedSubscription) -> Renewal? {
-        subscription.planIndex.map { renewals[$0] }
-    }
-
-    /// The subscriptions with their texts, in order of their ends, the latest first.
-    package var subscriptions: [Subscription] { evaluated.map { Subscription($0, of: self) } }
 
     /// The one-time purchases, and for each subscription the transaction that decides its state.
     package var latestTransactions: TransactionList {
-        let standing = Set(evaluated.map { facts.list.transactionID(at: $0.transactionIndex) })
+        let standing = Set(subscriptions.map { facts.list.transactionID(at: $0.transactionIndex) })
         return TransactionList(
             transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) })
     }

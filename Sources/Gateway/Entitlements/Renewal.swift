@@ -99,14 +99,10 @@ package struct ReportedStatus: Hashable, Sendable {
 
     /// - Parameter code: Apple's number (App Store Server API, `status`). An unknown number gives nil.
     package init?(code: Int64, at date: Timestamp) {
-        switch code {
-        case 1: state = .active
-        case 2: state = .expired
-        case 3: state = .inBillingRetry
-        case 4: state = .inGracePeriod
-        case 5: state = .revoked
-        default: return nil
-        }
-        self.date = date
+        let states: [Int64: SubscriptionState] = [
+            1: .active, 2: .expired, 3: .inBillingRetry, 4: .inGracePeriod, 5: .revoked,
+        ]
+        guard let state = states[code] else { return nil }
+        self.init(state, at: date)
     }
 }

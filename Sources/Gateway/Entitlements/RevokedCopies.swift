@@ -22,15 +22,40 @@ private struct OneTimePurchase: PurchaseIdentity {
     }
 }
 
+/// The identity of a purchased period, which all its copies share.
+///
+/// Restored and regranted purchases have transaction IDs of their own. All copies of a period share one
+/// `webOrderLineItemId` (an Apple engineer, forum thread 711952); purchases without a subscription have none.
+package struct PurchasedPeriod: Hashable, Sendable {
+    private let webOrderLineItemID: String
+    private let productID: String
+    /// True for a copy that a member of the family shares: the end of sharing does not end the purchase.
+    private let isShared: Bool
+
+    /// Nil for a transaction without such an identity.
+    package init?(of transaction: Transaction) {
+        guard transaction.isSubscription, let item = transaction.webOrderLineItemID, item != "0" else { return nil }
+        (webOrderLineItemID, productID) = (item, transaction.productID)
+        isShared = transaction.ownership == .familyShared
+    }
+}
+
+/// The same identity among the facts of one list.
+struct PeriodFacts: PurchaseIdentity {
+    private let lineItem: TransactionFacts.LineItem
+    private let product: InternedText
+    private let isShared: Bool
+
+    init?(_ transaction: TransactionFacts) {
+        guard transaction.isSubscription, let item = transaction.lineItem else { return nil }
+        (lineItem, product, isShared) = (item, transaction.product, transaction.isFamilyShared)
+    }
+}
+
 /// The purchases with a revoked copy.
 struct RevokedCopies<Purchase: PurchaseIdentity> {
-    private struct Revocation {
-        let index: Int
-        let knownAt: Timestamp
-    }
-
     /// The revocation of each purchase that was known last.
-    private var revocations: [Purchase: Revocation] = [:]
+    private var revocations: [Purchase: (index: Int, knownAt: Timestamp)] = [:]
     /// The time of transactions without a time of their own; nil if unknown.
     private let knownAt: Timestamp?
 
@@ -38,8 +63,8 @@ struct RevokedCopies<Purchase: PurchaseIdentity> {
         self.knownAt = knownAt
         for index in indices where transactions[index].cancellationDate != nil && !transactions[index].isUpgraded {
             guard let purchase = Purchase(transactions[index]) else { continue }
-            let new = Revocation(index: index, knownAt: transactions[index].signedDate ?? knownAt ?? .latest)
-            if revocations[purchase].map({ $0.knownAt <= new.knownAt }) ?? true { revocations[purchase] = new }
+            let new = transactions[index].signedDate ?? knownAt ?? .latest
+            if revocations[purchase].map({ $0.knownAt <= new }) ?? true { revocations[purchase] = (index, new) }
         }
     }
 

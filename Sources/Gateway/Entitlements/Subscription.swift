@@ -28,20 +28,17 @@ package enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
     case none
 }
 
-/// One subscription at one moment: all transactions with the same original transaction ID. The texts are in the lists that
-/// it was evaluated from.
-package struct EvaluatedSubscription: Sendable {
-    /// The subscription's present name, which stays the same across renewals, upgrades and pauses.
-    let chain: InternedText
+/// One subscription at one moment: all transactions with the same original transaction ID.
+package struct Subscription: Sendable {
+    /// The facts that it was evaluated from, with all texts.
+    fileprivate let facts: EntitlementFacts
+    fileprivate let chain: InternedText
     package let state: SubscriptionState
     /// The time until which the customer is served: in the future if the state grants access, and only then; nil if access
     /// did not end by a date.
     package let accessUntil: Timestamp?
-    /// The transaction of the period that decides the state.
     let transactionIndex: Int
-    /// Apple's plan for the subscription (of several, the one for the transaction's product); nil if neither Apple's answer
-    /// nor a signed renewal info has one.
-    let planIndex: Int?
+    fileprivate let planIndex: Int?
     /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
     /// introductory offers in your app"). Receipts do not name groups: nil if the group is unknown, and this subscription
     /// had no such period.
@@ -55,6 +52,16 @@ package struct EvaluatedSubscription: Sendable {
     /// The end of that period, else its begin.
     let expiryOrder: Timestamp
 
+    /// The subscription's present ID, which stays the same across renewals, upgrades and pauses.
+    package var originalTransactionID: String { facts.texts[chain] }
+
+    /// The transaction of the period that decides the state.
+    package var transaction: Transaction { facts.list[transactionIndex] }
+
+    /// Apple's plan for the subscription (of several, the one for the transaction's product); nil if neither Apple's answer
+    /// nor a signed renewal info has one.
+    package var renewal: Renewal? { planIndex.map { facts.renewals[$0] } }
+
     /// True if a paid period grants the access, and no allowance.
     var isPaid: Bool {
         guard state == .active, let accessUntil, let end = expiresDate else { return false }
@@ -65,28 +72,21 @@ package struct EvaluatedSubscription: Sendable {
 /// The settings and dates beside the transactions and plans that decide the states of subscriptions.
 package struct SubscriptionRules: Hashable, Sendable {
     /// The time for which a renewal may be late.
-    package var lateRenewal: Duration
+    package var lateRenewal = SubscriptionTimeline.Limits.lateRenewal
     /// The time at which transactions and plans without a time of their own were known: of the signature over a receipt, or
     /// of Apple's answer; nil if unknown.
     package var knownAt: Timestamp?
     /// The end of the app's volume licence, which ends every period.
     package var licenceEnd: Timestamp?
-
-    package init(
-        lateRenewal: Duration = SubscriptionTimeline.Limits.lateRenewal, knownAt: Timestamp? = nil,
-        licenceEnd: Timestamp? = nil
-    ) {
-        (self.lateRenewal, self.knownAt, self.licenceEnd) = (lateRenewal, knownAt, licenceEnd)
-    }
 }
 
 extension EntitlementFacts {
     /// Returns the subscriptions at a moment, in order of their ends, the latest first.
-    func subscriptions(at now: Timestamp, _ rules: SubscriptionRules) -> [EvaluatedSubscription] {
+    func subscriptions(at now: Timestamp, _ rules: SubscriptionRules) -> [Subscription] {
         let chains = SubscriptionChains(self, rules)
         let groups = SubscriptionGroups(chains.all, at: now)
         var subscriptions = chains.all.map {
-            EvaluatedSubscription($0, chains.names, of: self, groups, at: now, rules)
+            Subscription($0, chains.names, of: self, groups, at: now, rules)
         }
         subscriptions.sort { one, other in
             one.expiryOrder == other.expiryOrder
@@ -96,7 +96,7 @@ extension EntitlementFacts {
     }
 }
 
-extension EvaluatedSubscription {
+extension Subscription {
     fileprivate init(
         _ chain: SubscriptionChain, _ names: InternedChainNames, of facts: EntitlementFacts,
         _ groups: SubscriptionGroups, at now: Timestamp, _ rules: SubscriptionRules
@@ -106,7 +106,8 @@ extension EvaluatedSubscription {
         let state = standing.state(
             at: now, plan.map { facts.plans[$0].plan(knownAt: rules.knownAt) }, lateRenewal: rules.lateRenewal)
         self.init(
-            chain: chain.name, state: state.state, accessUntil: state.accessUntil, transactionIndex: standing.index,
+            facts: facts, chain: chain.name, state: state.state, accessUntil: state.accessUntil,
+            transactionIndex: standing.index,
             planIndex: plan, isEligibleForIntroOffer: groups.isEligibleForIntroOffer(chain),
             change: SubscriptionChange(of: transaction, plan.map { facts.plans[$0] }) { isMeant in
                 chain.timeline.periods.contains { isMeant(facts.transactions[$0.index]) }
@@ -156,12 +157,6 @@ private struct SubscriptionChain {
 
 /// The chains with a subscription or a plan.
 private struct SubscriptionChains {
-    /// A transaction and its chain's present name.
-    private struct Member {
-        let name: InternedText
-        let index: Int
-    }
-
     let names: InternedChainNames
     private(set) var all: [SubscriptionChain] = []
 
@@ -169,12 +164,13 @@ private struct SubscriptionChains {
         names = InternedChainNames(facts)
         var plans: [InternedText: [Int]] = [:]
         for index in facts.plans.indices { plans[names.current(facts.plans[index].chain), default: []].append(index) }
-        var members: [Member] = []
+        // Transactions, each with its chain's present name.
+        var members: [(name: InternedText, index: Int)] = []
         members.reserveCapacity(facts.transactions.count)
         for index in facts.transactions.indices {
             let name = names.current(facts.transactions[index].chain)
             guard facts.transactions[index].isSubscription || plans[name] != nil else { continue }
-            members.append(Member(name: name, index: index))
+            members.append((name, index))
         }
         members.sort { one, other in
             one.name == other.name ? facts.begins(one.index, before: other.index) : one.name < other.name
@@ -302,7 +298,7 @@ extension TransactionFacts {
 // MARK: - Boundaries
 
 /// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none. The
-/// ends of access (`EvaluatedSubscription.accessUntil`) are further boundaries.
+/// ends of access (`Subscription.accessUntil`) are further boundaries.
 private func nextBoundary(
     after now: Timestamp, in purchases: [some DatedPurchase], graceEnds: [Timestamp?]
 ) -> Timestamp? {

@@ -55,7 +55,6 @@ package struct SubscriptionTimeline: Sendable {
         package var renews = false
         /// The time at which Apple signed or answered this; nil if unknown.
         package var knownAt: Timestamp?
-        /// The state that Apple reported.
         package var status: ReportedStatus?
     }
 

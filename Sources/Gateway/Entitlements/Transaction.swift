@@ -152,6 +152,26 @@ extension [Transaction] {
         return ids
     }
 
+    /// The index of each transaction by its ID; of several with one ID, the first.
+    package var indicesByID: [String: Int] {
+        Dictionary(indices.map { (self[$0].transactionID, $0) }) { first, _ in first }
+    }
+
+    /// Adds a transaction, or changes the transaction that has its ID.
+    /// - Parameter indices: as `indicesByID`, kept up to date.
+    package mutating func add(
+        _ new: Transaction, _ indices: inout [String: Int], orChange change: (inout Transaction) -> Void
+    ) {
+        if let index = indices[new.transactionID] { return change(&self[index]) }
+        indices[new.transactionID] = count
+        append(new)
+    }
+
+    /// Adds a transaction. Of two states of one transaction, the state signed last counts.
+    package mutating func addNewest(_ new: Transaction, _ indices: inout [String: Int]) {
+        add(new, &indices) { if new.isSignedLater(than: $0) { $0 = new } }
+    }
+
     /// The IDs of the chains, the chain with the newest transaction first, in any order of the list.
     package var chainsByAge: [String] { EntitlementFacts(TransactionList(self)).chainsByAge }
 
@@ -180,8 +200,49 @@ extension [Transaction] {
 
 extension Transaction: Redacted {}
 
+/// The dates of a purchase or renewal in any form.
+package protocol DatedPurchase {
+    /// The time of the charge, or the start of the period.
+    var purchaseDate: Timestamp? { get }
+    /// The end of the subscription period; nil for other products.
+    var expiresDate: Timestamp? { get }
+    var isSubscription: Bool { get }
+}
+
+extension DatedPurchase {
+    var start: Timestamp { purchaseDate ?? .earliest }
+
+    /// The end of the period, else the purchase date.
+    package var expiryOrder: Timestamp { expiresDate ?? start }
+}
+
+/// A purchase or renewal as a value, or in the bytes of a receipt.
+package protocol SignedPurchase: DatedPurchase {
+    var transactionID: String { get }
+    var originalTransactionID: String? { get }
+    var originalPurchaseDate: Timestamp? { get }
+    var cancellationDate: Timestamp? { get }
+    var isTrialPeriod: Bool? { get }
+    var isInIntroOfferPeriod: Bool? { get }
+    var productType: ProductType? { get }
+}
+
+extension SignedPurchase {
+    /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original transaction ID.
+    package var chainID: String { originalTransactionID ?? transactionID }
+
+    /// True for auto-renewable subscriptions: only they have an expiry date, but the date may be missing.
+    package var isSubscription: Bool { expiresDate != nil || productType == .autoRenewableSubscription }
+
+    package var isConsumable: Bool { productType == .consumable }
+
+    package var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
+}
+
+extension Transaction: SignedPurchase {}
+extension InAppPurchase: SignedPurchase {}
+
 extension ProductType {
-    /// The kind's name in the API.
     package var apiName: String {
         switch self {
         case .nonConsumable: "non_consumable"

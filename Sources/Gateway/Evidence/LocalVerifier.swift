@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
+internal import Resilience
+internal import Synchronization
 
 /// Verifies evidence from its bytes alone.
 struct LocalVerifier: Sendable {
@@ -32,22 +34,15 @@ struct LocalVerifier: Sendable {
 
     private func verify(_ set: SignedTransactions, at now: Timestamp) -> LocalVerification {
         var collector = ItemCollector(acceptsPart: set.acceptsPart)
+        func add(_ items: [[UInt8]], to list: RejectedItem.List, _ kind: Kind) {
+            for (index, jws) in items.enumerated() where collector.isOpen {
+                collector.add(list, index) { () throws(ReceiptError) in try item(jws, kind, at: now) }
+            }
+        }
         // In this order: a renewal info belongs to one of the transactions.
-        for (index, jws) in set.transactions.enumerated() where collector.isOpen {
-            collector.add(.transactions, index) { () throws(ReceiptError) in
-                try item(jws, .transaction, at: now)
-            }
-        }
-        if let jws = set.appTransaction, collector.isOpen {
-            collector.add(.appTransaction, nil) { () throws(ReceiptError) in
-                try item(jws, .appTransaction, at: now)
-            }
-        }
-        for (index, jws) in set.renewalInfos.enumerated() where collector.isOpen {
-            collector.add(.renewalInfos, index) { () throws(ReceiptError) in
-                try item(jws, .renewalInfo, at: now)
-            }
-        }
+        add(set.transactions, to: .transactions, .transaction)
+        add(set.appTransaction.map { [$0] } ?? [], to: .appTransaction, .appTransaction)
+        add(set.renewalInfos, to: .renewalInfos, .renewalInfo)
         return collector.result
     }
 
@@ -92,6 +87,33 @@ extension SignedItem {
     }
 }
 
+/// The items verified lately in this process, by the digest of all bytes of their JWS; bounded in bytes.
+///
+/// A customer's history is sent again and again with one new transaction. A digest costs a tenth of a verification.
+/// Only verified items are kept, so that junk evicts none.
+package final class SignedItemCache: Sendable {
+    private let items: Mutex<S3FIFOCache<Fingerprint, SignedItem>>
+    private let onLookup: @Sendable (_ isKnown: Bool) -> Void
+
+    /// - Parameters:
+    ///   - maximumBytes: the limit of all items together; 0 keeps none.
+    ///   - onLookup: called after each look-up.
+    package init(maximumBytes: Int, onLookup: @escaping @Sendable (_ isKnown: Bool) -> Void = { _ in }) {
+        items = Mutex(S3FIFOCache(maximumBytes: maximumBytes))
+        self.onLookup = onLookup
+    }
+
+    func item(of digest: Fingerprint) -> SignedItem? {
+        let item = items.withLock { $0.find(digest) }
+        onLookup(item != nil)
+        return item
+    }
+
+    func insert(_ item: SignedItem, of digest: Fingerprint) {
+        items.withLock { $0.insert(item, for: digest, byteCount: item.byteCount) }
+    }
+}
+
 /// The outcome of a local verification.
 enum LocalVerification: Sendable {
     case verified(VerifiedEvidence)
@@ -118,10 +140,8 @@ package struct RejectedItem: Hashable, Sendable {
 /// Collects the verified items of a set.
 private struct ItemCollector {
     let acceptsPart: Bool
-    private var evidence: VerifiedEvidence?
-    private var rejected: [RejectedItem] = []
-
-    init(acceptsPart: Bool) { self.acceptsPart = acceptsPart }
+    var evidence: VerifiedEvidence?
+    var rejected: [RejectedItem] = []
 
     /// The maximum number of rejected items among which others are of use. A forged chain costs as much as ten genuine
     /// items.
@@ -136,13 +156,14 @@ private struct ItemCollector {
     }
 
     mutating func add(
-        _ list: RejectedItem.List, _ index: Int?, _ verify: () throws(ReceiptError) -> SignedItem
+        _ list: RejectedItem.List, _ index: Int, _ verify: () throws(ReceiptError) -> SignedItem
     ) {
         do throws(ReceiptError) {
             let item = try verify()
             if case .renewalInfo(let renewalInfo) = item { try checkBelongs(renewalInfo) }
             if evidence == nil { evidence = VerifiedEvidence(item) } else { try evidence?.add(item) }
         } catch {
+            let index = list == .appTransaction ? nil : index
             rejected.append(RejectedItem(list: list, index: index, rule: error.rule))
         }
     }

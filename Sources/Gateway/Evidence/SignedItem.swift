@@ -13,9 +13,7 @@ package indirect enum SignedItem: Sendable {
 }
 
 extension SignedItem {
-    package var receipt: VerifiedReceipt? {
-        if case .appReceipt(let receipt) = self { receipt } else { nil }
-    }
+    package var receipt: VerifiedReceipt? { if case .appReceipt(let receipt) = self { receipt } else { nil } }
 
     package var transactionReceipt: VerifiedTransactionReceipt? {
         if case .transactionReceipt(let receipt) = self { receipt } else { nil }

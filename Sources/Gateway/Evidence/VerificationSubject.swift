@@ -12,9 +12,7 @@ package enum VerificationSubject: Sendable {
 }
 
 extension VerificationSubject {
-    package var evidence: VerifiedEvidence? {
-        if case .signed(let evidence) = self { evidence } else { nil }
-    }
+    package var evidence: VerifiedEvidence? { if case .signed(let evidence) = self { evidence } else { nil } }
 
     /// The app; nil if the evidence names none.
     package var bundleID: String? {

@@ -53,10 +53,8 @@ package struct VerifiedEvidence: Sendable {
 }
 
 extension VerifiedEvidence {
-    /// The app receipt, if the evidence is an app receipt.
     package var receipt: VerifiedReceipt? { items.first?.receipt }
 
-    /// The transaction receipt (iOS 6), if the evidence is a transaction receipt.
     package var transactionReceipt: VerifiedTransactionReceipt? { items.first?.transactionReceipt }
 
     /// The bytes of the receipt, for Apple's `verifyReceipt`; nil for other evidence.

@@ -13,7 +13,6 @@ package final class UpstreamLifecycle: Sendable {
     package struct State: Hashable, Sendable {
         /// The dates in effect: the earlier of each.
         package var dates: LifecycleDates
-        /// The dates that Apple announced.
         package var announced = LifecycleDates()
         /// The targets of Apple's `Link` header with relation `deprecation`, `sunset` or `successor-version`.
         package var links: [LifecycleLink] = []
@@ -34,30 +33,27 @@ package final class UpstreamLifecycle: Sendable {
     }
 
     private let configured: LifecycleDates
-    private let announcements: Mutex<[UpstreamEndpoint: Announcement]>
+    private let announcements = Mutex<[UpstreamEndpoint: Announcement]>([:])
     private let nextChecks = Mutex<[UpstreamEndpoint: Timestamp]>([:])
 
     /// - Parameter configured: the operator's dates for `verifyReceipt`.
-    package init(configured: LifecycleDates = LifecycleDates()) {
-        self.configured = configured
-        announcements = Mutex([:])
-    }
+    package init(configured: LifecycleDates = LifecycleDates()) { self.configured = configured }
 
-    /// Records the announcement of an endpoint.
     /// - Returns: true if it is new.
     @discardableResult
     package func record(
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
-        guard dates != LifecycleDates() || !links.isEmpty else { return false }
-        let new = announcement(dates, links, of: endpoint)
+        guard let new = announcement(dates, links, of: endpoint) else { return false }
         return announcements.withLock { $0.updateValue(new, forKey: endpoint) }?.state != new.state
     }
 
+    /// Returns nil without dates and links.
     private func announcement(
         _ dates: LifecycleDates, _ links: [LifecycleLink], of endpoint: UpstreamEndpoint
-    ) -> Announcement {
-        Announcement(
+    ) -> Announcement? {
+        guard dates != LifecycleDates() || !links.isEmpty else { return nil }
+        return Announcement(
             state: State(dates: configured(for: endpoint).earliest(dates), announced: dates, links: links))
     }
 
@@ -81,8 +77,7 @@ package final class UpstreamLifecycle: Sendable {
     package func adopt(
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
-        let isWithdrawn = dates == LifecycleDates() && links.isEmpty
-        let new = isWithdrawn ? nil : announcement(dates, links, of: endpoint)
+        let new = announcement(dates, links, of: endpoint)
         return announcements.withLock { announcements in
             guard announcements[endpoint]?.state != new?.state else { return false }
             announcements[endpoint] = new
@@ -162,11 +157,9 @@ package struct LifecycleDates: Hashable, Sendable {
 
     /// Returns the earlier of each: a client prepared for the earlier date is ready at the later date.
     func earliest(_ other: LifecycleDates) -> LifecycleDates {
-        func earlier(_ first: Timestamp?, _ second: Timestamp?) -> Timestamp? {
-            [first, second].compactMap(\.self).min()
-        }
-        return LifecycleDates(
-            deprecation: earlier(deprecation, other.deprecation), sunset: earlier(sunset, other.sunset))
+        LifecycleDates(
+            deprecation: [deprecation, other.deprecation].compactMap(\.self).min(),
+            sunset: [sunset, other.sunset].compactMap(\.self).min())
     }
 }
 

@@ -9,7 +9,6 @@ internal import Receipts
 /// An adapter requests the transaction history and, if there are subscriptions, their statuses. It verifies each JWS,
 /// stays within the app's budget, and selects the host.
 package protocol CustomerLookup: Sendable {
-    /// Returns true if there is a key for an app.
     func hasKey(forApp bundleID: String) -> Bool
 
     /// Returns the customer's purchases. Every fault is a result; none is thrown, so none is missed.
@@ -25,24 +24,11 @@ package struct CustomerRequest: Sendable {
     /// True if signed evidence names the transaction. Requests without evidence have a smaller share of the budget.
     package var hasEvidence: Bool
     /// True if the answer needs the unfinished consumables.
-    package var listsUnfinishedConsumables: Bool
+    package var listsUnfinishedConsumables = false
     /// Ties the history to the evidence; nil without evidence, so that the history must have the ID itself.
     package var ties: PurchaseTies?
     /// An earlier answer of the same environment, whose revision the history continues from.
     package var known: UpstreamAnswer?
-
-    package init(
-        bundleID: String, transactionID: String, environment: UpstreamEnvironment?, hasEvidence: Bool,
-        listsUnfinishedConsumables: Bool = false, ties: PurchaseTies? = nil, known: UpstreamAnswer? = nil
-    ) {
-        self.bundleID = bundleID
-        self.transactionID = transactionID
-        self.environment = environment
-        self.hasEvidence = hasEvidence
-        self.listsUnfinishedConsumables = listsUnfinishedConsumables
-        self.ties = ties
-        self.known = known
-    }
 }
 
 extension CustomerRequest: Redacted {}
@@ -60,7 +46,6 @@ package struct PurchaseTies: Hashable, Sendable {
         periods = Set(transactions.compactMap(PurchasedPeriod.init(of:)))
     }
 
-    /// Returns true for a transaction of the same customer.
     package func connects(to transaction: Transaction) -> Bool {
         transaction.signedFields?.value.appTransactionID.map(appTransactionIDs.contains) ?? false
             || PurchasedPeriod(of: transaction).map(periods.contains) ?? false

@@ -68,6 +68,8 @@ package protocol StoredFormVisitor: FieldVisitor {
 extension StoredFormVisitor {
     package mutating func version(_ only: UInt8) throws(Failure) { try version(only, accepted: only...only) }
 
+    package mutating func code(_ name: StaticString, _ value: inout Int64?) throws(Failure) { try count(name, &value) }
+
     package mutating func bit(_ value: inout Bool) throws(Failure) {
         var byte: UInt8 = value ? 1 : 0
         try self.byte(&byte)

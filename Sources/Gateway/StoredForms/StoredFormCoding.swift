@@ -33,8 +33,6 @@ package struct StoredFormWriter: StoredFormVisitor {
 
     package mutating func count(_ name: StaticString, _ value: inout Int64?) { write(value) }
 
-    package mutating func code(_ name: StaticString, _ value: inout Int64?) { write(value) }
-
     package mutating func flag(_ name: StaticString, _ value: inout Bool?) {
         bytes.append(value.map { $0 ? 2 : 1 } ?? 0)
     }
@@ -118,10 +116,6 @@ package struct StoredFormReader: StoredFormVisitor {
     }
 
     package mutating func count(_ name: StaticString, _ value: inout Int64?) throws(StoredFormFault) {
-        value = try optionalNumber()
-    }
-
-    package mutating func code(_ name: StaticString, _ value: inout Int64?) throws(StoredFormFault) {
         value = try optionalNumber()
     }
 

@@ -16,7 +16,6 @@ extension Transaction: StoredForm {
         signedFields = .value(fields)
     }
 
-    /// The value of a transaction before it is read.
     package static let blank = Transaction(productID: "", transactionID: "")
 }
 
@@ -33,7 +32,6 @@ extension Renewal: StoredForm {
         try visitFields(with: &form)
     }
 
-    /// The value of a plan before it is read.
     package static let blank = Renewal(originalTransactionID: "")
 }
 
@@ -56,9 +54,7 @@ extension UpstreamAnswer: StoredForm {
 
 /// An ID in an answer.
 private struct StoredID: StoredForm {
-    private(set) var id: String
-
-    init(_ id: String) { self.id = id }
+    var id: String
 
     mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) { try form.text(&id) }
 }
@@ -70,14 +66,14 @@ extension UnfinishedConsumables: StoredForm {
         switch self {
         case .notRequested: kind = 0
         case .unavailable: kind = 1
-        case .known(let known): (kind, ids) = (2, known.sorted().map { StoredID($0) })
+        case .known(let known): (kind, ids) = (2, known.sorted().map(StoredID.init))
         }
         try form.byte(&kind)
         switch kind {
         case 0: self = .notRequested
         case 1: self = .unavailable
         case 2:
-            try form.list(&ids, of: StoredID(""))
+            try form.list(&ids, of: StoredID(id: ""))
             self = .known(Set(ids.map(\.id)))
         default: try form.invalid("unfinished_consumables")
         }
@@ -96,7 +92,6 @@ extension TransactionAlias: StoredForm {
 }
 
 extension UpstreamResult {
-    /// The kinds of results, as stored.
     enum StoredKind: UInt8 {
         case answered = 1, accountNotFound, failure, unknownTransaction, alias
     }

@@ -12,7 +12,7 @@ package struct CacheKey: Hashable, Sendable {
     package private(set) var environment: Environment?
     package private(set) var subject: VerificationSubject.Identity
     package let api: UpstreamAPI
-    package internal(set) var options: UpstreamOptions
+    package internal(set) var excludesOldTransactions = false
     /// SHA-256 of the shared secret for the request; nil without a secret. The Server API's answers do not depend on
     /// its key.
     package let credentials: Fingerprint?
@@ -22,7 +22,7 @@ package struct CacheKey: Hashable, Sendable {
         environment = request.subject.environment
         subject = request.subject.identity
         self.api = api
-        options = request.options
+        excludesOldTransactions = request.excludesOldTransactions
         credentials = secret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
     }
 
@@ -33,7 +33,6 @@ package struct CacheKey: Hashable, Sendable {
         environment = subject.environment
         self.subject = .transaction(transactionID)
         api = .serverAPI
-        options = UpstreamOptions()
         credentials = nil
     }
 
@@ -41,16 +40,12 @@ package struct CacheKey: Hashable, Sendable {
     var transactionID: String? { if case .transaction(let id) = subject, api == .serverAPI { id } else { nil } }
 
     /// Returns the key under which the results about an original transaction are kept.
-    func canonical(_ alias: TransactionAlias) -> CacheKey {
-        var key = self
-        (key.environment, key.subject) = (alias.environment, .transaction(alias.originalTransactionID))
-        return key
-    }
+    func canonical(_ alias: TransactionAlias) -> CacheKey { naming(alias.originalTransactionID, in: alias.environment) }
 
     /// Returns the key of requests that name this transaction and nothing else.
-    func naming(_ transactionID: String) -> CacheKey {
+    func naming(_ transactionID: String, in environment: Environment? = nil) -> CacheKey {
         var key = self
-        (key.environment, key.subject) = (nil, .transaction(transactionID))
+        (key.environment, key.subject) = (environment, .transaction(transactionID))
         return key
     }
 
@@ -71,11 +66,6 @@ extension UpstreamAnswer {
         let newest = transactions.filter { $0.chainID == chainID }.newest
         return Set([chainID, newest?.transactionID].compactMap(\.self))
     }
-}
-
-package struct UpstreamOptions: Hashable, Sendable {
-    /// True if only the latest transaction of each subscription is requested.
-    package var excludesOldTransactions = false
 }
 
 extension VerificationSubject.Identity {

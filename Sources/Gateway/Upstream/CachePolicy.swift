@@ -43,7 +43,8 @@ package struct CachePolicy: Sendable {
 
     /// Returns true if a result may still be used when Apple does not answer (RFC 5861 §4).
     func answersWithoutUpstream(_ known: CachedResult, about subject: VerificationSubject, at now: Timestamp) -> Bool {
-        guard known.hasUsableAnswer(for: freshness.staleIfError, at: now) else { return false }
+        // "Account not found" does not qualify: repeated too long, it would reject a paying customer.
+        guard known.answer != nil, known.isStale(within: freshness.staleIfError, at: now) else { return false }
         // The status of Apple's answer to a transaction receipt says if the subscription has ended, so it ends with it.
         return subject.evidence?.transactionReceipt == nil || !known.hasPassedBoundary(at: now)
     }

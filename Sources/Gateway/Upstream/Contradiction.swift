@@ -106,7 +106,7 @@ extension Transaction {
     }
 
     /// Returns true if both periods end in the same second: app receipts have no milliseconds.
-    fileprivate func endsWith(_ purchase: Transaction) -> Bool {
+    func endsWith(_ purchase: Transaction) -> Bool {
         expiresDate.map { $0.millisecondsSince1970 / 1000 }
             == purchase.expiresDate.map { $0.millisecondsSince1970 / 1000 }
     }

@@ -13,7 +13,7 @@ internal import Resilience
 struct DistributedSingleFlight: Sendable {
     enum LeaseDecision: Sendable {
         /// Send the request, and release the lease, if any.
-        case send(FlightLease?, LeaseOutcome)
+        case send(FlightLease?)
         /// Use the result of another node.
         case found(CachedResult)
         /// Answer without Apple: the other node's request failed.
@@ -33,7 +33,9 @@ struct DistributedSingleFlight: Sendable {
 
     /// Waits for the decision.
     /// - Parameter newerResult: looks for a result that another node has stored since the caller's look-up.
-    func decide(for key: CacheKey, _ newerResult: () async -> CachedResult?) async -> LeaseDecision {
+    func decide(
+        for key: CacheKey, _ newerResult: () async -> CachedResult?
+    ) async -> (decision: LeaseDecision, outcome: LeaseOutcome) {
         let end = Instant.now + Limits.wait
         var holder: String?
         var poll = Limits.firstPoll
@@ -42,16 +44,16 @@ struct DistributedSingleFlight: Sendable {
             // After the attempt, not before it: results are stored before their leases are released.
             if let found = await newerResult() {
                 if case .held(let lease) = attempt { await leases.release(lease, after: nil) }
-                return .found(found)
+                return (.found(found), .found)
             }
             switch attempt {
-            case .held(let lease): return .send(lease, .held)
-            case .failed(let reason): return .failed(reason)
-            case .unavailable: return .send(nil, .unavailable)
+            case .held(let lease): return (.send(lease), .held)
+            case .failed(let reason): return (.failed(reason), .failed)
+            case .unavailable: return (.send(nil), .unavailable)
             case .taken(let other): holder = other
             }
             let now = Instant.now
-            guard now < end else { return .send(nil, .overdue) }
+            guard now < end else { return (.send(nil), .overdue) }
             await leases.waitForChange(of: key, upTo: min(poll, now.duration(to: end)))
             poll = min(poll * 2, Limits.longestPoll)
         }
@@ -68,16 +70,6 @@ package enum LeaseOutcome: String, CaseIterable, Hashable, Sendable {
     case overdue
     /// The shared store was unavailable; this node sent the request.
     case unavailable
-}
-
-extension DistributedSingleFlight.LeaseDecision {
-    var outcome: LeaseOutcome {
-        switch self {
-        case .send(_, let outcome): outcome
-        case .found: .found
-        case .failed: .failed
-        }
-    }
 }
 
 /// The right to send a request about one receipt to Apple while the other nodes wait for the result.

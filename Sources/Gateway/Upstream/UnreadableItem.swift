@@ -39,21 +39,16 @@ extension UpstreamAnswer {
     package mutating func leaveOut(_ items: [UnreadableItem], at now: Timestamp) {
         guard !items.isEmpty else { return }
         (lacksItems, revision, unreadable) = (true, nil, items)
-        var indices = Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first
-        }
+        var indices = transactions.indicesByID
         for item in items {
             guard item.isRevoked, let id = item.transactionID else { continue }
-            let index = indices[id] ?? transactions.endIndex
-            if index == transactions.endIndex {
-                transactions.append(Transaction(unreadable: item, id))
-                indices[id] = index
-            }
-            transactions[index].revoke(at: now)
+            var revoked = Transaction(productID: item.productID ?? "", transactionID: id)
+            revoked.originalTransactionID = item.originalTransactionID
+            revoked.revoke(at: now)
+            transactions.add(revoked, &indices) { $0.revoke(at: now) }
         }
     }
-}
 
-extension UpstreamAnswer {
     /// Fills the gaps of unreadable items with what an earlier answer has in their place.
     mutating func fillGaps(from earlier: UpstreamAnswer) {
         let open = unreadable.filter { !$0.isRevoked }
@@ -73,11 +68,6 @@ extension UpstreamAnswer {
 }
 
 extension Transaction {
-    fileprivate init(unreadable item: UnreadableItem, _ id: String) {
-        self.init(productID: item.productID ?? "", transactionID: id)
-        originalTransactionID = item.originalTransactionID
-    }
-
     /// Revokes it at the latest at this time, by a signature of this time: an older copy does not outweigh it.
     fileprivate mutating func revoke(at now: Timestamp) {
         cancellationDate = cancellationDate ?? now

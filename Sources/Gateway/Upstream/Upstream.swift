@@ -47,7 +47,8 @@ package struct UpstreamRequest: Sendable {
     package var subject: VerificationSubject
     /// The shared secret from the client; nil selects the secret configured for the app.
     package var sentSecret: Secret?
-    package var options = UpstreamOptions()
+    /// True if only the latest transaction of each subscription is requested.
+    package var excludesOldTransactions = false
 
     var sentByteCount: Int { subject.evidence?.receiptBytes?.count ?? 0 }
 }
@@ -114,8 +115,7 @@ package enum UnfinishedConsumables: Hashable, Sendable {
 }
 
 extension UpstreamAnswer {
-    /// Adds the purchases of another customer of the app. Of two states of one transaction, the state signed last
-    /// counts.
+    /// Adds the purchases of another customer of the app.
     mutating func join(_ other: UpstreamAnswer) {
         let unfinished = (ownUnfinishedConsumables, other.ownUnfinishedConsumables)
         if case (.known(let ids), .known(let others)) = unfinished {
@@ -123,16 +123,8 @@ extension UpstreamAnswer {
         } else {
             unfinishedConsumables = .unavailable
         }
-        var indices = Dictionary(transactions.indices.map { (transactions[$0].transactionID, $0) }) { first, _ in first
-        }
-        for transaction in other.transactions {
-            guard let index = indices[transaction.transactionID] else {
-                indices[transaction.transactionID] = transactions.count
-                transactions.append(transaction)
-                continue
-            }
-            if transaction.isSignedLater(than: transactions[index]) { transactions[index] = transaction }
-        }
+        var indices = transactions.indicesByID
+        for transaction in other.transactions { transactions.addNewest(transaction, &indices) }
         renewals += other.renewals
         isPartial = isPartial || other.isPartial
         lacksItems = lacksItems || other.lacksItems

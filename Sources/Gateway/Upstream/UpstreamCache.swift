@@ -155,7 +155,6 @@ private enum EstimatedBytes {
 }
 
 extension UnfinishedConsumables {
-    /// The bytes in memory, estimated.
     fileprivate var byteCount: Int {
         guard case .known(let ids) = self else { return 0 }
         return ids.count * (MemoryLayout<String>.stride + EstimatedBytes.text)
@@ -163,7 +162,6 @@ extension UnfinishedConsumables {
 }
 
 extension [Transaction] {
-    /// The bytes in memory, estimated.
     var byteCount: Int {
         var bytes = count * EstimatedBytes.value(Transaction.self)
         for index in indices {

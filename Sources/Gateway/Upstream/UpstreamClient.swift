@@ -72,8 +72,7 @@ final class UpstreamClient: Sendable {
         }
         let result = await customers.purchases(customer, deadline: deadline)
         if case .answered(let answer) = result {
-            reportUnreadable(
-                in: answer, UpstreamEndpoint(.serverAPI, answer.environment == .sandbox ? .sandbox : .production))
+            reportUnreadable(in: answer, UpstreamEndpoint(.serverAPI, UpstreamEnvironment(answer.environment)))
         }
         return (result, nil)
     }
@@ -117,26 +116,27 @@ final class UpstreamClient: Sendable {
     private func send(
         _ call: Call, _ endpoint: UpstreamEndpoint, by deadline: Instant
     ) async -> (attempt: Attempt, status: Int?) {
-        let upstreamGuard = connection.guards[endpoint]
-        // A request that waited for a slot until the deadline would time out, and count as Apple's failure.
-        let now = Instant.now
-        switch await upstreamGuard.acquire(by: now + now.duration(to: deadline) / 2, limiter: fleet.limiter) {
-        case .rejected(let reason):
-            observe(.rejected(endpoint, reason))
-            return (.result(.unanswered(reason)), nil)
-        case .pass(let pass):
-            guard call.reservation?.grow(by: call.callByteCount) ?? true else {
-                _ = upstreamGuard.release(pass, .neutral)
-                observe(.rejected(endpoint, .upstreamSaturated))
-                return (.result(.unanswered(.upstreamSaturated)), nil)
-            }
-            defer { call.reservation?.shrink(by: call.callByteCount) }
-            let response = await connection.upstream.send(call.request, at: endpoint, deadline: deadline)
-            let attempt = record(response.reply, to: call, pass, endpoint)
-            // Nothing of an answer that is not Apple's is repeated.
-            if case .result(.unanswered(.upstreamContradiction)) = attempt { return (attempt, nil) }
-            return (attempt, response.status)
+        let upstreamGuard = connection.guards[endpoint], pass: UpstreamGuard.Pass
+        do throws(DegradedReason) {
+            pass = try await upstreamGuard.acquire(forCallBy: deadline, limiter: fleet.limiter)
+        } catch {
+            return (reject(error, endpoint), nil)
         }
+        guard call.reservation?.grow(by: call.callByteCount) ?? true else {
+            upstreamGuard.release(pass, .neutral) { _ in }
+            return (reject(.upstreamSaturated, endpoint), nil)
+        }
+        defer { call.reservation?.shrink(by: call.callByteCount) }
+        let response = await connection.upstream.send(call.request, at: endpoint, deadline: deadline)
+        let attempt = record(response.reply, to: call, pass, endpoint)
+        // Nothing of an answer that is not Apple's is repeated.
+        if case .result(.unanswered(.upstreamContradiction)) = attempt { return (attempt, nil) }
+        return (attempt, response.status)
+    }
+
+    private func reject(_ reason: DegradedReason, _ endpoint: UpstreamEndpoint) -> Attempt {
+        observe(.rejected(endpoint, reason))
+        return .result(.unanswered(reason))
     }
 
     /// Releases the pass with the reply's outcome, and informs the other nodes and the observer.
@@ -147,11 +147,8 @@ final class UpstreamClient: Sendable {
         observe(.completed(endpoint, UpstreamOutcome(reply), took: took))
         let attempt = interpret(reply, to: call, endpoint)
         let outcome = call.isCausedByClient(reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
-        let transitions = connection.guards[endpoint].release(pass, outcome, pause: reply.pause)
+        connection.guards[endpoint].release(pass, outcome, pause: reply.pause, observe)
         if let pause = reply.pause { fleet.fleetState.publish(.pause(pause), of: endpoint) }
-        for (transition, times) in transitions {
-            for _ in 0..<times { observe(.breakerChanged(endpoint, transition)) }
-        }
         return attempt
     }
 }

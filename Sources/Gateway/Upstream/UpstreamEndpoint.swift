@@ -1,13 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+package import Receipts
 
 /// Apple's interfaces. The raw values appear in the API and in metrics.
 package enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
     /// `POST /verifyReceipt`.
     case verifyReceipt = "verify_receipt"
-    /// The App Store Server API.
     case serverAPI = "server_api"
 }
 
@@ -27,6 +26,15 @@ package enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
     case sandbox
 }
 
+extension UpstreamEnvironment {
+    /// The environment of Apple's servers for purchases; production for purchases that name none.
+    package init(_ environment: Environment?) { self = environment == .sandbox ? .sandbox : .production }
+}
+
+extension Environment {
+    package init(_ environment: UpstreamEnvironment) { self = environment == .production ? .production : .sandbox }
+}
+
 /// One of Apple's servers: an interface in an environment. Each has its own guards, budget, lifecycle and metrics.
 package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
     package let api: UpstreamAPI
@@ -37,9 +45,7 @@ package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
         self.environment = environment
     }
 
-    package static let allCases = UpstreamAPI.allCases.flatMap { api in
-        UpstreamEnvironment.allCases.map { UpstreamEndpoint(api, $0) }
-    }
+    package static let allCases = UpstreamAPI.allCases.flatMap(\.endpoints)
 
     /// The name in keys of the shared store. For `verifyReceipt` it is the environment alone, as in older versions, so
     /// that nodes of different versions share budgets and pauses.
@@ -52,7 +58,6 @@ package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
 }
 
 extension UpstreamAPI {
-    /// The source of answers from the interface.
     var source: Provenance.Source {
         switch self {
         case .verifyReceipt: .apple
@@ -64,10 +69,10 @@ extension UpstreamAPI {
     ///
     /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
     package var endpoints: [UpstreamEndpoint] {
-        [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
+        UpstreamEnvironment.allCases.map { UpstreamEndpoint(self, $0) }
     }
 
     func endpoint(of subject: VerificationSubject) -> UpstreamEndpoint {
-        UpstreamEndpoint(self, subject.environment == .sandbox ? .sandbox : .production)
+        UpstreamEndpoint(self, UpstreamEnvironment(subject.environment))
     }
 }

@@ -68,16 +68,16 @@ final class UpstreamFetcher: Sendable {
     private func fetch(
         _ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
     ) async -> CachedResult {
-        let decision = await singleFlight.decide(for: key) {
+        let (decision, outcome) = await singleFlight.decide(for: key) {
             await self.newerResult(of: key, for: evaluated, since: known)
         }
-        observe(.leased(decision.outcome))
+        observe(.leased(outcome))
         switch decision {
         case .found(let found): return found
         case .failed(let reason):
             let now = clock()
             return CachedResult(.unanswered(reason), fetchedAt: now, freshUntil: now)
-        case .send(let lease, _):
+        case .send(let lease):
             let found = await fetchFromApple(evaluated, key, since: known)
             if let lease { await singleFlight.leases.release(lease, after: found.failure) }
             return found
@@ -150,7 +150,7 @@ final class UpstreamFetcher: Sendable {
             await keepAlias(for: key, until: evaluated.freshUntil(.alias(alias), at: known.fetchedAt))
         }
         // The IDs by which backends name this purchase, as long as the answer is kept.
-        for name in answer.names(of: alias.originalTransactionID).map(key.naming) where name != key {
+        for name in answer.names(of: alias.originalTransactionID).map({ key.naming($0) }) where name != key {
             await keepAlias(for: name, until: evaluated.retentionEnd(of: known))
         }
     }
@@ -180,9 +180,8 @@ extension CustomerRequest {
     /// - Parameter known: the cached answer, whose history continues.
     fileprivate init?(_ key: CacheKey, for evaluated: EvaluatedRequest, knowing known: UpstreamAnswer?) {
         guard let bundleID = key.bundleID, let transactionID = key.transactionID else { return nil }
-        let environment = key.environment.map { $0 == .sandbox ? UpstreamEnvironment.sandbox : .production }
         self.init(
-            bundleID: bundleID, transactionID: transactionID, environment: environment,
+            bundleID: bundleID, transactionID: transactionID, environment: key.environment.map { .init($0) },
             hasEvidence: evaluated.subject.evidence != nil,
             // Once needed, they are kept up to date.
             listsUnfinishedConsumables: evaluated.hasAppleForm

@@ -67,16 +67,6 @@ package final class UpstreamGuard: Sendable {
         fileprivate let permit: CircuitBreaker.Permit
     }
 
-    package enum Entry: Sendable {
-        case pass(Pass)
-        case rejected(DegradedReason)
-    }
-
-    private enum SlotRequest {
-        case slot(ConcurrencyLimit.Slot)
-        case rejected(DegradedReason)
-    }
-
     fileprivate struct State: Sendable {
         var breaker: CircuitBreaker
         var limit: ConcurrencyLimit
@@ -87,12 +77,14 @@ package final class UpstreamGuard: Sendable {
         var usualTime: Duration = .zero
     }
 
+    private let endpoint: UpstreamEndpoint
     private let state: Mutex<State>
     private let budget: UpstreamBudget?
     private let maximumWaiting: Int
     private let timeouts = Timeouts()
 
     init(_ policy: UpstreamGuardPolicy, of endpoint: UpstreamEndpoint) {
+        self.endpoint = endpoint
         // Calls of the Server API are charged to the budget of their app.
         budget = endpoint.api == .verifyReceipt ? policy.budget.map { UpstreamBudget($0, of: endpoint) } : nil
         maximumWaiting = policy.maximumWaiting
@@ -106,50 +98,50 @@ package final class UpstreamGuard: Sendable {
 // MARK: - Before a request
 
 extension UpstreamGuard {
-    /// Requests a pass, and waits for a concurrency slot if all are taken.
+    /// Requests a pass for a call. Waits for a concurrency slot for half of the time to the call's deadline at most: a call
+    /// that waited until the deadline would time out, and count as Apple's failure.
     /// - Parameters:
     ///   - limiter: counts the budget.
     ///   - charges: the charges of the call itself, beside the endpoint's budget.
+    /// - Throws: the reason why the call is not sent.
     package func acquire(
-        by deadline: Instant, limiter: any RateLimiter, charges: [RateCharge] = []
-    ) async -> Entry {
-        switch await slot(by: deadline) {
-        case .rejected(let reason): return .rejected(reason)
-        case .slot(let slot):
-            // Charged with the slot in hand: charged requests that wait would exceed the budget once slots become free.
-            guard await budget?.take(from: limiter) ?? true, await limiter.admit(charges).isAdmitted else {
-                state.withLock { $0.release(slot, .neutral) }
-                return .rejected(.upstreamBudget)
-            }
-            return pass(for: slot)
+        forCallBy deadline: Instant, limiter: any RateLimiter, charges: [RateCharge] = []
+    ) async throws(DegradedReason) -> Pass {
+        let now = Instant.now
+        let slot = try await slot(by: now + now.duration(to: deadline) / 2)
+        // Charged with the slot in hand: charged requests that wait would exceed the budget once slots become free.
+        guard await budget?.take(from: limiter) ?? true, await limiter.admit(charges).isAdmitted else {
+            state.withLock { $0.release(slot, .neutral) }
+            throw .upstreamBudget
         }
+        return try pass(for: slot)
     }
 
-    private func slot(by deadline: Instant) async -> SlotRequest {
+    private func slot(by deadline: Instant) async throws(DegradedReason) -> ConcurrencyLimit.Slot {
         let now = Instant.now
-        switch state.withLock({ $0.enqueue(maximumWaiting, at: now, by: deadline) }) {
-        case .rejected(let reason): return .rejected(reason)
-        case .slot(let slot): return .slot(slot)
+        let admission = try state.withLock { state throws(DegradedReason) in
+            try state.enqueue(maximumWaiting, at: now, by: deadline)
+        }
+        switch admission {
+        case .slot(let slot): return slot
         case .wait(let waiter):
             guard let slot = await waiter.value(waitLimit: now.duration(to: deadline), timeouts) else {
-                return .rejected(.upstreamSaturated)
+                throw .upstreamSaturated
             }
-            return .slot(slot)
+            return slot
         }
     }
 
     /// Checks the breaker at the moment of the call: it may have opened while the request waited.
-    private func pass(for slot: ConcurrencyLimit.Slot) -> Entry {
+    private func pass(for slot: ConcurrencyLimit.Slot) throws(DegradedReason) -> Pass {
         let now = Instant.now
-        return state.withLock { state in
-            switch state.breaker.permit(at: now) {
-            case .call(let permit):
-                state.retries.recordCall(at: now)
-                return .pass(Pass(startedAt: now, slot: slot, permit: permit))
-            case .reject:
+        return try state.withLock { state throws(DegradedReason) in
+            guard case .call(let permit) = state.breaker.permit(at: now) else {
                 state.release(slot, .neutral)
-                return .rejected(.circuitOpen)
+                throw .circuitOpen
             }
+            state.retries.recordCall(at: now)
+            return Pass(startedAt: now, slot: slot, permit: permit)
         }
     }
 
@@ -164,20 +156,15 @@ extension UpstreamGuard.State {
     fileprivate enum Admission {
         case slot(ConcurrencyLimit.Slot)
         case wait(Waiter<ConcurrencyLimit.Slot>)
-        case rejected(DegradedReason)
     }
 
-    fileprivate mutating func rejectionReason(
+    fileprivate mutating func enqueue(
         _ maximumWaiting: Int, at now: Instant, by deadline: Instant
-    ) -> DegradedReason? {
-        if pause.remaining(at: now) != nil { return .upstreamPaused }
-        if isOpen(at: now) { return .circuitOpen }
+    ) throws(DegradedReason) -> Admission {
+        if pause.remaining(at: now) != nil { throw .upstreamPaused }
+        if isOpen(at: now) { throw .circuitOpen }
         let hasRoom = waiting.count < maximumWaiting && expectedWait <= now.duration(to: deadline) / 2
-        return hasRoom ? nil : .upstreamSaturated
-    }
-
-    fileprivate mutating func enqueue(_ maximumWaiting: Int, at now: Instant, by deadline: Instant) -> Admission {
-        if let reason = rejectionReason(maximumWaiting, at: now, by: deadline) { return .rejected(reason) }
+        guard hasRoom else { throw .upstreamSaturated }
         if waiting.isEmpty, let slot = limit.acquire() { return .slot(slot) }
         let waiter = Waiter<ConcurrencyLimit.Slot>()
         waiting.append(waiter)
@@ -217,19 +204,21 @@ extension UpstreamGuard.State {
 
 extension UpstreamGuard {
     /// Returns a pass.
-    /// - Parameter pause: the pause that Apple asks for, if any.
-    /// - Returns: the breaker's transitions since the last call.
-    package func release(
-        _ pass: Pass, _ outcome: Outcome, pause: Duration? = nil
-    ) -> [CircuitBreaker.Transition: Int] {
+    /// - Parameters:
+    ///   - pause: the pause that Apple asks for, if any.
+    ///   - observe: receives the breaker's transitions since the last call.
+    package func release(_ pass: Pass, _ outcome: Outcome, pause: Duration? = nil, _ observe: UpstreamObserver) {
         var generator = SystemRandomNumberGenerator()
         let now = Instant.now
-        return state.withLock { state in
+        let transitions = state.withLock { state in
             state.breaker.record(outcome, of: pass.permit, at: now, using: &generator)
             if let pause { state.pause.pause(until: now + pause, at: now) }
             state.recordDuration(pass.startedAt.duration(to: now))
             state.release(pass.slot, outcome)
             return state.breaker.takeTransitions()
+        }
+        for (transition, times) in transitions {
+            for _ in 0..<times { observe(.breakerChanged(endpoint, transition)) }
         }
     }
 
@@ -238,7 +227,7 @@ extension UpstreamGuard {
         state.withLock { $0.pause.pause(until: now + span, at: now) }
     }
 
-    var health: UpstreamHealth {
+    fileprivate var health: UpstreamHealth {
         let now = Instant.now
         return state.withLock { state in
             UpstreamHealth(

@@ -30,11 +30,6 @@ package struct TransactionAlias: Hashable, Sendable {
     package var originalTransactionID: String
     package var environment: Environment
     package var bundleID: String
-
-    package init(originalTransactionID: String, environment: Environment, bundleID: String) {
-        (self.originalTransactionID, self.environment) = (originalTransactionID, environment)
-        self.bundleID = bundleID
-    }
 }
 
 /// A result of a request to Apple, with its times.
@@ -88,20 +83,9 @@ package struct CachedResult: Sendable {
         return now < freshUntil.advanced(by: span) && fetchedAt.isAccepted(at: now, maximumAge: nil)
     }
 
-    /// Returns true for an answer of Apple that is at most `span` past its freshness. "Account not found" does not
-    /// qualify: repeated too long, it would reject a paying customer.
-    func hasUsableAnswer(for span: Duration, at now: Timestamp) -> Bool {
-        answer != nil && isStale(within: span, at: now)
-    }
-
     /// True if a period of a subscription ended or began since the request: then Apple may know of another.
     func hasPassedBoundary(at now: Timestamp) -> Bool {
-        boundary(after: fetchedAt).map { $0 <= now } ?? false
-    }
-
-    /// Returns the first end or start of a period after a time.
-    private func boundary(after time: Timestamp) -> Timestamp? {
-        answer.flatMap { $0.nextBoundary(after: time) }
+        (answer?.nextBoundary(after: fetchedAt)).map { $0 <= now } ?? false
     }
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in
@@ -109,7 +93,8 @@ package struct CachedResult: Sendable {
     package func shifted(by difference: Duration) -> CachedResult {
         let fetchedAt = fetchedAt.advanced(by: difference), end = freshUntil.advanced(by: difference)
         return CachedResult(
-            result, status: status, fetchedAt: fetchedAt, freshUntil: min(end, boundary(after: fetchedAt) ?? end),
+            result, status: status, fetchedAt: fetchedAt,
+            freshUntil: min(end, answer?.nextBoundary(after: fetchedAt) ?? end),
             took: took, purges: purges)
     }
 

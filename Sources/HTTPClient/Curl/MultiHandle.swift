@@ -85,12 +85,10 @@ private func watchSocket(
     _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let events = unsafe borrowedEvents(context) else { return -1 }
-    switch wish {
-    case CURL_POLL_REMOVE: events.forget(socket)
-    case CURL_POLL_IN: events.watch(socket, toRead: true, toWrite: false)
-    case CURL_POLL_OUT: events.watch(socket, toRead: false, toWrite: true)
-    case CURL_POLL_INOUT: events.watch(socket, toRead: true, toWrite: true)
-    default: break
+    if wish == CURL_POLL_REMOVE {
+        events.forget(socket)
+    } else if wish & CURL_POLL_INOUT != 0 {
+        events.watch(socket, toRead: wish & CURL_POLL_IN != 0, toWrite: wish & CURL_POLL_OUT != 0)
     }
     return 0
 }

@@ -87,7 +87,7 @@ extension AreaCheck {
     }
 
     private static func replies(forApp bundleID: String, _ client: ServerAPIClient) async -> KeyReplies? {
-        guard let call = try? ServerAPICall.transactionInfo(of: ServerAPILimits.transactionID) else { return nil }
+        guard let call = try? ServerAPICall(.transactionInfo, [ServerAPILimits.transactionID]) else { return nil }
         async let production = client.send(
             ServerAPIRequest(call, bundleID: bundleID, environment: .production, share: .full),
             deadline: .now + ServerAPILimits.timeout)

@@ -142,13 +142,14 @@ struct ServerAPIAnswerTests {
 
     @Test func `a page has its transactions and its position`() throws {
         let body = Body.page([Samples.transaction(), Samples.item("7")], revision: "r2", hasMore: true).body
-        let answer = try Self.answer(body, to: .history(of: Samples.transactionID))
+        let answer = try Self.answer(body, to: ServerAPICall(.transactionHistory, [Samples.transactionID]))
         #expect(answer.transactions.map(\.transactionID) == [Samples.transactionID, "7"])
         #expect(answer.revision == "r2" && answer.hasMore && answer.body == Array(body.utf8))
     }
 
     @Test func `statuses have their transactions and plans`() throws {
-        let answer = try Self.answer(Body.statuses().body, to: .statuses(of: Samples.transactionID))
+        let answer = try Self.answer(
+            Body.statuses().body, to: ServerAPICall(.subscriptionStatuses, [Samples.transactionID]))
         #expect(answer.transactions.map(\.transactionID) == [Samples.transactionID])
         #expect(answer.renewals.map(\.renewalInfo.originalTransactionID) == [Samples.original])
     }
@@ -163,7 +164,7 @@ struct ServerAPIAnswerTests {
     ) throws {
         let signed = Samples.now.advanced(by: .seconds(-5))
         let body = Body.statuses(Samples.transaction { $0.signedDate = signed }, status: status).body
-        let answer = try Self.answer(body, to: .statuses(of: Samples.transactionID))
+        let answer = try Self.answer(body, to: ServerAPICall(.subscriptionStatuses, [Samples.transactionID]))
         #expect(answer.renewals.map(\.status) == [state.map { ReportedStatus($0, at: signed) }])
     }
 
@@ -174,13 +175,13 @@ struct ServerAPIAnswerTests {
             Samples.transaction { $0.signedDate = Samples.now.advanced(by: .seconds(transaction)) },
             Samples.renewalInfo { $0.signedDate = Samples.now.advanced(by: .seconds(renewalInfo)) }
         ).body
-        let answer = try Self.answer(body, to: .statuses(of: Samples.transactionID))
+        let answer = try Self.answer(body, to: ServerAPICall(.subscriptionStatuses, [Samples.transactionID]))
         #expect(answer.renewals.map(\.status) == [nil])
     }
 
     @Test func `an app transaction is returned verified`() throws {
         let body = Body.appTransactionInfo().body
-        let answer = try Self.answer(body, to: .appTransactionInfo(of: Samples.appTransactionID))
+        let answer = try Self.answer(body, to: ServerAPICall(.appTransactionInfo, [Samples.appTransactionID]))
         #expect(answer.appTransaction?.appTransactionID == Samples.appTransactionID)
     }
 
@@ -190,12 +191,13 @@ struct ServerAPIAnswerTests {
         _ id: String
     ) throws {
         let body = Body.transactionInfo(Samples.transaction { $0.previousOriginalTransactionID = "1000000000000009" })
-        #expect(try Self.answer(body.body, to: .transactionInfo(of: id)).transactions.count == 1)
+        #expect(try Self.answer(body.body, to: ServerAPICall(.transactionInfo, [id])).transactions.count == 1)
     }
 
     @Test func `a transaction without an environment, as in 2021, goes with any`() throws {
         let body = Body.transactionInfo(Samples.transaction { $0.environment = nil }).body
-        #expect(try Self.answer(body, to: .transactionInfo(of: Samples.transactionID)).transactions.count == 1)
+        #expect(
+            try Self.answer(body, to: ServerAPICall(.transactionInfo, [Samples.transactionID])).transactions.count == 1)
     }
 
     @Test(

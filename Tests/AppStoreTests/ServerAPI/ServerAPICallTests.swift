@@ -212,8 +212,10 @@ struct ServerAPICallTests {
     @Test func `the gateway's own calls are those of the list`() throws {
         let id = "2000000900000001"
         let calls = try [
-            ServerAPICall.history(of: id), .history(of: id, revision: "a/b="),
-            .statuses(of: id), .transactionInfo(of: id), .appTransactionInfo(of: id),
+            ServerAPICall(.transactionHistory, [id]),
+            ServerAPICall(.transactionHistory, [id], query: [(.revision, "a/b=")]),
+            ServerAPICall(.subscriptionStatuses, [id]), ServerAPICall(.transactionInfo, [id]),
+            ServerAPICall(.appTransactionInfo, [id]),
         ]
         for call in calls {
             let again = try ServerAPICall(
@@ -225,11 +227,13 @@ struct ServerAPICallTests {
 
     @Test(arguments: ["", "..", "1/2", "a", "1%2F", "1?x=1"])
     func `an ID of another form makes no call`(_ id: String) {
-        #expect(throws: ServerAPICallFault.invalidPathParameter(.transactionID)) { try ServerAPICall.history(of: id) }
+        #expect(throws: ServerAPICallFault.invalidPathParameter(.transactionID)) {
+            try ServerAPICall(.transactionHistory, [id])
+        }
     }
 
     @Test func `a call does not show its IDs`() throws {
-        let call = try ServerAPICall.history(of: "2000000900000001")
+        let call = try ServerAPICall(.transactionHistory, ["2000000900000001"])
         #expect("\(call)" == "ServerAPICall(transaction_history)" && !"\(String(reflecting: call))".contains("20000"))
     }
 }

@@ -18,8 +18,8 @@ struct ServerAPIClientTests {
     private typealias Samples = ServerAPISamples
     private typealias Answer = LocalServer.Answer
 
-    private static let info = made { try .transactionInfo(of: Samples.transactionID) }
-    private static let statuses = made { try .statuses(of: "1") }
+    private static let info = made { try ServerAPICall(.transactionInfo, [Samples.transactionID]) }
+    private static let statuses = made { try ServerAPICall(.subscriptionStatuses, ["1"]) }
     private static let write = made {
         try ServerAPICall(
             method: "PUT", path: "/inApps/v1/transactions/\(Samples.original)/appAccountToken", query: nil,
@@ -53,7 +53,7 @@ struct ServerAPIClientTests {
 
     @Test func `a query and a body arrive as in the call`() async throws {
         try await ServerAPIBench.run(production: { _ in Answer() }, sandbox: { _ in .page([]) }) { bench in
-            _ = await bench.send(try .history(of: "1", revision: "a/b="))
+            _ = await bench.send(try ServerAPICall(.transactionHistory, ["1"], query: [(.revision, "a/b=")]))
             #expect(bench.sandbox.requests.map(\.head.uri) == ["/inApps/v2/history/1?revision=a%2Fb%3D"])
             #expect(await bench.send(Self.write, in: .production).answer?.httpStatus == 200)
             let request = try #require(bench.production.requests.first)

@@ -70,8 +70,8 @@ struct ServerAPINotificationHistoryTests {
             let page = try await Self.history(bench).page(Self.query(), after: nil)
             #expect(page.signedPayloads == [Array("a.b.c".utf8), Array(genuine.utf8)])
             // A client of the proxy gets no such page.
-            let call = try ServerAPICall.notifications(
-                from: Samples.now, to: Samples.now, onlyFailures: false, after: nil)
+            let body = #"{"startDate":0,"endDate":0,"onlyFailures":false}"#
+            let call = try ServerAPICall(.notificationHistory, body: Array(body.utf8))
             guard case .unanswered(.upstreamContradiction, _, _) = await bench.send(call) else {
                 Issue.record("the proxy's page was not verified")
                 return

@@ -31,7 +31,8 @@ struct UnreadableItemTests {
 
     private static func page(_ items: [String]) throws -> ServerAPIAnswer {
         try verifier.answer(
-            httpStatus: 200, body: Array(Body.page(items).body.utf8), to: .history(of: Samples.transactionID))
+            httpStatus: 200, body: Array(Body.page(items).body.utf8),
+            to: ServerAPICall(.transactionHistory, [Samples.transactionID]))
     }
 
     @Test(arguments: [
@@ -53,7 +54,7 @@ struct UnreadableItemTests {
     @Test func `an element that is no text is left out`() throws {
         let body = #"{"signedTransactions":[1,"\#(Samples.item("7"))",null,{}]}"#
         let answer = try Self.verifier.answer(
-            httpStatus: 200, body: Array(body.utf8), to: .history(of: Samples.transactionID))
+            httpStatus: 200, body: Array(body.utf8), to: ServerAPICall(.transactionHistory, [Samples.transactionID]))
         #expect(answer.transactions.map(\.transactionID) == ["7"] && answer.unreadable.count == 3)
         #expect(answer.unreadable.allSatisfy { $0.mayName("1") && !$0.isRevoked })
     }
@@ -121,7 +122,7 @@ struct UnreadableItemTests {
         func answer(_ transaction: String, _ renewalInfo: String) throws -> ServerAPIAnswer {
             try Self.verifier.answer(
                 httpStatus: 200, body: Array(Body.statuses(transaction, renewalInfo).body.utf8),
-                to: .statuses(of: Samples.transactionID))
+                to: ServerAPICall(.subscriptionStatuses, [Samples.transactionID]))
         }
         let payload = String(decoding: RenewalInfoContents().payload, as: UTF8.self)
             .replacing(/"autoRenewStatus":[0-9]/, with: "\"autoRenewStatus\":\"on\"")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
-import Gateway
+@testable import Gateway
 import HTTPClient
 import Logging
 import Receipts

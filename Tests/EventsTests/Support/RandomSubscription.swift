@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
+@testable import Gateway
 import ReceiptForge
 import Receipts
 
@@ -200,7 +200,8 @@ struct KnownFacts {
 
     /// The subscription in the answer at a moment; nil if no transaction is known.
     func subscription(at now: Timestamp) -> Subscription? {
-        Entitlements(in: transactions, renewals: plans, at: now, rules: SubscriptionRules()).subscriptions.first
+        Entitlements(in: TransactionList(transactions), renewals: plans, at: now, rules: SubscriptionRules())
+            .subscriptions.first
     }
 
     /// Returns true if a known fact grants access at a moment: a paid period, which may begin in 48 hours; the grace period

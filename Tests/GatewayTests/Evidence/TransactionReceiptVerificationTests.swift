@@ -152,7 +152,7 @@ struct TransactionReceiptVerificationTests {
         let latest = try await fixture.ask(at: 150) { $0.excludesOldTransactions = true }
         #expect(
             latest.transactions.map(\.transactionID) == ["2", "1"] && latest.subscriptions.map(\.state) == [.active])
-        #expect(fixture.upstream.questions.last?.options.excludesOldTransactions == true)
+        #expect(fixture.upstream.questions.last?.excludesOldTransactions == true)
     }
 
     // MARK: Contradictions

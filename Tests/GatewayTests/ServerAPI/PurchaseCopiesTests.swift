@@ -54,7 +54,8 @@ struct PurchaseCopiesTests {
     ])
     func `copies name the same line item, byte for byte`(one: String, other: String, areCopies: Bool) {
         let chains = [Self.copy(of: one, chain: "5"), Self.copy(of: other, chain: "6")]
-        let seen = Entitlements(in: chains, at: SignedSamples.time(1), rules: SubscriptionRules()).subscriptions
+        let seen = Entitlements(in: TransactionList(chains), at: SignedSamples.time(1), rules: SubscriptionRules())
+            .subscriptions
         #expect(seen.count == (areCopies ? 1 : 2))
     }
 
@@ -76,7 +77,7 @@ struct PurchaseCopiesTests {
         for transactions in [copies, copies.reversed(), [copies[1], copies[2], copies[0]]] {
             for (seconds, id) in [(300, "58")] as [(Int64, String)] {
                 let seen = Entitlements(
-                    in: transactions, at: SignedSamples.time(seconds), rules: SubscriptionRules()
+                    in: TransactionList(transactions), at: SignedSamples.time(seconds), rules: SubscriptionRules()
                 ).subscriptions
                 #expect(seen.map(\.originalTransactionID) == ["1"] && seen.map(\.state) == [.active])
                 #expect(seen.map(\.transaction.transactionID) == [id])
@@ -84,7 +85,8 @@ struct PurchaseCopiesTests {
         }
         let others = [Self.copy(chain: "1"), Self.copy(of: "7", chain: "5")]
         #expect(
-            Entitlements(in: others, at: SignedSamples.time(1), rules: SubscriptionRules()).subscriptions.count == 2)
+            Entitlements(in: TransactionList(others), at: SignedSamples.time(1), rules: SubscriptionRules())
+                .subscriptions.count == 2)
     }
 
     @Test func `the plan of one copy does not end the period of another`() {
@@ -101,7 +103,8 @@ struct PurchaseCopiesTests {
             [plan("5", .active, signed: 290), plan("1", .expired, signed: 290)], [plan("1", .expired, signed: 290)],
         ] {
             let seen = Entitlements(
-                in: transactions, renewals: plans, at: SignedSamples.time(300), rules: SubscriptionRules()
+                in: TransactionList(transactions), renewals: plans, at: SignedSamples.time(300),
+                rules: SubscriptionRules()
             ).subscriptions
             #expect(seen.map(\.state) == [.active])
             #expect(seen.map { $0.renewal?.originalTransactionID ?? "5" } == ["5"])
@@ -134,8 +137,10 @@ struct PurchaseCopiesTests {
             Self.copy(signed: signed) { $0.cancellationDate = SignedSamples.time(4) },
         ]
         for transactions in [copies, copies.reversed()] {
-            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules())
-                .subscriptions
+            let seen = Entitlements(
+                in: TransactionList(transactions), at: SignedSamples.time(30), rules: SubscriptionRules()
+            )
+            .subscriptions
             #expect(seen.map(\.state) == [isRevoked ? .revoked : .active])
         }
     }
@@ -146,8 +151,10 @@ struct PurchaseCopiesTests {
             Self.copy(signed: 20) { ($0.ownership, $0.cancellationDate) = (.familyShared, SignedSamples.time(4)) },
         ]
         for transactions in [copies, copies.reversed()] {
-            let seen = Entitlements(in: transactions, at: SignedSamples.time(30), rules: SubscriptionRules())
-                .subscriptions
+            let seen = Entitlements(
+                in: TransactionList(transactions), at: SignedSamples.time(30), rules: SubscriptionRules()
+            )
+            .subscriptions
             let states = Dictionary(uniqueKeysWithValues: seen.map { ($0.originalTransactionID, $0.state) })
             #expect(states == ["1": .active, "5": .revoked])
         }

@@ -228,7 +228,7 @@ struct DeferredVerificationTests {
         let transactions = (1000...2000).map { Transaction(productID: "item", transactionID: "\($0)") }
         let answer = Answer(
             verdict: .genuine, subject: nil,
-            entitlements: Entitlements(in: transactions, at: .now(), rules: SubscriptionRules()),
+            entitlements: Entitlements(in: TransactionList(transactions), at: .now(), rules: SubscriptionRules()),
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
         let chains = JobResult(answer, json: []).originalTransactionIDs
         #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import JSON
+@testable import JSON
 import Receipts
 import Testing
 

@@ -48,7 +48,7 @@ enum StoreSamples {
         edit(&asked)
         let options = UpstreamRequest(
             subject: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
-            options: UpstreamOptions(excludesOldTransactions: asked.excludesOldTransactions))
+            excludesOldTransactions: asked.excludesOldTransactions)
         return CacheKey(options, at: .verifyReceipt, with: asked.sentSecret ?? ScriptedApple.secret)
     }
 
