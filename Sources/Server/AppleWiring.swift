@@ -16,7 +16,6 @@ internal import Settings
 internal import Telemetry
 
 struct AppleConnection: Sendable {
-    /// Sends requests to Apple, within its guards.
     let verification: UpstreamVerification
     let invalidation: CacheInvalidation
     /// Calls the App Store Server API, for the apps that have a key.
@@ -38,7 +37,7 @@ extension AppleConnection {
         do throws(TransportError) {
             transport = try HTTPTransport(TransportConfiguration(configuration))
         } catch {
-            throw ConfigurationProblems(problems: [ConfigurationProblem(error, caFile: configuration.caFile)])
+            throw ConfigurationProblems(error, configuration.caFile ?? "gateway.apple", to: "Apple")
         }
         let clock = dependencies.clock, follow = Self.follow(dependencies.tracing, configuration)
         let upstream = VerifyReceiptUpstream(
@@ -49,7 +48,9 @@ extension AppleConnection {
             fleetState: fleet.ports.fleetState, logger: dependencies.logger, follow: follow)
         serverAPI = ServerAPIClient(
             keys: { access.now.rules.serverAPIKeys }, hosts: ServerAPIHosts(configuration.serverAPI),
-            budget: ServerAPIBudget(configuration.serverAPI), transport: transport, upstreams: upstreams,
+            budget: ServerAPIBudget(
+                share: configuration.serverAPI.budgetShare, lookupShare: configuration.serverAPI.lookupShare),
+            transport: transport, upstreams: upstreams,
             limiter: fleet.ports.limiter, fleetState: fleet.ports.fleetState, verifier: verifier, observe: observe,
             logger: dependencies.logger, follow: follow, clock: clock)
         var ports = fleet.ports
@@ -70,7 +71,8 @@ extension AppleConnection {
     private static func follow(
         _ tracing: RequestTracing, _ configuration: AppleConfiguration
     ) -> RequestTracer {
-        let hosts = Dictionary(uniqueKeysWithValues: UpstreamEndpoint.allCases.map { ($0, configuration.host(of: $0)) })
+        let hosts = Dictionary(
+            uniqueKeysWithValues: UpstreamEndpoint.allCases.map { ($0, configuration.url(of: $0).host) })
         return { endpoint, method, request in
             let host = hosts[endpoint]
             _ = await RequestContext.recording(endpoint) {
@@ -89,8 +91,6 @@ struct TransportService: Service {
         await transport.shutdown()
     }
 }
-
-// MARK: - From configuration
 
 extension UpstreamState {
     init(_ configuration: AppleConfiguration) {
@@ -113,17 +113,14 @@ extension UpstreamGuardPolicy {
     }
 }
 
-extension ServerAPIBudget {
-    init(_ configuration: ServerAPIConfiguration) {
-        self.init(share: configuration.budgetShare, lookupShare: configuration.lookupShare)
-    }
-}
-
-extension ConfigurationProblem {
-    fileprivate init(_ error: TransportError, caFile: String?) {
+extension ConfigurationProblems {
+    /// - Parameters:
+    ///   - location: the file with CA certificates, or the settings of the transport.
+    ///   - note: follows the fault of a file.
+    init(_ error: TransportError, _ location: String, to peers: String, note: String = "") {
         self.init(
-            location: caFile ?? "gateway.apple",
-            fault: error == .trustStore
-                ? "is not a PEM file with readable certificates" : "connections to Apple cannot be set up")
+            location,
+            error == .trustStore
+                ? "is not a PEM file with readable certificates\(note)" : "connections to \(peers) cannot be set up")
     }
 }

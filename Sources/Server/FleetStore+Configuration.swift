@@ -2,25 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import API
-package import Clients
+internal import Clients
 internal import Cryptography
 internal import Customers
-package import Gateway
-package import Logging
-package import Receipts
+internal import Gateway
+internal import Logging
+internal import Receipts
 internal import Redis
-package import RedisStore
+internal import RedisStore
 internal import Resilience
-internal import ServiceLifecycle
-package import Settings
-package import Telemetry
+internal import Settings
+internal import Telemetry
 
 extension FleetStore {
     /// - Parameters:
     ///   - isNode: false for a command that is no gateway, and no node of the fleet.
     ///   - relays: returns true for an app whose notifications are relayed.
     /// - Throws: the problems of the files the configuration names.
-    package init(
+    init(
         _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
         certificates: CertificateInventory, isNode: Bool = true,
         relays: @escaping @Sendable (_ bundleID: String) -> Bool = { _ in false },
@@ -54,23 +53,20 @@ extension FleetStore {
             return
         }
         guard AES256GCM.isOffered else {
-            let fault = "does not offer AES-256-GCM, which encrypts values in Redis; activate a provider that offers it"
-            throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: fault)])
+            throw ConfigurationProblems(
+                "OpenSSL",
+                "does not offer AES-256-GCM, which encrypts values in Redis; activate a provider that offers it")
         }
         certificates.configured(
             .redisClient,
             until: client.node.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
-            client, keys: keys, cacheBytes: cacheBytes, CustomerStores.Rules(configuration), upstreams: upstreams,
-            health: health, metrics: metrics, isNode: isNode, relays: relays, clock: clock, logger: logger)
-    }
-}
-
-extension CustomerStores.Rules {
-    fileprivate init(_ configuration: GatewayConfiguration) {
-        self.init(
-            backlogBytes: configuration.notifications.backlog.bytes, replicas: configuration.notifications.replicas,
-            events: configuration.events, jobs: configuration.jobs, ownership: configuration.ownership)
+            client, keys: keys, cacheBytes: cacheBytes,
+            CustomerStores.Rules(
+                backlogBytes: configuration.notifications.backlog.bytes, replicas: configuration.notifications.replicas,
+                events: configuration.events, jobs: configuration.jobs, ownership: configuration.ownership),
+            upstreams: upstreams, health: health, metrics: metrics, isNode: isNode, relays: relays, clock: clock,
+            logger: logger)
     }
 }
 

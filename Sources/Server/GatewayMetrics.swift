@@ -1,15 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppStore
 internal import Clients
 internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import RedisStore
 internal import Settings
+internal import Synchronization
 internal import Telemetry
 
-/// The metrics of this process, by the part that counts them.
 struct GatewayMetrics: Sendable {
     let registry: PrometheusRegistry
     let edge: EdgeMetrics
@@ -17,10 +18,8 @@ struct GatewayMetrics: Sendable {
     let limits: LimitMetrics
     let upstream: UpstreamMetrics
     let store: StoreMetrics
-    /// Selects the requests that are logged, and counts the other requests.
     let sampler: RequestSampler
     let reload: ReloadMetrics
-    /// Knows the expiry dates of certificates.
     let certificates: CertificateInventory
     let ignoredClaims: IgnoredClaims
     let serverAPI: ServerAPIReadings
@@ -33,17 +32,12 @@ struct GatewayMetrics: Sendable {
     let ownership: OwnershipMetrics
     let erasures: ErasureMetrics
 
-    /// - Parameter appsWithoutKey: returns the apps that depend on `verifyReceipt`.
     init(
-        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
-        store health: StoreHealth, appsWithoutKey: @escaping @Sendable () -> [String] = { [] },
-        sampling: RequestSampling = RequestSampling(),
-        notifications settings: NotificationsConfiguration = NotificationsConfiguration(),
-        jobs rules: JobRules = JobRules(),
-        in dependencies: Dependencies
+        _ configuration: GatewayConfiguration, lifecycle: ServerLifecycle, bodyBudget: BodyBudget,
+        access: CurrentAccess, upstreams: UpstreamState, store health: StoreHealth,
+        appsWithoutKey: @escaping @Sendable () -> [String] = { [] }, in dependencies: Dependencies
     ) {
-        let sampler = RequestSampler(sampling)
-        self.sampler = sampler
+        sampler = RequestSampler(configuration.log.sampling)
         certificates = CertificateInventory(logger: dependencies.logger)
         serverAPI = ServerAPIReadings()
         notificationSurveys = NotificationSurveys(
@@ -58,8 +52,10 @@ struct GatewayMetrics: Sendable {
             + jobSurveys.readings
             + [
                 MetricReading(MetricCatalogue.logLinesDropped) { Double(dependencies.droppedLogLines()) },
-                MetricReading(MetricCatalogue.notificationBacklogLimit) { Double(settings.backlog.bytes) },
-                MetricReading(MetricCatalogue.jobMaximumAge) { rules.maximumAge / .seconds(1) },
+                MetricReading(MetricCatalogue.notificationBacklogLimit) {
+                    Double(configuration.notifications.backlog.bytes)
+                },
+                MetricReading(MetricCatalogue.jobMaximumAge) { configuration.jobs.maximumAge / .seconds(1) },
             ]
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(
@@ -91,4 +87,40 @@ struct GatewayMetrics: Sendable {
 
 extension MetricCatalogue {
     static let all = http + telemetry + store
+}
+
+/// The state of the App Store Server API's client that each scrape reads.
+///
+/// The client is built after the metrics, because it reports its events to them.
+final class ServerAPIReadings: Sendable {
+    private let followed = Mutex<@Sendable () -> ServerAPIClient?> { nil }
+
+    /// Reads this client from now on.
+    func follow(_ client: ServerAPIClient) {
+        // The client's observer holds the registry, which holds this object.
+        followed.withLock { $0 = { [weak client] in client } }
+    }
+
+    private var client: ServerAPIClient? { followed.withLock { $0 }() }
+
+    var readings: [MetricReading] {
+        UpstreamEnvironment.allCases.map { environment in
+            MetricReading(MetricCatalogue.serverAPIClockSkew, environment.labelValues) {
+                (self.client?.clockSkew(in: environment) ?? .zero) / .seconds(1)
+            }
+        }
+    }
+
+    var pausedKeys: SeriesReading {
+        SeriesReading(MetricCatalogue.serverAPIKeyPaused) {
+            let keys = self.client?.pausedKeys ?? []
+            return Dictionary(keys.map { ([$0.keyID, $0.bundleID], 1) }) { first, _ in first }
+        }
+    }
+
+    static func appsWithoutKey(_ bundleIDs: @escaping @Sendable () -> [String]) -> SeriesReading {
+        SeriesReading(MetricCatalogue.appWithoutServerAPIKey) {
+            Dictionary(bundleIDs().map { ([$0], 1) }) { first, _ in first }
+        }
+    }
 }

@@ -44,7 +44,9 @@ extension WebhookService {
                 TransportConfiguration(settings), maximumEndpoints: ClientsFile.WebhookBounds.endpoints,
                 concurrency: settings.concurrency, timeout: settings.timeout)
         } catch {
-            throw ConfigurationProblems(problems: [ConfigurationProblem(error, caFile: settings.caFile)])
+            throw ConfigurationProblems(
+                error, settings.caFile ?? "gateway.webhooks", to: "the endpoints of webhooks",
+                note: " (gateway.webhooks.ca_file)")
         }
         dispatcher = WebhookDispatcher(
             log: fleet.events, store: fleet.deliveries, sender: sender, endpoints: endpoints, liveNodes: liveNodes,
@@ -56,7 +58,6 @@ extension WebhookService {
 /// Reads the state of all queues of all endpoints, for metrics and the status page.
 struct WebhookSurveyor: Sendable {
     enum Limits {
-        /// The time between two surveys.
         static let interval: Duration = .seconds(5)
         /// The queues that one request to the store concerns.
         static let queues = 256
@@ -66,7 +67,6 @@ struct WebhookSurveyor: Sendable {
     let endpoints: @Sendable () -> [WebhookEndpoint]
     let surveys: WebhookSurveys
 
-    /// Surveys until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
             for endpoint in endpoints() { await survey(endpoint) }
@@ -82,7 +82,6 @@ struct WebhookSurveyor: Sendable {
 }
 
 extension DeliveryStore {
-    /// Returns the survey of each queue.
     func surveys(of queues: [DeliveryQueue]) async throws(StoreUnreachable) -> [DeliverySurvey] {
         var surveys: [DeliverySurvey] = []
         for start in stride(from: 0, to: queues.count, by: WebhookSurveyor.Limits.queues) {
@@ -91,15 +90,5 @@ extension DeliveryStore {
             surveys += found
         }
         return surveys
-    }
-}
-
-extension ConfigurationProblem {
-    fileprivate init(_ error: TransportError, caFile: String?) {
-        self.init(
-            location: caFile ?? "gateway.webhooks",
-            fault: error == .trustStore
-                ? "is not a PEM file with readable certificates (gateway.webhooks.ca_file)"
-                : "connections to the endpoints of webhooks cannot be set up")
     }
 }

@@ -31,6 +31,13 @@ struct Dependencies: Sendable {
     var reloading: Reloading?
     /// Called with the port of each listener once it is open.
     var onListening: @Sendable (ListenerPlane, Int) async -> Void = { _, _ in }
+
+    /// For a command, which logs nothing.
+    static var silent: Dependencies {
+        Dependencies(
+            logger: Logger(label: "command") { _ in SwiftLogNoOpLogHandler() },
+            shutdownRequests: AsyncStream { $0.finish() })
+    }
 }
 
 struct GatewayServer: Sendable {
@@ -53,7 +60,7 @@ func buildGatewayServer(
 }
 
 /// The parts that most others need, and the functions that connect them.
-private struct Wiring {
+struct Wiring {
     let configuration: GatewayConfiguration
     let dependencies: Dependencies
     let lifecycle = ServerLifecycle()
@@ -80,9 +87,8 @@ private struct Wiring {
         let isAppleEnabled = configuration.apple.isEnabled
         appsWithoutKey = { isAppleEnabled ? access.now.rules.appsWithoutServerAPIKey : [] }
         metrics = GatewayMetrics(
-            lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
-            appsWithoutKey: appsWithoutKey, sampling: configuration.log.sampling,
-            notifications: configuration.notifications, jobs: configuration.jobs, in: dependencies)
+            configuration, lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams,
+            store: storeHealth, appsWithoutKey: appsWithoutKey, in: dependencies)
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
@@ -110,14 +116,10 @@ private struct Wiring {
             verifier: verifier, items: signedItems, lateRenewal: configuration.events.rules.expiryDelay,
             states: NotifiedStates(fleet.ports, observe: metrics.upstream.observe), apple: apple?.verification,
             onVerification: dependencies.tracing.onVerification)
-        let notifications = NotificationHandling(
-            fleet, access: access, verifier: verifier, verification: verification, lookups: lookups, metrics: metrics,
-            onEvents: onEvents, clock: dependencies.clock)
+        let notifications = notifications(fleet, verifier, verification, lookups, onEvents: onEvents)
         let charging = charging(by: fleet)
         let ownership = ownership(of: fleet, onEvents: onEvents)
-        let jobs = JobHandling(
-            configuration.jobs, fleet, access: access, verification: verification, ownership: ownership,
-            metrics: metrics, onEvents: onEvents, clock: dependencies.clock)
+        let jobs = jobs(fleet, verification, ownership, onEvents: onEvents)
         let handler = handler(verification, charging, ownership, jobs.deferral)
         let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
         let routes = RouteTable(
@@ -133,9 +135,7 @@ private struct Wiring {
         let foundations: [(any Service)?] = [
             fleet.service, webhooks, apple.map { TransportService(transport: $0.transport) }, notifications.service,
             jobs.service,
-            RecoveryService(
-                configuration, from: apple?.serverAPI, into: notifications, fleet, access: access, metrics: metrics,
-                clock: dependencies.clock),
+            recovery(from: apple?.serverAPI, into: notifications.intake, notifications.losses, fleet),
             reloadService(),
         ]
         let waits: [any Service] = [StoreWatcherService(watcher: watcher), StoreWatcherService(watcher: jobs.watcher)]
@@ -212,7 +212,6 @@ private struct Wiring {
         ).route
     }
 
-    /// Returns the routes of deferred verifications, of ownership and of erasures.
     private func customerRoutes(
         of fleet: FleetStore, _ watcher: JobWatcher, _ charging: RequestCharging
     ) -> [Route] {
@@ -317,7 +316,6 @@ private struct Wiring {
 }
 
 extension Route {
-    /// `GET /metrics`, for Prometheus.
     fileprivate static func metrics(_ registry: PrometheusRegistry) -> Route {
         Route(.get, "/metrics", authentication: .none, on: .thread) { _ in
             Reply(
@@ -335,15 +333,11 @@ extension ReceiptVerifier {
     convenience init(
         _ configuration: GatewayConfiguration, _ metrics: GatewayMetrics
     ) throws(ConfigurationProblems) {
-        var policy = VerificationPolicy()
-        policy.clockSkew = configuration.verification.clockSkew
-        policy.expiryGrace = configuration.verification.expiryGrace
-        policy.acceptsTransactionReceiptVersion2 = configuration.trust.acceptsTransactionReceiptVersion2
         let trustStore = try TrustStore(
-            adding: configuration.trustRoots, intermediatesFile: configuration.trust.intermediatesFile)
+            adding: configuration.trustRoots, intermediatesFile: configuration.intermediatesFile)
         for anchor in trustStore.anchors { metrics.certificates.configured(.trustRoot, until: anchor.expires) }
         self.init(
-            trustStore: trustStore, policy: policy, onNewChain: metrics.certificates.saw,
+            trustStore: trustStore, policy: configuration.verification, onNewChain: metrics.certificates.saw,
             onIgnoredClaim: metrics.ignoredClaims.saw)
     }
 }
@@ -353,7 +347,7 @@ func checkOpenSSL() throws(ConfigurationProblems) {
     do throws(OpenSSLFault) {
         try ReceiptVerifier.checkOpenSSL()
     } catch {
-        throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: error.description)])
+        throw ConfigurationProblems("OpenSSL", error.description)
     }
 }
 

@@ -146,7 +146,7 @@ struct DocumentationTests {
 
     @Test func `every runbook that the status page names exists`() throws {
         for runbook in StatusIssue.Runbook.allCases {
-            #expect(try Repository.text("docs/runbooks/\(runbook.rawValue).md").hasPrefix("# \(runbook.rawValue)"))
+            #expect(try Repository.text("docs/runbooks/\(runbook.name).md").hasPrefix("# \(runbook.name)"))
         }
         let alerts = try Repository.text("helm/receipt-gateway/files/alerts.yaml")
         #expect(alerts.contains("runbook_url: \(StatusIssue.Runbook.errorsBurnFast.address)\n"))

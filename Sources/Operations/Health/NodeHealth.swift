@@ -4,7 +4,6 @@
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
-internal import Redis
 package import RedisStore
 
 /// The health of a node, for readiness and the status page. The doctor gives the same advice about a Redis that rejects

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -117,9 +116,10 @@ struct LogLevelBody: Hashable, Sendable {
             let start = reader.position
             let range = LogLevelRoute.Limits.span
             let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
-            let span: Duration = try reader.setting(field.rawValue, "\(Duration.accepted), \(bounds)")
+            let accepted = "\(Duration.accepted), \(bounds)"
+            let span: Duration = try reader.setting(field.rawValue, accepted)
             guard range.contains(span) else {
-                throw JSONFault(.notAccepted("\(Duration.accepted), \(bounds)"), field: field.rawValue, at: start)
+                throw JSONFault(.notAccepted(accepted), field: field.rawValue, at: start)
             }
             self.span = span
         }

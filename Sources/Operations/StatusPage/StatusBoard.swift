@@ -6,6 +6,7 @@ internal import HTTPTypes
 internal import NIOCore
 internal import Receipts
 internal import ServiceLifecycle
+internal import Settings
 internal import Synchronization
 
 /// Keeps the readings of the last minutes, and streams each new reading to the viewers of the status page.
@@ -38,7 +39,7 @@ package final class StatusBoard: Sendable {
         let history = history
         return StatusPage(
             report: StatusReport(sources, history), readings: history.inOrder,
-            configurationText: sources.configurationText)
+            configurationText: sources.configuration.effectiveText)
     }
 
     var json: [UInt8] {
@@ -86,7 +87,6 @@ package final class StatusBoard: Sendable {
         state.withLock { _ = $0.viewers.removeValue(forKey: number) }
     }
 
-    /// Disconnects all viewers when the node stops.
     func end() {
         let viewers = state.withLock { state in
             state.isOver = true

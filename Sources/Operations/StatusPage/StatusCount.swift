@@ -34,39 +34,109 @@ enum StatusTiming: Hashable, Sendable {
     case jobs
 }
 
-// The positions in a reading.
 extension StatusCount: CaseIterable {
-    static let allCases: [StatusCount] =
-        [
-            .genuine, .rejected, .undecided, .fromNearCache, .fromSharedCache, .fromReceipts, .fromApple, .degraded,
-            .secretRejected, .serverAPIKeyRejected, .intercepted, .contradicted, .unreachableForCallers, .overBudget,
-            .unknownTransactions, .cacheHits, .cacheStale, .cacheMisses, .coalescedRequests, .leasesFound,
-            .cacheFaults, .cacheForgeries, .limitsAdmitted, .limitsAlone, .limitsInShadow, .refusedByRate,
-            .refusedByConcurrency, .wrongCredentials, .answers, .serverErrors, .refusedAtEdge, .overloaded,
-            .storeDone, .storeFailed, .storeRejected, .invalidations, .notificationsApplied, .deadLetters,
-            .recoveries, .recoveriesFailed, .jobsCreated, .jobsDone, .jobsRefused, .jobsLost,
-        ] + UpstreamEndpoint.allCases.flatMap { [.answered($0), .failed($0), .unsent($0)] } + .receiptAnswers
-        + .receivedNotifications
+    static let allCases = series.map(\.0)
 
     private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
 
-    /// The index in `allCases`.
+    /// The index in `allCases`, and so in a reading.
     var position: Int {
-        guard let found = Self.positions[self] else { preconditionFailure("allCases lacks \(self)") }
+        guard let found = Self.positions[self] else { preconditionFailure("there are no series of \(self)") }
         return found
+    }
+
+    fileprivate static let series = ofGateway + ofEndpoints + ofSources + ofIntake
+
+    private static let ofGateway: [(StatusCount, SelectedSeries)] = [
+        (.genuine, .verdicts { $0.verdict == .genuine }),
+        (.rejected, .verdicts { $0.verdict == .rejected }),
+        (.undecided, .verdicts { $0.verdict == .undecided }),
+        (.fromNearCache, .verdicts { $0.cache == .near }),
+        (.fromSharedCache, .verdicts { $0.cache == .shared || $0.cache == .stale }),
+        (.fromReceipts, .verdicts { $0.cache == .miss && $0.source == .local }),
+        (.fromApple, .verdicts { $0.cache == .miss && $0.source != .local }),
+        (.degraded, .init(MetricCatalogue.degraded) { $0 != DegradedReason.stopping && $0 != .sharedStoreUnreachable }),
+        (.secretRejected, .init(MetricCatalogue.degraded, DegradedReason.sharedSecretRejected)),
+        (.serverAPIKeyRejected, .init(MetricCatalogue.degraded, DegradedReason.serverAPIKeyRejected)),
+        (.intercepted, .init(MetricCatalogue.contradictions, where: \Contradiction.showsInterception)),
+        (.contradicted, .init(MetricCatalogue.contradictions) { (found: Contradiction) in !found.showsInterception }),
+        (.unreachableForCallers, .init(MetricCatalogue.undecided, UndecidedReason.upstreamDidNotAnswer)),
+        (.overBudget, .init(MetricCatalogue.serverAPICalls) { (call: ServerAPICallLabels) in call.second == .budget }),
+        (.unknownTransactions, .init(MetricCatalogue.unknownTransactionIDs)),
+        (.cacheHits, .lookups(.shared)), (.cacheStale, .lookups(.stale)), (.cacheMisses, .lookups(.miss)),
+        (.coalescedRequests, .init(MetricCatalogue.coalescedRequests)),
+        (.leasesFound, .init(MetricCatalogue.flightLeases, LeaseOutcome.found)),
+        (.cacheFaults, .init(MetricCatalogue.sharedCacheFaults)),
+        (.cacheForgeries, .init(MetricCatalogue.sharedCacheFaults, SharedCacheFault.sealInvalid)),
+        (.limitsAdmitted, .decisions { $0.decision == .admitted }),
+        (.limitsAlone, .decisions { [.localShare, .open, .closed].contains($0.source) }),
+        (.limitsInShadow, .decisions { $0.decision == .refusedInShadow }),
+        (.refusedByRate, .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.rate)),
+        (.refusedByConcurrency, .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.concurrency)),
+        (.wrongCredentials, .init(MetricCatalogue.wrongFormCredentials)),
+        (.answers, .answers { _ in true }),
+        (.serverErrors, .answers { DurationLabels($0).codeClass == .serverError }),
+        (.refusedAtEdge, .init(MetricCatalogue.refusals)),
+        (.overloaded, .init(MetricCatalogue.refusals) { $0 == EdgeRefusal.overloaded || $0 == .answerLate }),
+        (.storeDone, .commands { $0 == .ok }),
+        (.storeFailed, .commands { $0 != .ok && $0 != .rejected }),
+        (.storeRejected, .commands { $0 == .rejected }),
+        (.invalidations, .init(MetricCatalogue.storeInvalidations)),
+        (.notificationsApplied, .init(MetricCatalogue.notificationsApplied)),
+        (.deadLetters, .init(MetricCatalogue.notificationDeadLetters)),
+        (.recoveries, .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.succeeded)),
+        (.recoveriesFailed, .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.failed)),
+        (.jobsCreated, .jobs { $0 == .created }), (.jobsDone, .jobs { $0 == .done }),
+        (.jobsRefused, .jobs { $0 == .refusedClientLimit || $0 == .refusedTotalLimit }),
+        (.jobsLost, .jobs { $0 == .expired || $0 == .failed }),
+    ]
+
+    private static let ofEndpoints: [(StatusCount, SelectedSeries)] = UpstreamEndpoint.allCases.flatMap { endpoint in
+        [
+            (.answered(endpoint), .requests(to: endpoint) { !$0.isFailure }),
+            (.failed(endpoint), .requests(to: endpoint, \.isFailure)),
+            (
+                .unsent(endpoint),
+                .init(MetricCatalogue.upstreamRejected) { (labels: EndpointLabels<LocalRejection>) in
+                    labels.first == endpoint
+                }
+            ),
+        ]
+    }
+
+    private static let ofSources: [(StatusCount, SelectedSeries)] = Provenance.Source.allCases.map { source in
+        (.receiptAnswered(source), .init(MetricCatalogue.receiptAnswers, source))
+    }
+
+    private static let ofIntake: [(StatusCount, SelectedSeries)] = IntakeOutcome.allCases.map { outcome in
+        let series = SelectedSeries(MetricCatalogue.notificationsReceived) { (labels: ReceivedNotificationLabels) in
+            labels.outcome == outcome
+        }
+        return (.notifications(outcome), series)
     }
 }
 
 extension StatusTiming: CaseIterable {
-    static let allCases: [StatusTiming] =
-        [.answers, .store, .notifications, .jobs] + UpstreamEndpoint.allCases.map(apple)
+    static let allCases = series.map(\.0)
 
     private static let positions = Dictionary(uniqueKeysWithValues: zip(allCases, allCases.indices))
 
-    /// The index in `allCases`.
+    /// The index in `allCases`, and so in a reading.
     var position: Int {
-        guard let found = Self.positions[self] else { preconditionFailure("allCases lacks \(self)") }
+        guard let found = Self.positions[self] else { preconditionFailure("there are no series of \(self)") }
         return found
+    }
+
+    fileprivate static let series: [(StatusTiming, SelectedSeries)] =
+        [
+            (.answers, .init(MetricCatalogue.requestDuration, where: \DurationLabels.route.isVerification)),
+            (.store, .init(MetricCatalogue.storeRoundTrips)),
+            (.notifications, .init(MetricCatalogue.notificationApplySeconds)),
+            (.jobs, .init(MetricCatalogue.jobSeconds)),
+        ] + UpstreamEndpoint.allCases.map { (.apple($0), .init(MetricCatalogue.upstreamDuration, $0)) }
+
+    var bounds: [Double] {
+        if case .histogram(let bounds) = Self.series[position].1.family.kind { bounds } else { [] }
     }
 }
 
@@ -76,8 +146,8 @@ struct StatusInstruments: Sendable {
     private let timings: [[PrometheusHistogram]]
 
     init(_ registry: PrometheusRegistry) {
-        counters = StatusCount.allCases.map { $0.counters(registry) }
-        timings = StatusTiming.allCases.map { $0.histograms(registry) }
+        counters = StatusCount.series.map { $0.1.instruments(registry.counter) }
+        timings = StatusTiming.series.map { $0.1.instruments(registry.histogram) }
     }
 
     var counts: [UInt64] { counters.map { $0.reduce(0) { $0 &+ $1.value } } }
@@ -92,18 +162,23 @@ struct StatusInstruments: Sendable {
     }
 }
 
-private struct CountedSeries {
+/// Series of one family.
+private struct SelectedSeries {
     let family: MetricFamily
     let labelSets: [[String]]
 
-    init(_ family: MetricFamily, _ labelValues: [String] = []) {
-        self.family = family
-        labelSets = [labelValues]
+    init(_ family: MetricFamily) { (self.family, labelSets) = (family, family.labelSets) }
+
+    init(_ family: MetricFamily, _ labels: some SeriesLabels) {
+        (self.family, labelSets) = (family, [labels.labelValues])
     }
 
     init<Labels: SeriesLabels>(_ family: MetricFamily, where isMeant: (Labels) -> Bool) {
-        self.family = family
-        labelSets = Labels.allCases.filter(isMeant).map(\.labelValues)
+        (self.family, labelSets) = (family, Labels.allCases.filter(isMeant).map(\.labelValues))
+    }
+
+    func instruments<Instrument>(_ instrument: (MetricFamily, [String]) -> Instrument) -> [Instrument] {
+        labelSets.map { instrument(family, $0) }
     }
 
     static func verdicts(_ isMeant: (VerificationLabels) -> Bool) -> Self {
@@ -116,14 +191,6 @@ private struct CountedSeries {
         }
     }
 
-    static func unsent(_ endpoint: UpstreamEndpoint) -> Self {
-        .init(MetricCatalogue.upstreamRejected) { (labels: EndpointLabels<LocalRejection>) in labels.first == endpoint }
-    }
-
-    static func calls(_ outcome: ServerAPICallOutcome) -> Self {
-        .init(MetricCatalogue.serverAPICalls) { (labels: ServerAPICallLabels) in labels.second == outcome }
-    }
-
     static func lookups(_ result: Provenance.Cache) -> Self {
         .init(MetricCatalogue.cacheLookups) { (label: CacheLookupLabel) in label.cache == result }
     }
@@ -132,7 +199,7 @@ private struct CountedSeries {
         .init(MetricCatalogue.limitDecisions, where: isMeant)
     }
 
-    static func answers(_ isMeant: (AnswerLabels) -> Bool = { _ in true }) -> Self {
+    static func answers(_ isMeant: (AnswerLabels) -> Bool) -> Self {
         .init(MetricCatalogue.requests) { (labels: AnswerLabels) in labels.route.isVerification && isMeant(labels) }
     }
 
@@ -140,102 +207,6 @@ private struct CountedSeries {
 
     static func commands(_ isMeant: (StoreCommandOutcome) -> Bool) -> Self {
         .init(MetricCatalogue.storeCommands, where: isMeant)
-    }
-}
-
-extension StatusCount {
-    fileprivate func counters(_ registry: PrometheusRegistry) -> [PrometheusCounter] {
-        let series = series
-        return series.labelSets.map { registry.counter(series.family, $0) }
-    }
-
-    private var series: CountedSeries {
-        switch self {
-        case .genuine: .verdicts { $0.verdict == .genuine }
-        case .rejected: .verdicts { $0.verdict == .rejected }
-        case .undecided: .verdicts { $0.verdict == .undecided }
-        case .fromNearCache: .verdicts { $0.cache == .near }
-        case .fromSharedCache: .verdicts { $0.cache == .shared || $0.cache == .stale }
-        case .fromReceipts: .verdicts { $0.cache == .miss && $0.source == .local }
-        case .fromApple: .verdicts { $0.cache == .miss && $0.source != .local }
-        case .receiptAnswered(let source): .init(MetricCatalogue.receiptAnswers, source.labelValues)
-        case .degraded:
-            .init(MetricCatalogue.degraded) { $0 != DegradedReason.stopping && $0 != .sharedStoreUnreachable }
-        case .secretRejected: .init(MetricCatalogue.degraded, DegradedReason.sharedSecretRejected.labelValues)
-        case .serverAPIKeyRejected:
-            .init(MetricCatalogue.degraded, DegradedReason.serverAPIKeyRejected.labelValues)
-        case .intercepted:
-            .init(MetricCatalogue.contradictions) { (contradiction: Contradiction) in contradiction.showsInterception }
-        case .contradicted:
-            .init(MetricCatalogue.contradictions) { (contradiction: Contradiction) in !contradiction.showsInterception }
-        case .unreachableForCallers:
-            .init(MetricCatalogue.undecided, UndecidedReason.upstreamDidNotAnswer.labelValues)
-        case .answered(let endpoint): .requests(to: endpoint) { !$0.isFailure }
-        case .failed(let endpoint): .requests(to: endpoint, \.isFailure)
-        case .unsent(let endpoint): .unsent(endpoint)
-        case .overBudget: .calls(.budget)
-        case .unknownTransactions: .init(MetricCatalogue.unknownTransactionIDs)
-        case .cacheHits: .lookups(.shared)
-        case .cacheStale: .lookups(.stale)
-        case .cacheMisses: .lookups(.miss)
-        case .coalescedRequests: .init(MetricCatalogue.coalescedRequests)
-        case .leasesFound: .init(MetricCatalogue.flightLeases, LeaseOutcome.found.labelValues)
-        case .cacheFaults: .init(MetricCatalogue.sharedCacheFaults) { (_: SharedCacheFault) in true }
-        case .cacheForgeries: .init(MetricCatalogue.sharedCacheFaults, SharedCacheFault.sealInvalid.labelValues)
-        case .limitsAdmitted: .decisions { $0.decision == .admitted }
-        case .limitsAlone: .decisions { [.localShare, .open, .closed].contains($0.source) }
-        case .limitsInShadow: .decisions { $0.decision == .refusedInShadow }
-        case .refusedByRate: .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.rate.labelValues)
-        case .refusedByConcurrency: .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.concurrency.labelValues)
-        case .wrongCredentials: .init(MetricCatalogue.wrongFormCredentials) { (_: CredentialLabel) in true }
-        case .answers: .answers()
-        case .serverErrors: .answers { DurationLabels($0).codeClass == .serverError }
-        case .refusedAtEdge: .init(MetricCatalogue.refusals) { (_: EdgeRefusal) in true }
-        case .overloaded: .init(MetricCatalogue.refusals) { $0 == EdgeRefusal.overloaded || $0 == .answerLate }
-        case .storeDone: .commands { $0 == .ok }
-        case .storeFailed: .commands { $0 != .ok && $0 != .rejected }
-        case .storeRejected: .commands { $0 == .rejected }
-        case .invalidations: .init(MetricCatalogue.storeInvalidations)
-        case .notifications(let outcome):
-            .init(MetricCatalogue.notificationsReceived) { (labels: ReceivedNotificationLabels) in
-                labels.outcome == outcome
-            }
-        case .notificationsApplied: .init(MetricCatalogue.notificationsApplied) { (_: NotificationEffect) in true }
-        case .deadLetters: .init(MetricCatalogue.notificationDeadLetters) { (_: DeadLetterReason) in true }
-        case .recoveries: .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.succeeded.labelValues)
-        case .recoveriesFailed: .init(MetricCatalogue.notificationRecoveries, RecoveryOutcome.failed.labelValues)
-        case .jobsCreated: .jobs { $0 == .created }
-        case .jobsDone: .jobs { $0 == .done }
-        case .jobsRefused: .jobs { $0 == .refusedClientLimit || $0 == .refusedTotalLimit }
-        case .jobsLost: .jobs { $0 == .expired || $0 == .failed }
-        }
-    }
-}
-
-extension StatusTiming {
-    var bounds: [Double] {
-        guard case .histogram(let bounds) = family.kind else { return [] }
-        return bounds
-    }
-
-    private var family: MetricFamily {
-        switch self {
-        case .answers: MetricCatalogue.requestDuration
-        case .apple: MetricCatalogue.upstreamDuration
-        case .store: MetricCatalogue.storeRoundTrips
-        case .notifications: MetricCatalogue.notificationApplySeconds
-        case .jobs: MetricCatalogue.jobSeconds
-        }
-    }
-
-    fileprivate func histograms(_ registry: PrometheusRegistry) -> [PrometheusHistogram] {
-        let labels: [[String]] =
-            switch self {
-            case .answers: DurationLabels.allCases.filter(\.route.isVerification).map(\.labelValues)
-            case .apple(let endpoint): [endpoint.labelValues]
-            case .store, .notifications, .jobs: [[]]
-            }
-        return labels.map { registry.histogram(family, $0) }
     }
 }
 

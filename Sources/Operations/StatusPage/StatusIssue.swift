@@ -5,7 +5,6 @@ internal import Clients
 internal import Gateway
 internal import HTTPServer
 internal import Receipts
-internal import RedisStore
 internal import Resilience
 internal import Settings
 internal import Telemetry
@@ -38,43 +37,19 @@ struct StatusIssue: Hashable, Sendable {
 
     /// The runbooks that the page links. A test compares them with docs/runbooks.
     enum Runbook: String, CaseIterable, Sendable {
-        case redisMisconfigured = "ReceiptGatewayRedisMisconfigured"
-        case configurationReloadFailed = "ReceiptGatewayConfigurationReloadFailed"
-        case redisUnavailable = "ReceiptGatewayRedisUnavailable"
-        case redisDataTampered = "ReceiptGatewayRedisDataTampered"
-        case circuitBreakerOpen = "ReceiptGatewayCircuitBreakerOpen"
-        case appleErrorRateHigh = "ReceiptGatewayAppleErrorRateHigh"
-        case appleThrottling = "ReceiptGatewayAppleThrottling"
-        case appleAnswersRejected = "ReceiptGatewayAppleAnswersRejected"
-        case upstreamTLSInterception = "ReceiptGatewayUpstreamTLSInterception"
-        case sharedSecretRejected = "ReceiptGatewaySharedSecretRejected"
-        case serverAPIKeyRejected = "ReceiptGatewayServerAPIKeyRejected"
-        case serverAPIBudgetExhausted = "ReceiptGatewayServerAPIBudgetExhausted"
-        case verificationsUndecided = "ReceiptGatewayVerificationsUndecided"
-        case degradedAnswers = "ReceiptGatewayDegradedAnswers"
-        case errorsBurnFast = "ReceiptGatewayErrorsBurnFast"
-        case latencyBurnsFast = "ReceiptGatewayLatencyBurnsFast"
-        case overloaded = "ReceiptGatewayOverloaded"
-        case sunsetApproaching = "ReceiptGatewaySunsetApproaching"
-        case sunsetAppWithoutKey = "ReceiptGatewaySunsetAppWithoutKey"
-        case notificationsSilent = "ReceiptGatewayNotificationsSilent"
-        case notificationsRefused = "ReceiptGatewayNotificationsRefused"
-        case notificationBacklog = "ReceiptGatewayNotificationBacklog"
-        case notificationUnknownApp = "ReceiptGatewayNotificationUnknownApp"
-        case notificationDeadLetters = "ReceiptGatewayNotificationDeadLetters"
-        case notificationRecoveryFailing = "ReceiptGatewayNotificationRecoveryFailing"
-        case webhookFailing = "ReceiptGatewayWebhookFailing"
-        case webhookLagHigh = "ReceiptGatewayWebhookLagHigh"
-        case webhookDisabled = "ReceiptGatewayWebhookDisabled"
-        case webhookDeadEvents = "ReceiptGatewayWebhookDeadEvents"
-        case eventsMissed = "ReceiptGatewayEventsMissed"
-        case deferredVerificationsStalled = "ReceiptGatewayDeferredVerificationsStalled"
-        case deferredVerificationsFailed = "ReceiptGatewayDeferredVerificationsFailed"
-        case deferredVerificationsRefused = "ReceiptGatewayDeferredVerificationsRefused"
+        case redisMisconfigured, configurationReloadFailed, redisUnavailable, redisDataTampered, circuitBreakerOpen,
+            appleErrorRateHigh, appleThrottling, appleAnswersRejected, upstreamTLSInterception, sharedSecretRejected,
+            serverAPIKeyRejected, serverAPIBudgetExhausted, verificationsUndecided, degradedAnswers, errorsBurnFast,
+            latencyBurnsFast, overloaded, sunsetApproaching, sunsetAppWithoutKey, notificationsSilent,
+            notificationsRefused, notificationBacklog, notificationUnknownApp, notificationDeadLetters,
+            notificationRecoveryFailing, webhookFailing, webhookLagHigh, webhookDisabled, webhookDeadEvents,
+            eventsMissed, deferredVerificationsStalled, deferredVerificationsFailed, deferredVerificationsRefused
 
-        /// The URL, as in the alerts.
+        /// The name of the page and of its alert.
+        var name: String { "ReceiptGateway" + rawValue.capitalizedFirst }
+
         var address: String {
-            "https://github.com/receipt-gateway/receipt-gateway/blob/main/docs/runbooks/\(rawValue).md"
+            "https://github.com/receipt-gateway/receipt-gateway/blob/main/docs/runbooks/\(name).md"
         }
     }
 }
@@ -115,7 +90,7 @@ extension StatusSources {
     }
 
     private func appleIssues(_ windows: StatusWindows) -> [StatusIssue?] {
-        guard isAppleEnabled else { return [] }
+        guard configuration.apple.isEnabled else { return [] }
         let endpoints = endpoints(windows).map { endpoint in
             appleIssue(endpoint, upstreams.guards.health(of: endpoint), windows.minute)
         }
@@ -228,7 +203,7 @@ extension StatusSources {
     }
 
     private func sunsetIssue(at now: Timestamp) -> StatusIssue? {
-        guard isAppleEnabled, let left = timeToSunset(at: now) else { return nil }
+        guard configuration.apple.isEnabled, let left = timeToSunset(at: now) else { return nil }
         guard left > .zero else {
             return StatusIssue(
                 .critical, "verifyReceipt has reached its end date.",

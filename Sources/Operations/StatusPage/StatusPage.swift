@@ -94,7 +94,7 @@ struct StatusPage: Sendable {
 
     private func item(_ result: StatusIssue) -> String {
         let link = result.runbook.map {
-            " <a href=\"\(escaped($0.address))\" rel=\"noreferrer\">\(escaped($0.rawValue))</a>"
+            " <a href=\"\(escaped($0.address))\" rel=\"noreferrer\">\(escaped($0.name))</a>"
         }
         return """
             <li data-severity="\(result.severity.rawValue)"><span class="severity">\(result.severity.rawValue)</span> \

@@ -10,7 +10,6 @@ struct StatusReport: Sendable {
     let host: String
     let issues: [StatusIssue]
     let tables: [StatusTable]
-    /// One sentence below the title.
     let summary: String
 
     init(_ sources: StatusSources, _ history: StatusHistory) {
@@ -80,7 +79,7 @@ extension JSONWriter {
                     json.member("severity", result.severity.rawValue)
                     json.member("text", result.text)
                     json.member("advice", result.advice)
-                    json.member("runbook", result.runbook?.rawValue)
+                    json.member("runbook", result.runbook?.name)
                     json.member("address", result.runbook?.address)
                 }
             }
@@ -126,8 +125,6 @@ extension JSONWriter {
         }
     }
 }
-
-// MARK: - For the page
 
 extension StatusReport {
     /// Returns an event for the page's script: formatted texts and tones by element name.

@@ -15,10 +15,9 @@ package import Telemetry
 /// The sources of the status page. Nothing is kept for the page alone.
 package struct StatusSources: Sendable {
     package let health: NodeHealth
+    let configuration: GatewayConfiguration
     let upstreams: UpstreamState
     let reloads: ReloadHistory
-    let isAppleEnabled: Bool
-    /// True if some app has a key for the App Store Server API.
     let hasServerAPIKey: @Sendable () -> Bool
     /// Returns the apps that depend on `verifyReceipt`, in alphabetical order.
     let appsWithoutKey: @Sendable () -> [String]
@@ -28,13 +27,6 @@ package struct StatusSources: Sendable {
     /// Returns this node's last attempts to deliver events, by endpoint.
     let lastAttempts: @Sendable () -> [String: LastAttempts]
     let jobs: JobSurveys
-    /// The time after which a deferred verification expires.
-    let maximumJobAge: Duration
-    /// The maximum size of the notifications that are not applied yet.
-    let notificationBacklog: Int
-    let nearCacheBytes: Int
-    /// The configuration as `check-config` prints it, with redacted secrets.
-    let configurationText: String
     let clock: @Sendable () -> Timestamp
     private let instruments: StatusInstruments
     private let connections: PrometheusGauge
@@ -52,6 +44,7 @@ package struct StatusSources: Sendable {
         hasServerAPIKey: @escaping @Sendable () -> Bool, appsWithoutKey: @escaping @Sendable () -> [String],
         clock: @escaping @Sendable () -> Timestamp
     ) {
+        self.configuration = configuration
         self.health = health
         self.upstreams = upstreams
         self.reloads = reloads
@@ -63,11 +56,6 @@ package struct StatusSources: Sendable {
         self.hasServerAPIKey = hasServerAPIKey
         self.appsWithoutKey = appsWithoutKey
         self.clock = clock
-        isAppleEnabled = configuration.apple.isEnabled
-        maximumJobAge = configuration.jobs.maximumAge
-        notificationBacklog = configuration.notifications.backlog.bytes
-        nearCacheBytes = configuration.nearCacheSize.bytes
-        configurationText = configuration.effectiveText
         instruments = StatusInstruments(registry)
         connections = registry.gauge(MetricCatalogue.connections)
         requestsInFlight = registry.gauge(MetricCatalogue.requestsInFlight)
@@ -98,7 +86,7 @@ package struct StatusSources: Sendable {
     private func node(_ windows: StatusWindows, at now: Timestamp) -> StatusTable {
         let obstacle = health.obstacle
         return StatusTable(
-            heading: .init("node", "This node"), note: "", columns: StatusTable.onlyColumn,
+            "node", "This node",
             rows: [
                 Row("stage", "Stage", .word("\(health.lifecycle.stage)")),
                 Row("alive", "Alive", .word("yes"), .good),
@@ -111,7 +99,7 @@ package struct StatusSources: Sendable {
                 Row("memory_bytes", "Memory", .bytes(ProcessStatistics.residentBytes.map { Int($0) })),
                 Row("connections", "Connections", .count(Int(connections.value))),
                 Row("requests_in_flight", "Requests in flight", .count(Int(requestsInFlight.value))),
-                Row("bodies_share", "Memory for bodies in use", .share(bodyShare), bodyShare > 0.8 ? .notable : .plain),
+                Row("bodies_share", "Memory for bodies in use", .share(bodyShare), .notable, if: bodyShare > 0.8),
             ])
     }
 
@@ -122,23 +110,23 @@ package struct StatusSources: Sendable {
         let lookups: [StatusCount] = [.cacheHits, .cacheStale, .cacheMisses]
         let faults = windows.all.count(.cacheFaults)
         return StatusTable(
-            heading: .init("caches", "Caches"), note: "the last minute", columns: StatusTable.onlyColumn,
+            "caches", "Caches", note: "the last minute",
             rows: [
                 Row("near_share", "Answers from the near cache", .share(minute.share(.fromNearCache, of: .verdicts))),
-                Row("near_limit_bytes", "Near cache, at most", .bytes(nearCacheBytes)),
+                Row("near_limit_bytes", "Near cache, at most", .bytes(configuration.nearCacheSize.bytes)),
                 Row("found_share", "Cached results: fresh", .share(minute.share(.cacheHits, of: lookups))),
                 Row("stale_share", "stale", .share(minute.share(.cacheStale, of: lookups))),
                 Row("lookups", "lookups", .rate(minute.rate(lookups))),
                 Row("joined", "Coalesced requests", .rate(minute.rate(.coalescedRequests))),
                 Row("found_by_others", "Fetched by another node", .rate(minute.rate(.leasesFound))),
-                Row("faults", "Cache faults, in 10 min", .count(faults), faults > 0 ? .notable : .plain),
+                Row("faults", "Cache faults, in 10 min", .count(faults), .notable, if: faults > 0),
             ])
     }
 
     private func limits(_ windows: StatusWindows) -> StatusTable {
         let minute = windows.minute, all = windows.all
         return StatusTable(
-            heading: .init("limits", "Limits of clients"), note: "the last minute", columns: StatusTable.onlyColumn,
+            "limits", "Limits of clients", note: "the last minute",
             rows: [
                 Row("admitted", "Decisions to admit", .rate(minute.rate(.limitsAdmitted))),
                 Row("refused_by_rate", "Rejected: rate limit", .rate(minute.rate(.refusedByRate))),
@@ -147,11 +135,11 @@ package struct StatusSources: Sendable {
                 Row("refused_in_shadow", "Would be rejected (shadow)", .rate(minute.rate(.limitsInShadow))),
                 Row(
                     "decided_alone", "Decided without Redis", .rate(minute.rate(.limitsAlone)),
-                    minute.count(.limitsAlone) > 0 ? .notable : .plain),
+                    .notable, if: minute.count(.limitsAlone) > 0),
                 Row("refused_at_edge", "Rejected at the edge, in 10 min", .count(all.count(.refusedAtEdge))),
                 Row(
                     "overloaded", "of them because of overload", .count(all.count(.overloaded)),
-                    all.count(.overloaded) > 0 ? .notable : .plain),
+                    .notable, if: all.count(.overloaded) > 0),
                 Row("server_errors", "Answers 5xx, in 10 min", .count(all.count(.serverErrors))),
             ])
     }
@@ -159,20 +147,17 @@ package struct StatusSources: Sendable {
     private func store(_ windows: StatusWindows) -> StatusTable {
         let minute = windows.minute, store = health.store
         return StatusTable(
-            heading: .init("redis", "Redis and the fleet"), note: "rates of the last minute",
-            columns: StatusTable.onlyColumn,
+            "redis", "Redis and the fleet", note: "rates of the last minute",
             rows: [
                 Row("state", "State", store.condition.shown, store.condition.tone),
                 Row("refusal", "Refusal", store.configurationFault?.configurationWord.map { .word($0) } ?? .none()),
-                Row(
-                    "breaker", "Circuit breaker", .word(store.breaker.rawValue),
-                    store.breaker == .closed ? .plain : .bad),
+                Row("breaker", "Circuit breaker", .word(store.breaker.rawValue), .bad, if: store.breaker != .closed),
                 Row("live_nodes", "Live nodes, including this one", .count(store.liveNodes)),
                 Row("connections", "Connections", .count(Int(storeConnections.reduce(0) { $0 + $1.value }))),
                 Row("done", "Commands done", .rate(minute.rate(.storeDone))),
                 Row(
                     "failed", "Commands failed", .rate(minute.rate(.storeFailed)),
-                    minute.count(.storeFailed) > 0 ? .notable : .plain),
+                    .notable, if: minute.count(.storeFailed) > 0),
                 Row("rejected", "Commands rejected locally", .rate(minute.rate(.storeRejected))),
                 Row("round_trip_p99", "Round trip, p99", .latency(minute.quantile(0.99, of: .store))),
                 Row("invalidations", "Invalidations", .rate(minute.rate(.invalidations))),
@@ -209,8 +194,9 @@ extension StatusSources {
     func apple(_ windows: StatusWindows) -> StatusTable {
         let endpoints = endpoints(windows)
         return StatusTable(
-            heading: .init("apple", "Apple's endpoints"),
-            note: isAppleEnabled ? "the last minute" : "No requests to Apple: gateway.apple.enabled is false",
+            "apple", "Apple's endpoints",
+            note: configuration.apple.isEnabled
+                ? "the last minute" : "No requests to Apple: gateway.apple.enabled is false",
             columns: endpoints.map(\.heading), rows: guardRows(endpoints) + requestRows(endpoints, windows.minute))
     }
 
@@ -228,11 +214,10 @@ extension StatusSources {
         let all = windows.all
         let (keys, budget) = (all.count(.serverAPIKeyRejected), all.count(.overBudget))
         return StatusTable(
-            heading: .init("server_api", "App Store Server API"), note: "the last ten minutes",
-            columns: StatusTable.onlyColumn,
+            "server_api", "App Store Server API", note: "the last ten minutes",
             rows: [
-                Row("key_rejected", "Answers without it: key rejected", .count(keys), keys > 0 ? .bad : .plain),
-                Row("over_budget", "Calls not sent: over budget", .count(budget), budget > 0 ? .notable : .plain),
+                Row("key_rejected", "Answers without it: key rejected", .count(keys), .bad, if: keys > 0),
+                Row("over_budget", "Calls not sent: over budget", .count(budget), .notable, if: budget > 0),
                 Row("unknown_transactions", "Unknown transaction IDs", .count(all.count(.unknownTransactions))),
             ])
     }
@@ -269,7 +254,7 @@ extension StatusSources {
         let known = endpoints.map { upstreams.lifecycle.state(of: $0) }
         let left = known.map { $0.dates.sunset.map { max(.zero, now.duration(to: $0)) } }
         return StatusTable(
-            heading: .init("sunset", "The end of verifyReceipt"), note: "", columns: endpoints.map(\.heading),
+            "sunset", "The end of verifyReceipt", columns: endpoints.map(\.heading),
             rows: [
                 row("stage", "Stage", known) { .word($0.dates.stage(at: now).name) },
                 row("deprecation", "Deprecated from", known) { .time($0.dates.deprecation) },
@@ -289,16 +274,15 @@ extension StatusSources {
         }
         let apps = appsWithoutKey()
         return StatusTable(
-            heading: .init("receipts", "Answers about receipts"), note: "the last ten minutes",
-            columns: StatusTable.onlyColumn,
+            "receipts", "Answers about receipts", note: "the last ten minutes",
             rows: [
                 Row("answers", "Answers", .count(window.count(.receiptAnswers))),
                 Row("server_api_share", "From the Server API", share(.serverAPI)),
                 Row("verify_receipt_share", "From verifyReceipt", share(.apple)),
                 Row("receipt_share", "From the receipt alone", share(.local)),
                 Row(
-                    "apps_without_key", "Apps without a key", .names(apps),
-                    !apps.isEmpty && isSunsetNear(at: now) ? .notable : .plain),
+                    "apps_without_key", "Apps without a key", .names(apps), .notable,
+                    if: !apps.isEmpty && isSunsetNear(at: now)),
             ])
     }
 
@@ -306,7 +290,7 @@ extension StatusSources {
         _ name: String, _ title: String, _ subjects: [Subject], tone: (Subject) -> StatusTone = { _ in .plain },
         _ value: (Subject) -> StatusValue
     ) -> Row {
-        Row(heading: .init(name, title), cells: subjects.map { .init(value: value($0), tone: tone($0)) })
+        Row(heading: .init(name, title), cells: subjects.map { .init(value($0), tone($0)) })
     }
 }
 

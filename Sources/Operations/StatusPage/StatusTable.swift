@@ -16,7 +16,11 @@ struct StatusTable: Sendable {
 
     struct Cell: Hashable, Sendable {
         let value: StatusValue
-        var tone = StatusTone.plain
+        let tone: StatusTone
+
+        init(_ value: StatusValue, _ tone: StatusTone = .plain, if applies: Bool = true) {
+            (self.value, self.tone) = (value, applies ? tone : .plain)
+        }
     }
 
     struct Row: Sendable {
@@ -25,7 +29,6 @@ struct StatusTable: Sendable {
     }
 
     let heading: Heading
-    /// One sentence below the title.
     let note: String
     /// The columns. A column without a name is the only column, and has no head.
     let columns: [Heading]
@@ -42,6 +45,12 @@ enum StatusTone: String, Sendable {
 extension StatusTable {
     static let onlyColumn = [Heading("", "")]
 
+    init(
+        _ name: String, _ title: String, note: String = "", columns: [Heading] = StatusTable.onlyColumn, rows: [Row]
+    ) {
+        self.init(heading: Heading(name, title), note: note, columns: columns, rows: rows)
+    }
+
     /// Returns the element name of a cell: `apple.production.breaker`.
     func identifier(_ row: Row, _ column: Heading) -> String {
         [heading.name, column.name, row.heading.name].filter { !$0.isEmpty }.joined(separator: ".")
@@ -53,8 +62,10 @@ extension StatusTable {
 }
 
 extension StatusTable.Row {
-    init(_ name: String, _ title: String, _ value: StatusValue, _ tone: StatusTone = .plain) {
-        self.init(heading: .init(name, title), cells: [.init(value: value, tone: tone)])
+    init(
+        _ name: String, _ title: String, _ value: StatusValue, _ tone: StatusTone = .plain, if applies: Bool = true
+    ) {
+        self.init(heading: .init(name, title), cells: [.init(value, tone, if: applies)])
     }
 }
 
@@ -120,7 +131,7 @@ struct StatusPlot: Sendable {
         return StatusTable(
             heading: heading, note: note, columns: columns.map { .init($0.0, $0.1) },
             rows: lines.map { line in
-                StatusTable.Row(heading: line.heading, cells: columns.map { .init(value: line.value($0.2)) })
+                StatusTable.Row(heading: line.heading, cells: columns.map { .init(line.value($0.2)) })
             }, plot: self)
     }
 }
@@ -137,14 +148,11 @@ extension JSONWriter {
 
     private mutating func point(_ value: StatusValue) {
         switch value {
-        case .rate(let number?), .latency(let number?): number.isZero ? integer(0) : rounded(number)
+        case .rate(let number?), .latency(let number?):
+            // More than three digits are invisible, and double the size.
+            let unit: Double = number < 1 ? 1_000_000 : 1000
+            number.isZero ? integer(0) : self.number((number * unit).rounded() / unit)
         default: null()
         }
-    }
-
-    /// Writes a rounded number: more than three digits are invisible, and double the size.
-    private mutating func rounded(_ number: Double) {
-        let unit: Double = number < 1 ? 1_000_000 : 1000
-        self.number((number * unit).rounded() / unit)
     }
 }

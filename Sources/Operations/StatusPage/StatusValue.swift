@@ -5,7 +5,6 @@ internal import Clients
 internal import JSON
 package import Receipts
 
-/// A value of the status page, for people and for programs.
 package enum StatusValue: Hashable, Sendable {
     /// A word of the API, and its text on the page.
     case word(String, shown: String)
@@ -118,7 +117,11 @@ extension JSONWriter {
         case .word(let word, _): string(word)
         case .none: null()
         case .count(let count): integer(count)
-        case .part(let part, let whole): self.part(part, of: whole)
+        case .part(let part, let whole):
+            object { json in
+                json.member("now", part)
+                json.member("most", whole)
+            }
         case .number(let number), .rate(let number), .share(let number), .latency(let number):
             optional(number) { $0.number($1) }
         case .span(let span): optional(span) { $0.integer($1.components.seconds) }
@@ -131,14 +134,5 @@ extension JSONWriter {
 
     mutating func optional<Value>(_ value: Value?, _ write: (inout JSONWriter, Value) -> Void) {
         if let value { write(&self, value) } else { null() }
-    }
-
-    private mutating func part(_ part: Int, of whole: Int) {
-        object { json in
-            json.key("now")
-            json.integer(part)
-            json.key("most")
-            json.integer(whole)
-        }
     }
 }

@@ -46,9 +46,6 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
 extension GatewayConfiguration {
     /// Builds a gateway as `serve` would, and discards it: some problems show only then. Opens no socket.
     func tryOut() throws(ConfigurationProblems) {
-        let dependencies = Dependencies(
-            logger: Logger(label: "check-config") { _ in SwiftLogNoOpLogHandler() },
-            shutdownRequests: AsyncStream { $0.finish() })
-        _ = try buildGatewayServer(self, in: dependencies)
+        _ = try buildGatewayServer(self, in: .silent)
     }
 }

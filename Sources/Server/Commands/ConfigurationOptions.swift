@@ -11,7 +11,6 @@ internal import Telemetry
     internal import Foundation
 #endif
 
-/// The options of every command that reads the configuration.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,

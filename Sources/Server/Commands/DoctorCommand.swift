@@ -3,7 +3,6 @@
 
 internal import ArgumentParser
 internal import Clients
-internal import Operations
 internal import Settings
 
 struct DoctorCommand: AsyncParsableCommand {
@@ -35,7 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     @Option(help: "The output format: text, or one JSON object.")
-    var format = DoctorReport.Format.text
+    var format = OutputFormat.text
 
     func run() async throws {
         let report = await report()
@@ -63,5 +62,3 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 }
-
-extension DoctorReport.Format: ExpressibleByArgument {}

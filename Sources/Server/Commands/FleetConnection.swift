@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import AppStore
+internal import ArgumentParser
 internal import Clients
 internal import Customers
 internal import Gateway
@@ -28,18 +28,16 @@ struct FleetConnection: Sendable {
         static let pause: Duration = .milliseconds(50)
     }
 
-    /// - Parameter reason: the reason why the command needs Redis.
     init(_ configuration: GatewayConfiguration, needingRedisBecause reason: String) throws(ConfigurationProblems) {
         try checkOpenSSL()
-        dependencies = Dependencies(
-            logger: Logger(label: "command") { _ in SwiftLogNoOpLogHandler() },
-            shutdownRequests: AsyncStream { $0.finish() })
+        dependencies = .silent
         let file = try ClientsFile(configuration, at: dependencies.clock())
         access = CurrentAccess(Access(AccessRules(configuration, file)))
         upstreams = UpstreamState(configuration.apple)
         let health = StoreHealth(isEmbedded: false, expectedNodes: configuration.redis.expectedNodes)
         metrics = GatewayMetrics(
-            lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), access: access, upstreams: upstreams,
+            configuration, lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), access: access,
+            upstreams: upstreams,
             store: health, in: dependencies)
         store = try FleetStore(
             configuration, upstreams: upstreams, health: health, metrics: metrics.store,
@@ -52,7 +50,10 @@ struct FleetConnection: Sendable {
     }
 
     /// Runs a body while the connection is open.
-    func use<Value>(_ body: () async throws -> Value) async throws -> Value {
+    /// - Parameter close: closes what the body used, whatever its outcome.
+    func use<Value>(
+        _ body: () async throws -> Value, thenClose close: () async -> Void = {}
+    ) async throws -> Value {
         let running = Task { try await service.run() }
         await waitForStore()
         let result: Result<Value, any Error>
@@ -63,7 +64,18 @@ struct FleetConnection: Sendable {
         }
         running.cancel()
         _ = await running.result
+        await close()
         return try result.get()
+    }
+
+    /// Runs a body while the connection is open. If the store does not answer, prints advice and exits with status 1.
+    func useOrExit<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await use(body)
+        } catch is StoreUnreachable {
+            StandardError.write("Redis does not answer. `receipt-gateway doctor` checks the connection.\n")
+            throw ExitCode.failure
+        }
     }
 
     /// Waits until Redis answers. If it does not, each later command fails by itself.
@@ -81,8 +93,14 @@ struct FleetConnection: Sendable {
     }
 }
 
-extension ConfigurationProblems {
-    init(_ location: String, _ fault: String) {
-        self.init(problems: [ConfigurationProblem(location: location, fault: fault)])
+extension ConfigurationOptions {
+    /// Returns the connection of a command about what gateways store. If the configuration is wrong, prints its problems
+    /// and exits.
+    func fleet(storing contents: String) throws -> FleetConnection {
+        let configuration = try load()
+        return try orExit { () throws(ConfigurationProblems) in
+            try FleetConnection(
+                configuration, needingRedisBecause: "\(contents) are stored in Redis, by the gateways that run")
+        }
     }
 }

@@ -5,7 +5,6 @@ internal import ArgumentParser
 internal import Clients
 internal import HTTPClient
 internal import HTTPServer
-internal import Operations
 internal import Settings
 
 struct HealthCommand: AsyncParsableCommand {

@@ -97,20 +97,16 @@ extension AreaCheck {
 }
 
 extension ServerAPIKeys {
-    /// The account's key and the apps' keys.
     var all: [ServerAPIKey] { (account.map { [$0] } ?? []) + ofApps.values }
 }
 
 /// The keys of a client, or of its form account, with the times from which they are rejected.
-private struct ClientKeys {
-    let name: String
-    let ends: [(name: String, end: Timestamp?)]
-}
+private typealias ClientKeys = (name: String, ends: [(name: String, end: Timestamp?)])
 
 extension ClientsFile {
     fileprivate var keys: [ClientKeys] {
-        clients.map { ClientKeys(name: $0.name, ends: $0.keys.map { ($0.id, $0.expires) }) }
-            + formAccounts.map { ClientKeys(name: $0.client.name, ends: $0.keys.map { ("a form key", $0.expires) }) }
+        clients.map { ($0.name, $0.keys.map { ($0.id, $0.expires) }) }
+            + formAccounts.map { ($0.client.name, $0.keys.map { ("a form key", $0.expires) }) }
     }
 }
 

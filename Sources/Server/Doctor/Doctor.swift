@@ -1,36 +1,27 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Clients
-package import Receipts
-package import Settings
+internal import Clients
+internal import Receipts
+internal import Settings
 internal import Synchronization
 
 /// Checks the environment of a gateway: its configuration, the services it uses and the system's limits.
 ///
 /// All areas are checked in parallel within a time limit, with the components that `serve` would use. The only changes
 /// are a few keys in Redis that expire within a second.
-package struct Doctor: Sendable {
+struct Doctor: Sendable {
     let configuration: GatewayConfiguration
     /// The environment variables; only those for proxies are read.
     let environment: [String: String]
     var clock: @Sendable () -> Timestamp = { .now() }
-
-    package init(
-        configuration: GatewayConfiguration, environment: [String: String],
-        clock: @escaping @Sendable () -> Timestamp = { .now() }
-    ) {
-        self.configuration = configuration
-        self.environment = environment
-        self.clock = clock
-    }
 
     enum Limits {
         /// The time limit of one area, and so of all areas, because they run in parallel.
         static let time: Duration = .seconds(12)
     }
 
-    package func check() async -> [CheckResult] {
+    func check() async -> [CheckResult] {
         await withTaskGroup(of: (CheckResult.Area, [CheckResult]).self) { group in
             for area in CheckResult.Area.allCases {
                 group.addTask { (area, await check(area)) }
@@ -129,8 +120,8 @@ func value<Value: Sendable>(
     return await ends.first { _ in true } ?? nil
 }
 
-package struct CheckResult: Hashable, Sendable {
-    package enum Level: String, Sendable {
+struct CheckResult: Hashable, Sendable {
+    enum Level: String, Sendable {
         case ok
         /// It works, but needs attention.
         case warning
@@ -154,7 +145,7 @@ package struct CheckResult: Hashable, Sendable {
 
 extension ConfigurationProblems {
     /// The problems as observations. One sentence already contains the fault and what to do.
-    package var observations: [CheckResult] {
+    var observations: [CheckResult] {
         problems.prefix(Self.maximumShown).map {
             CheckResult(
                 area: .configuration, subject: "settings", level: .failed, seen: $0.description, advice: nil)

@@ -5,29 +5,20 @@ internal import JSON
 internal import Operations
 internal import Telemetry
 
-package struct DoctorReport: Sendable {
+struct DoctorReport: Sendable {
     let observations: [CheckResult]
 
-    package init(observations: [CheckResult]) {
-        self.observations = observations
-    }
-
-    package enum Format: String, CaseIterable, Sendable {
-        case text
-        case json
-    }
-
-    package var level: CheckResult.Level {
+    var level: CheckResult.Level {
         let levels = Set(observations.map(\.level))
         return levels.contains(.failed) ? .failed : levels.contains(.warning) ? .warning : .ok
     }
 
     /// True if the configuration is invalid, so that nothing else was checked.
-    package var isMisconfigured: Bool { observations.contains { $0.area == .configuration && $0.level == .failed } }
+    var isMisconfigured: Bool { observations.contains { $0.area == .configuration && $0.level == .failed } }
 
     // MARK: - For people
 
-    package func text(hasColours: Bool) -> String {
+    func text(hasColours: Bool) -> String {
         let areas = CheckResult.Area.allCases.compactMap { area in
             let lines = observations.filter { $0.area == area }.map { "  \($0.line(hasColours: hasColours))\n" }
             return lines.isEmpty ? nil : "\(area.rawValue.capitalizedFirst)\n\(lines.joined())"
@@ -44,16 +35,11 @@ package struct DoctorReport: Sendable {
 }
 
 extension CheckResult {
-    /// The widths of a line's columns; longer subjects shift the rest.
-    private enum Width {
-        static let level = 9
-        static let subject = 15
-    }
-
+    /// The level and the subject in columns; longer subjects shift the rest.
     fileprivate func line(hasColours: Bool) -> String {
-        let word = level.rawValue.padded(to: Width.level)
+        let word = level.rawValue.padded(to: 9)
         let text = [seen, advice].compactMap(\.self).joined(separator: ". ")
-        return (hasColours ? "\u{1B}[\(level.colour)m\(word)\u{1B}[0m" : word) + subject.padded(to: Width.subject)
+        return (hasColours ? "\u{1B}[\(level.colour)m\(word)\u{1B}[0m" : word) + subject.padded(to: 15)
             + text
     }
 }
@@ -79,28 +65,24 @@ extension String {
 
 extension DoctorReport {
     /// `{"version", "status", "checks": [{"area", "check", "status", "seen", "advice"}]}`; `advice` may be null.
-    package var json: String {
+    var json: String {
         var json = JSONWriter()
         json.object { json in
             json.member("version", Version.current)
             json.member("status", level.rawValue)
             json.key("checks")
             json.array { json in
-                for observation in observations { observation.write(to: &json) }
+                for observation in observations {
+                    json.object { json in
+                        json.member("area", observation.area.rawValue)
+                        json.member("check", observation.subject)
+                        json.member("status", observation.level.rawValue)
+                        json.member("seen", observation.seen)
+                        json.member("advice", observation.advice.map { .string(OutsideText($0)) } ?? .null)
+                    }
+                }
             }
         }
         return String(decoding: json.bytes, as: UTF8.self) + "\n"
-    }
-}
-
-extension CheckResult {
-    fileprivate func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("area", area.rawValue)
-            json.member("check", subject)
-            json.member("status", level.rawValue)
-            json.member("seen", seen)
-            json.member("advice", advice.map { .string(OutsideText($0)) } ?? .null)
-        }
     }
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-package import HTTPClient
-package import HTTPServer
+internal import HTTPClient
+internal import HTTPServer
 internal import JSON
 internal import NIOCore
 internal import NIOPosix
@@ -68,7 +68,7 @@ extension AreaCheck {
 }
 
 /// The gateway on this machine that runs with a configuration, seen through its admin plane.
-package struct LocalGateway: Sendable {
+struct LocalGateway: Sendable {
     private let transport: HTTPTransport
     private let base: String
 
@@ -78,14 +78,14 @@ package struct LocalGateway: Sendable {
         static let answerBytes = 4 << 20
     }
 
-    package enum Condition: Hashable, Sendable {
+    enum Condition: Hashable, Sendable {
         case healthy
         case unhealthy(status: Int, detail: String)
         case unreachable(TransportError)
     }
 
     /// - Parameter admin: the listener's address; a wildcard address is replaced by loopback.
-    package init(_ admin: ListenerConfiguration) throws(TransportError) {
+    init(_ admin: ListenerConfiguration) throws(TransportError) {
         var configuration = TransportConfiguration()
         configuration.connectTimeout = Limits.timeout
         configuration.totalTimeout = Limits.timeout
@@ -95,7 +95,7 @@ package struct LocalGateway: Sendable {
         base = "http://\(admin.reachableHost):\(admin.port)"
     }
 
-    package func condition(at path: String) async -> Condition {
+    func condition(at path: String) async -> Condition {
         do throws(TransportError) {
             let answer = try await get(path)
             if answer.status == 200 { return .healthy }
@@ -120,7 +120,7 @@ package struct LocalGateway: Sendable {
 
 extension ListenerConfiguration {
     /// The address under which a local process reaches the listener, as in a URL.
-    package var reachableHost: String {
+    var reachableHost: String {
         switch host {
         case "0.0.0.0": "127.0.0.1"
         case "::", "[::]": "[::1]"

@@ -25,7 +25,6 @@ struct RedisCheck {
         /// The time limit of a command and of an attempt to connect.
         static let timeout: Duration = .seconds(2)
         static let connecting: Duration = .seconds(6)
-        /// The interval of polling for it.
         static let pace: Duration = .milliseconds(2)
         /// The number of consecutive pings; the median counts.
         static let pings = 9
@@ -143,7 +142,7 @@ struct RedisCheck {
     // MARK: - Using it
 
     private func checkCommands() async {
-        let probes = RedisProbes().commands
+        let probes = RedisProbes.commands()
         let faults = zip(probes, await redis.send(probes)).compactMap { command, result -> (String, RedisError)? in
             guard case .failure(let error) = result, !error.isUnknownScript else { return nil }
             return (command.description, error)
@@ -222,7 +221,6 @@ extension Timestamp {
     }
 }
 
-/// Records the outcome of connecting for each connection role.
 final class ConnectionRecorder: RedisObserver {
     enum Outcome: Hashable, Sendable {
         case connected(after: Duration)
@@ -254,17 +252,14 @@ final class ConnectionRecorder: RedisObserver {
 /// All commands of the gateway, on the doctor's own keys, which expire within a second. Their prefixes are the
 /// gateway's, because an ACL may be limited to those. Commands used only in scripts are also sent alone: Redis does not
 /// name a command it refuses within a script.
-struct RedisProbes: Sendable {
-    let commands: [RedisCommand]
-
+enum RedisProbes {
     /// The lifetime of all keys in milliseconds.
     private static let life: RedisWord = 1000
 
-    init(token: String = .randomName()) {
-        commands =
-            Self.results(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
-            + Self.nodes(RedisWord("gw:doctor:nodes-\(token)")) + Self.purges(RedisWord("gw:doctor:purges-\(token)"))
-            + [RedisCommand("TIME")] + Self.scripts(token) + NotificationProbes(token).commands
+    static func commands(_ token: String = .randomName()) -> [RedisCommand] {
+        results(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
+            + nodes(RedisWord("gw:doctor:nodes-\(token)")) + purges(RedisWord("gw:doctor:purges-\(token)"))
+            + [RedisCommand("TIME")] + scripts(token) + NotificationProbes(token).commands
     }
 
     private static func results(_ key: RedisWord) -> [RedisCommand] {

@@ -43,7 +43,6 @@ private struct KeyOutcome: Hashable {
     let replies: KeyReplies
 }
 
-/// The keys of the App Store Server API, and Apple's replies to them.
 struct TriedKeys: Sendable {
     let keys: ServerAPIKeys
     /// The apps with a key, those with their own first.
@@ -88,17 +87,15 @@ extension AreaCheck {
 
     private static func replies(forApp bundleID: String, _ client: ServerAPIClient) async -> KeyReplies? {
         guard let call = try? ServerAPICall(.transactionInfo, [ServerAPILimits.transactionID]) else { return nil }
-        async let production = client.send(
-            ServerAPIRequest(call, bundleID: bundleID, environment: .production, share: .full),
-            deadline: .now + ServerAPILimits.timeout)
-        async let sandbox = client.send(
-            ServerAPIRequest(call, bundleID: bundleID, environment: .sandbox, share: .full),
-            deadline: .now + ServerAPILimits.timeout)
-        return await KeyReplies(production: KeyReply(production), sandbox: KeyReply(sandbox))
+        @Sendable func reply(_ environment: UpstreamEnvironment) async -> KeyReply {
+            let request = ServerAPIRequest(call, bundleID: bundleID, environment: environment, share: .full)
+            return KeyReply(await client.send(request, deadline: .now + ServerAPILimits.timeout))
+        }
+        async let production = reply(.production)
+        async let sandbox = reply(.sandbox)
+        return await KeyReplies(production: production, sandbox: sandbox)
     }
 }
-
-// MARK: - Observations
 
 extension AreaCheck {
     func record(_ tried: TriedKeys) {
@@ -215,8 +212,6 @@ extension DegradedReason {
         }
     }
 }
-
-// MARK: - Parts
 
 extension ServerAPIClient {
     /// Creates a client for the doctor: it shares nothing with the fleet, and no fault suspends its calls.

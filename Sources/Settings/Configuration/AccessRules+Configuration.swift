@@ -3,13 +3,10 @@
 
 internal import AppStore
 package import Clients
-internal import Customers
-internal import Gateway
 package import Receipts
 internal import RedisStore
 
 extension AccessRules {
-    /// Creates the rules from the configuration and the clients file, if there is one.
     package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(
             clients: file?.clients, formAccounts: file?.formAccounts ?? [], pepper: configuration.apiKeyPepper,
@@ -19,23 +16,24 @@ extension AccessRules {
 }
 
 extension SharedSecrets {
-    /// Creates the secrets from the account's secret and the secrets in the clients file.
     package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(primary: configuration.apple.sharedSecret, ofApps: file?.sharedSecrets ?? [:])
     }
 }
 
 extension ReceiptUpstreams {
-    /// Creates the choice from the configuration, and from the apps in the clients file.
     init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(primary: configuration.apple.receiptUpstream, ofApps: file?.receiptUpstreams ?? [:])
     }
 }
 
 extension GatewayConfiguration {
+    /// True if notifications, and the events that they cause, are stored.
+    package var keepsNotifications: Bool { redis.url != nil || notifications.allowsVolatile }
+
     /// The fault that events and deliveries end with the process, and the advice; nil if there is none.
     package func webhookFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
-        guard !rules.webhooks.isEmpty, redis.url == nil, !notifications.allowsVolatile else { return nil }
+        guard !rules.webhooks.isEmpty, !keepsNotifications else { return nil }
         return (
             "Webhooks without Redis: events, and the state of their delivery, end with this process",
             "Set gateway.redis.url; or set gateway.notifications.allow_volatile to try the gateway out."

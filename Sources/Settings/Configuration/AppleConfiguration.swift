@@ -30,10 +30,9 @@ package struct AppleConfiguration: Hashable, Sendable {
 }
 
 extension AppleConfiguration {
-    /// The URLs that the gateway sends requests to.
     fileprivate var urls: [UpstreamURL] { UpstreamEndpoint.allCases.map { url(of: $0) } }
 
-    private func url(of endpoint: UpstreamEndpoint) -> UpstreamURL {
+    package func url(of endpoint: UpstreamEndpoint) -> UpstreamURL {
         switch (endpoint.api, endpoint.environment) {
         case (.verifyReceipt, .production): productionURL
         case (.verifyReceipt, .sandbox): sandboxURL
@@ -41,18 +40,12 @@ extension AppleConfiguration {
         case (.serverAPI, .sandbox): serverAPI.sandboxURL.url
         }
     }
-
-    /// Returns the host of an endpoint, for traces.
-    package func host(of endpoint: UpstreamEndpoint) -> String { url(of: endpoint).host }
 }
 
-/// The App Store Server API.
 package struct ServerAPIConfiguration: Hashable, Sendable {
     package var productionURL = UpstreamBaseURL("https://api.storekit.apple.com")
     package var sandboxURL = UpstreamBaseURL("https://api.storekit-sandbox.apple.com")
-    /// The share of Apple's limits that the gateway uses.
     package var budgetShare = 0.9
-    /// The share of that for transaction IDs without evidence.
     package var lookupShare = 0.3
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Receipts
 internal import Yams
 
 /// A configuration file, flattened to one text with its line for each setting. JSON is read as YAML.

@@ -5,6 +5,7 @@ internal import Clients
 internal import Customers
 internal import Gateway
 internal import HTTPServer
+internal import Receipts
 internal import RedisStore
 internal import Telemetry
 
@@ -100,22 +101,19 @@ package enum ConfigurationKeys {
             "clients_file", \.clientsFile,
             "YAML file with the clients, their hashed API keys and apps; without it only loopback is served."
         ),
-        ConfigurationKey(
-            pepperName, \.apiKeyPepper, "Secret pepper of the API key hashes in the clients file."),
+        pepper,
     ]
 
-    private static let pepperName = "api_key_pepper"
-    private static let keyFormName = "form.encryption_keys"
-    /// The settings that `hash-key` and `seal-key` need.
-    static let ofKeys = [pepperName, keyFormName]
+    static let pepper = ConfigurationKey(
+        "api_key_pepper", \.apiKeyPepper, "Secret pepper of the API key hashes in the clients file.")
 
     private static let verification = [
         ConfigurationKey("trust_roots", \.trustRoots, "Root certificates trusted besides Apple's."),
         ConfigurationKey(
-            "trust.transaction_receipts_v2", \.trust.acceptsTransactionReceiptVersion2,
+            "trust.transaction_receipts_v2", \.verification.acceptsTransactionReceiptVersion2,
             "Accept transaction receipts of version 2 (until 2016), signed with weak keys (RSA-1024, SHA-1)."),
         ConfigurationKey(
-            "trust.intermediates", \.trust.intermediatesFile,
+            "trust.intermediates", \.intermediatesFile,
             "PEM file with intermediate certificates of transaction receipts besides Apple's."),
         ConfigurationKey(
             "verification.clock_skew", \.verification.clockSkew, in: .zero ... .seconds(86_400),
@@ -218,7 +216,8 @@ package enum ConfigurationKeys {
             "events.max_age", \.events.retention.maximumAge, in: .seconds(3600) ... .seconds(365 * 86_400),
             "Maximum age of an event."),
         ConfigurationKey(
-            "events.max_relay_bytes", \.events.relaySize, in: .mebibytes(64)...(.mebibytes(1_048_576)),
+            "events.max_relay_bytes", \.events.retention.maximumRelayBytes.byteCount,
+            in: .mebibytes(64)...(.mebibytes(1_048_576)),
             "Maximum size of the notifications kept for one app's relay; the oldest are removed."),
         ConfigurationKey(
             "events.keep_signed_data", \.events.rules.keepsSignedData,
@@ -272,10 +271,10 @@ package enum ConfigurationKeys {
             "jobs.max_count", \.jobs.maximumCount, in: 1...1_000_000,
             "Maximum number of waiting verifications of one client; beyond it requests get 429."),
         ConfigurationKey(
-            "jobs.max_bytes", \.jobs.clientSize, in: .kibibytes(64)...(.mebibytes(65_536)),
+            "jobs.max_bytes", \.jobs.maximumBytes.byteCount, in: .kibibytes(64)...(.mebibytes(65_536)),
             "Maximum size of the waiting verifications of one client; beyond it requests get 429."),
         ConfigurationKey(
-            "jobs.max_total_bytes", \.jobs.totalSize, in: .kibibytes(64)...(.mebibytes(1_048_576)),
+            "jobs.max_total_bytes", \.jobs.maximumTotalBytes.byteCount, in: .kibibytes(64)...(.mebibytes(1_048_576)),
             "Maximum size of the waiting verifications of all clients; beyond it requests get 503."),
     ]
 
@@ -289,10 +288,12 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "form.envelope", \.form.envelope,
             "Form of encrypted answers: base64 as text/plain, or as a JSON string."),
-        ConfigurationKey(
-            keyFormName, \.form.keyForm,
-            "Form of the apps' encryption keys: encoded in base64 or hexadecimal, or the characters themselves."),
+        keyForm,
     ]
+
+    static let keyForm = ConfigurationKey(
+        "form.encryption_keys", \.form.keyForm,
+        "Form of the apps' encryption keys: encoded in base64 or hexadecimal, or the characters themselves.")
 
     private static let redis = [
         ConfigurationKey(

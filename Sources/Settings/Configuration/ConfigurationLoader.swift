@@ -27,23 +27,24 @@ package struct ConfigurationSource: Sendable {
         return try loader.result
     }
 
-    /// Returns the pepper: `hash-key` must work before the rest of the configuration does.
-    package func pepper() throws(ConfigurationProblems) -> Secret { try keySettings().pepper }
-
-    /// Returns the settings of `seal-key`, which must work before the rest of the configuration does.
+    /// Returns the settings of `hash-key` and `seal-key`, which must work before the rest of the configuration does.
     package func keySettings() throws(ConfigurationProblems) -> (pepper: Secret, form: EncryptionKeyForm) {
-        var loader = ConfigurationLoader(self)
-        for key in ConfigurationKeys.all where ConfigurationKeys.ofKeys.contains(key.name) { loader.read(key) }
-        let configuration = try loader.result
+        let configuration = try load([ConfigurationKeys.pepper, ConfigurationKeys.keyForm])
         if let pepper = configuration.apiKeyPepper { return (pepper, configuration.form.keyForm) }
-        throw ConfigurationProblems(problems: [.noPepper])
+        throw ConfigurationProblems(
+            "GATEWAY_API_KEY_PEPPER",
+            #"is not set; make one: export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)""#)
     }
 
     /// Returns the admin listener: `health` needs no more, and may lack the rights to read secrets.
     package func admin() throws(ConfigurationProblems) -> ListenerConfiguration {
+        try load(ConfigurationKeys.admin).admin
+    }
+
+    private func load(_ keys: [ConfigurationKey]) throws(ConfigurationProblems) -> GatewayConfiguration {
         var loader = ConfigurationLoader(self)
-        for key in ConfigurationKeys.admin { loader.read(key) }
-        return try loader.result.admin
+        for key in keys { loader.read(key) }
+        return try loader.result
     }
 }
 
@@ -62,16 +63,15 @@ struct ConfigurationLoader {
     ) {
         environment = source.environment.filter { !$0.value.isEmpty }
         self.readFile = readFile
-        var unreadable: ConfigurationProblem?
         do throws(FileFault) {
             file = try source.filePath.map { path throws(FileFault) in
                 ConfigurationFile(path: path, text: try readFile(path))
             }
         } catch {
             file = nil
-            unreadable = ConfigurationProblem(error)
+            problems = [ConfigurationProblem(error)]
         }
-        problems = (unreadable.map { [$0] } ?? []) + (file?.problems ?? [])
+        problems += file?.problems ?? []
     }
 
     var result: GatewayConfiguration {
@@ -88,8 +88,8 @@ struct ConfigurationLoader {
         problems += configuration.contradictions.filter { !faultyNames.contains($0.location) }
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try TrustStore(
-                adding: configuration.trustRoots, intermediatesFile: configuration.trust.intermediatesFile,
-                readFile: readFile)
+                adding: configuration.trustRoots, intermediatesFile: configuration.intermediatesFile, readFile: readFile
+            )
         }
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
@@ -107,7 +107,6 @@ struct ConfigurationLoader {
         }
     }
 
-    /// Returns the text of a setting in the environment, else in the file.
     private func text(of fileName: String) -> String? {
         environment[ConfigurationKey.environmentName(of: fileName)] ?? file?.entries[fileName]?.text
     }

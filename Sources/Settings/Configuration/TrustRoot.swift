@@ -44,34 +44,24 @@ extension TrustStore {
     ) throws(ConfigurationProblems) {
         self = .apple
         var problems: [ConfigurationProblem] = []
-        for root in roots {
+        func add(_ path: String, _ add: (String) throws(TrustAnchorError) -> Void) {
             do throws(FileFault) {
-                try add(root, pem: readFile(root.path))
+                let pem = try readFile(path)
+                do throws(TrustAnchorError) {
+                    try add(pem)
+                } catch {
+                    problems.append(ConfigurationProblem(location: path, fault: error.description))
+                }
             } catch {
                 problems.append(ConfigurationProblem(error))
             }
         }
-        do throws(FileFault) {
-            if let path = intermediatesFile { try addIntermediates(pem: readFile(path), from: path) }
-        } catch {
-            problems.append(ConfigurationProblem(error))
+        for root in roots {
+            add(root.path) { pem throws(TrustAnchorError) in try self.add(pem: pem, environments: root.environments) }
+        }
+        if let path = intermediatesFile {
+            add(path) { pem throws(TrustAnchorError) in try self.add(intermediatesPEM: pem) }
         }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
-    }
-
-    private mutating func addIntermediates(pem: String, from path: String) throws(FileFault) {
-        do throws(TrustAnchorError) {
-            try add(intermediatesPEM: pem)
-        } catch {
-            throw FileFault(path: path, description: error.description)
-        }
-    }
-
-    private mutating func add(_ root: TrustRoot, pem: String) throws(FileFault) {
-        do throws(TrustAnchorError) {
-            try add(pem: pem, environments: root.environments)
-        } catch {
-            throw FileFault(path: root.path, description: error.description)
-        }
     }
 }

@@ -190,12 +190,7 @@ struct FileWatch: Sendable {
 /// The files read for one load of the configuration. Each is read once, so that a change meanwhile yields no mixed
 /// state. Its signature is taken before, so that the change is noticed later.
 package final class FileReadings: Sendable {
-    private struct Reading: Sendable {
-        let signature: FileSignature?
-        let text: Result<String, FileFault>
-    }
-
-    private let readings = Mutex<[String: Reading]>([:])
+    private let readings = Mutex<[String: (signature: FileSignature?, text: Result<String, FileFault>)]>([:])
 
     package init() {}
 
@@ -203,7 +198,7 @@ package final class FileReadings: Sendable {
         if let known = readings.withLock({ $0[path] }) { return try known.text.get() }
         let signature = CLibrary.signature(ofFile: path)
         let text = Result { () throws(FileFault) in try TextFile.read(path) }
-        readings.withLock { $0[path] = Reading(signature: signature, text: text) }
+        readings.withLock { $0[path] = (signature, text) }
         return try text.get()
     }
 

@@ -126,7 +126,8 @@ struct ReplayTests {
         _ = stage.deliveries.acquire(queue, for: .seconds(30))
         try stage.deliveries.save(changes, of: queue, renewing: .seconds(3600))
         stage.advance(by: .seconds(600))
-        let state = EndpointState(Self.endpoint, try await stage.deliveries.surveys(of: Self.endpoint.queues))
+        let state = EndpointState(
+            endpoint: Self.endpoint, surveys: try await stage.deliveries.surveys(of: Self.endpoint.queues))
         let text = EndpointState.text([state], at: stage.now), line = try #require(text.split(separator: "\n").last)
         #expect(line.hasPrefix("shop/crm  crm.example.com  events  1     "), "\(text)")
         #expect(line.contains("  10      0     0     since 2026-11-21T12:00:00Z  1 of 8"), "\(text)")
@@ -139,7 +140,8 @@ struct ReplayTests {
     }
 
     @Test func `a new endpoint has no position`() throws {
-        let state = EndpointState(Self.endpoint, [DeliverySurvey](repeating: DeliverySurvey(), count: 8))
+        let state = EndpointState(
+            endpoint: Self.endpoint, surveys: [DeliverySurvey](repeating: DeliverySurvey(), count: 8))
         #expect(EndpointState.text([state], at: EventCommandStage.start).contains("never"))
         let json = try JSONSerialization.jsonObject(with: Data(EndpointState.json([state]).utf8)) as? [String: Any]
         let endpoint = try #require((json?["endpoints"] as? [[String: Any]])?.first)
@@ -153,6 +155,6 @@ struct ReplayTests {
             ("https://[::1]:443/", "[::1]:443"),
         ])
     func `only the host of a URL is shown`(url: String, host: String) {
-        #expect(EndpointState(WebhookEndpoint(name: "a/b", apps: [], url: url), []).host == host)
+        #expect(EndpointState(endpoint: WebhookEndpoint(name: "a/b", apps: [], url: url), surveys: []).host == host)
     }
 }

@@ -41,9 +41,9 @@ struct StatusJobsTests {
         #expect(cells["deferred_verifications.waiting"]?.value == .count(12))
         #expect(cells["deferred_verifications.waiting_bytes"]?.value == .bytes(4096))
         #expect(
-            cells["deferred_verifications.oldest_seconds"] == .init(value: .span(.seconds(7201)), tone: .notable))
-        #expect(cells["deferred_verifications.failed"] == .init(value: .count(1), tone: .notable))
-        #expect(cells["deferred_verifications.lost"] == .init(value: .count(0)))
+            cells["deferred_verifications.oldest_seconds"] == .init(.span(.seconds(7201)), .notable))
+        #expect(cells["deferred_verifications.failed"] == .init(.count(1), .notable))
+        #expect(cells["deferred_verifications.lost"] == .init(.count(0)))
     }
 
     // MARK: - Issues

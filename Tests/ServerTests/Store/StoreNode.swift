@@ -43,7 +43,7 @@ struct StoreNode: Sendable {
         upstreams = UpstreamState(configuration.apple)
         health = StoreHealth(isEmbedded: redis.url == nil)
         metrics = GatewayMetrics(
-            lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)),
+            configuration, lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)),
             access: CurrentAccess(Access(AccessRules())), upstreams: upstreams, store: health, in: dependencies)
         fleet = try FleetStore(
             configuration, upstreams: upstreams, health: health, metrics: metrics.store,

@@ -170,7 +170,7 @@ struct WebhookServiceTests {
                 shutdownRequests: AsyncStream { $0.finish() })
             let health = StoreHealth(isEmbedded: true), upstreams = UpstreamState(configuration.apple)
             metrics = GatewayMetrics(
-                lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), access: access,
+                configuration, lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), access: access,
                 upstreams: upstreams, store: health, in: dependencies)
             fleet = try FleetStore(
                 configuration, upstreams: upstreams, health: health, metrics: metrics.store,

@@ -41,7 +41,7 @@ struct EndpointsCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let fleet = try options.eventFleet()
+        let fleet = try options.fleet(storing: "events")
         let access = fleet.access.now, deliveries = fleet.store.deliveries
         let enabled = try enable.map { try access.webhook(named: $0) }
         try await fleet.useOrExit {
@@ -51,7 +51,8 @@ struct EndpointsCommand: AsyncParsableCommand {
             }
             var states: [EndpointState] = []
             for endpoint in access.rules.webhooks.sorted(by: { $0.name < $1.name }) {
-                states.append(EndpointState(endpoint, try await deliveries.surveys(of: endpoint.queues)))
+                states.append(
+                    EndpointState(endpoint: endpoint, surveys: try await deliveries.surveys(of: endpoint.queues)))
             }
             print(format == .json ? EndpointState.json(states) : EndpointState.text(states, at: .now()))
         }
@@ -62,10 +63,6 @@ struct EndpointsCommand: AsyncParsableCommand {
 struct EndpointState: Sendable {
     let endpoint: WebhookEndpoint
     let surveys: [DeliverySurvey]
-
-    init(_ endpoint: WebhookEndpoint, _ surveys: [DeliverySurvey]) {
-        (self.endpoint, self.surveys) = (endpoint, surveys)
-    }
 
     /// The time of writing of the newest event that was read.
     var position: Timestamp? { surveys.compactMap(\.position).filter { $0 != .start }.max()?.time }
@@ -106,27 +103,25 @@ extension EndpointState {
         var json = JSONWriter()
         json.object { json in
             json.key("endpoints")
-            json.array { json in for state in states { state.write(to: &json) } }
+            json.array { json in for state in states { json.object(state.write) } }
         }
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    private func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("name", endpoint.name)
-            json.member("host", host)
-            json.member("stream", endpoint.stream.rawValue)
-            json.key("apps")
-            json.array { json in for app in endpoint.apps.sorted() { json.string(app) } }
-            json.member("last_read", position.map { .string(OutsideText($0.description)) } ?? .null)
-            json.member("lag_seconds", (lag ?? .zero).components.seconds)
-            json.member("unread", Int64(clamping: unread))
-            json.member("held", held)
-            json.member("dead", dead)
-            json.member("disabled_at", disabledAt.map { .string(OutsideText($0.description)) } ?? .null)
-            json.member("queues", surveys.count)
-            json.member("leased", leased)
-        }
+    private func write(_ json: inout JSONWriter) {
+        json.member("name", endpoint.name)
+        json.member("host", host)
+        json.member("stream", endpoint.stream.rawValue)
+        json.key("apps")
+        json.array { json in for app in endpoint.apps.sorted() { json.string(app) } }
+        json.member("last_read", position.map { .string(OutsideText($0.description)) } ?? .null)
+        json.member("lag_seconds", (lag ?? .zero).components.seconds)
+        json.member("unread", Int64(clamping: unread))
+        json.member("held", held)
+        json.member("dead", dead)
+        json.member("disabled_at", disabledAt.map { .string(OutsideText($0.description)) } ?? .null)
+        json.member("queues", surveys.count)
+        json.member("leased", leased)
     }
 }
 

@@ -25,31 +25,6 @@ struct EventsCommand: AsyncParsableCommand {
         ])
 }
 
-extension FleetConnection {
-    /// Creates the connection for a command about events.
-    init(forEventsOf configuration: GatewayConfiguration) throws(ConfigurationProblems) {
-        try self.init(configuration, needingRedisBecause: "events are stored in Redis, by the gateways that run")
-    }
-
-    /// Runs a body while the connection is open. If the store does not answer, prints advice and exits with status 1.
-    func useOrExit<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await use(body)
-        } catch is StoreUnreachable {
-            StandardError.write("Redis does not answer. `receipt-gateway doctor` checks the connection.\n")
-            throw ExitCode.failure
-        }
-    }
-}
-
-extension ConfigurationOptions {
-    /// Returns the connection of a command about events. If the configuration is wrong, prints its problems and exits.
-    func eventFleet() throws -> FleetConnection {
-        let configuration = try load()
-        return try orExit { () throws(ConfigurationProblems) in try FleetConnection(forEventsOf: configuration) }
-    }
-}
-
 extension Access {
     /// Returns the partitions of these apps, or of all served apps, in alphabetical order.
     func partitions(ofApps bundleIDs: [String]) throws -> [AppPartition] {
@@ -60,7 +35,6 @@ extension Access {
         return (bundleIDs.isEmpty ? served : Set(bundleIDs)).sorted().flatMap(AppPartition.all)
     }
 
-    /// Returns the endpoint of this name.
     func webhook(named name: String) throws -> WebhookEndpoint {
         if let endpoint = rules.webhooks.first(where: { $0.name == name }) { return endpoint }
         let names = rules.webhooks.map(\.name).sorted()
@@ -101,10 +75,23 @@ enum EventTypeArgument {
     }
 }
 
-/// The output formats of commands.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-    case text
-    case json
+    case text, json
+}
+
+/// A table for a terminal: columns as wide as their longest cell.
+struct TextTable: Sendable {
+    let header: [String]
+    let rows: [[String]]
+
+    var text: String {
+        let lines = [header] + rows
+        let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        return lines.map { line in
+            let cells = zip(line, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
+        }.joined(separator: "\n")
+    }
 }
 
 extension Timestamp {

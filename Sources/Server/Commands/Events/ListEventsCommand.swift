@@ -68,7 +68,7 @@ struct ListEventsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let fleet = try options.eventFleet()
+        let fleet = try options.fleet(storing: "events")
         let partitions = try fleet.access.now.partitions(ofApps: bundleID)
         let start = since.time(before: .now())
         try await fleet.useOrExit {
@@ -77,7 +77,9 @@ struct ListEventsCommand: AsyncParsableCommand {
                 reader, types: type.isEmpty ? nil : type.reduce(into: []) { $0.formUnion($1) },
                 maximum: limit ?? (follow ? .max : Limits.usual))
             while true {
-                try await listing.run { print(format == .json ? $0.jsonLine : $0.line) }
+                try await listing.run {
+                    print(format == .json ? String(decoding: $0.event.json, as: UTF8.self) : $0.line)
+                }
                 guard follow, !listing.isFull else { break }
                 try await Task.sleep(for: Limits.pause)
             }
@@ -127,13 +129,10 @@ struct EventListing {
 }
 
 extension LoggedEvent {
-    /// The event in columns.
     var line: String {
         [
             position.time.description, event.type.rawValue, event.bundleID, event.environment.argument,
             event.originalTransactionID ?? "-", event.id,
         ].map { $0.printable() }.joined(separator: "  ")
     }
-
-    var jsonLine: String { String(decoding: event.json, as: UTF8.self) }
 }

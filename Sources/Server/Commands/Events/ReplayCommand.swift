@@ -57,7 +57,7 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let fleet = try options.eventFleet()
+        let fleet = try options.fleet(storing: "events")
         let endpoint = try fleet.access.now.webhook(named: endpoint)
         let queues = endpoint.queues.filter { bundleID.isEmpty || bundleID.contains($0.partition.bundleID) }
         guard !queues.isEmpty else { throw ValidationError("\(endpoint.name) has none of these apps.") }
@@ -66,7 +66,7 @@ struct ReplayCommand: AsyncParsableCommand {
             let plan = try await replay.plan(queues, since: since?.time(before: .now()))
             StandardError.write(plan.text(for: endpoint))
             guard !plan.isEmpty else { return }
-            guard yes || Confirmation.isGiven() else {
+            guard yes || isConfirmed() else {
                 StandardError.write("Nothing was changed. To confirm without a terminal, add --yes.\n")
                 throw ExitCode.failure
             }
@@ -74,21 +74,16 @@ struct ReplayCommand: AsyncParsableCommand {
             print("\(endpoint.name) gets these events again.")
         }
     }
-}
 
-/// A question to the operator on the terminal.
-enum Confirmation {
-    /// Reads the answer from the terminal. Without a terminal there is no confirmation.
-    static func isGiven() -> Bool {
+    /// Asks the operator on the terminal. Without a terminal there is no confirmation.
+    private func isConfirmed() -> Bool {
         guard CLibrary.isStandardInputTerminal else { return false }
         StandardError.write("Continue? [y/N] ")
         return ["y", "yes"].contains(readLine()?.lowercased())
     }
 }
 
-/// The repetition of events that an endpoint had.
 struct Replay: Sendable {
-    /// A queue that is set back.
     struct Step: Hashable, Sendable {
         let queue: DeliveryQueue
         let target: EventPosition
@@ -151,7 +146,6 @@ struct Replay: Sendable {
 }
 
 extension Replay.Plan {
-    /// The effect of the plan, before it is confirmed.
     func text(for endpoint: WebhookEndpoint) -> String {
         guard let oldest else { return "\(endpoint.name) has had no event of this time: there is nothing to repeat.\n" }
         let counts = steps.map(\.count), known = counts.compactMap(\.self).reduce(0, +)
@@ -162,5 +156,90 @@ extension Replay.Plan {
             before: the receiver must ignore those that it knows.
 
             """
+    }
+}
+
+struct RedeliverCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redeliver",
+        abstract: "List the dead events of an endpoint, or deliver them once more.",
+        usage: """
+            receipt-gateway events redeliver --endpoint <name> [<event-id> | --all]
+              [--config <file>]
+            """,
+        discussion: """
+            An event whose delivery failed at all attempts is dead. Without an event and without --all, the command \
+            lists the newest ones with the reason of the last failure. Otherwise they are tried again at once, and on \
+            the usual schedule if that fails:
+
+              receipt-gateway events redeliver --endpoint shop/crm
+              receipt-gateway events redeliver --endpoint shop/crm --all
+
+            Later events of the same customers may have arrived meanwhile: the receiver must compare their times.
+
+            Exit status: 0 for success, 1 if the event is not dead or Redis does not answer, 64 if the command line \
+            is wrong, 78 if the configuration is wrong or has no Redis.
+            """)
+
+    enum Limits {
+        static let listed = 100
+    }
+
+    @Option(help: ArgumentHelp("The endpoint: CLIENT/NAME of the clients file.", valueName: "name"))
+    var endpoint: String
+
+    @Argument(help: "The ID of a dead event.")
+    var eventID: String?
+
+    @Flag(help: "Deliver all dead events of the endpoint.")
+    var all = false
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        if all, eventID != nil { throw ValidationError("Give an event or --all, not both.") }
+    }
+
+    func run() async throws {
+        let fleet = try options.fleet(storing: "events")
+        let endpoint = try fleet.access.now.webhook(named: endpoint)
+        let letters = DeadLetters(deliveries: fleet.store.deliveries, queues: endpoint.queues)
+        try await fleet.useOrExit {
+            guard all || eventID != nil else {
+                return print(DeadLetters.text(try await letters.newest(Limits.listed), of: endpoint.name))
+            }
+            let count = try await letters.redeliver(eventID)
+            if let eventID, count == 0 {
+                print("\(eventID.printable()) is no dead event of \(endpoint.name).")
+                throw ExitCode.failure
+            }
+            print("\(count) events are delivered to \(endpoint.name) again.")
+        }
+    }
+}
+
+struct DeadLetters: Sendable {
+    let deliveries: any DeliveryStore
+    let queues: [DeliveryQueue]
+
+    /// Returns the newest dead events of all queues, the newest first.
+    func newest(_ maximum: Int) async throws(StoreUnreachable) -> [DeadDelivery] {
+        var dead: [DeadDelivery] = []
+        for queue in queues { dead += try await deliveries.dead(queue, maximum: maximum) }
+        return Array(dead.sorted { $0.time > $1.time }.prefix(maximum))
+    }
+
+    /// - Parameter eventID: the event; nil for all.
+    /// - Returns: the number of events that are tried again.
+    func redeliver(_ eventID: String?) async throws(StoreUnreachable) -> Int {
+        var count = 0
+        for queue in queues { count += try await deliveries.redeliver(queue, eventID: eventID) }
+        return count
+    }
+
+    static func text(_ dead: [DeadDelivery], of endpoint: String) -> String {
+        guard !dead.isEmpty else { return "\(endpoint) has no dead events." }
+        let rows = dead.map { ["\($0.time)", $0.eventID, "\($0.attempts)", $0.reason].map { $0.printable() } }
+        return TextTable(header: ["GIVEN UP", "EVENT", "ATTEMPTS", "REASON"], rows: rows).text
     }
 }

@@ -44,7 +44,7 @@ struct ShowEventCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let fleet = try options.eventFleet()
+        let fleet = try options.fleet(storing: "events")
         let partitions = try fleet.access.now.partitions(ofApps: bundleID)
         let search = EventSearch(log: fleet.store.events, partitions: partitions, report: StandardError.write)
         let result = try await fleet.useOrExit { try await search.run(eventID, at: .now()) }
@@ -62,7 +62,6 @@ struct EventSearch: Sendable {
         /// The span that is read first. Each further step reaches back four times as far.
         static let span: Duration = .seconds(3600)
         static let factor = 4
-        /// The maximum number of events that are read.
         static let events = 1_000_000
         /// The shortest time between two lines about the progress.
         static let pause: Duration = .seconds(1)
@@ -70,7 +69,6 @@ struct EventSearch: Sendable {
 
     enum Result: Hashable, Sendable {
         case found(Event)
-        /// The logs do not have it.
         case missing(searched: Int)
         /// The limit was reached; older events were not read.
         case limited(searched: Int, since: Timestamp)

@@ -4,6 +4,7 @@
 internal import ArgumentParser
 internal import Clients
 internal import Customers
+internal import Gateway
 internal import Receipts
 internal import Telemetry
 
@@ -74,6 +75,187 @@ struct BackfillCommand: AsyncParsableCommand {
     private func subjects(ofApp bundleID: String) -> [Backfill.Subject] {
         (environment.map { [$0] } ?? EnvironmentArgument.allCases).map {
             Backfill.Subject(bundleID: bundleID, environment: $0.environment)
+        }
+    }
+}
+
+/// Reads Apple's notification histories into the store, and reports the progress.
+struct Backfill: Sendable {
+    struct Subject: Hashable, Sendable {
+        let bundleID: String
+        let environment: Environment
+
+        var name: String { "\(bundleID) \(environment.argument)" }
+    }
+
+    let history: any NotificationHistory
+    let intake: NotificationIntake
+    let clock: @Sendable () -> Timestamp
+    var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    /// Receives the lines for standard error.
+    let report: @Sendable (String) -> Void
+
+    /// Reads histories up to now, in order.
+    /// - Parameter summarize: receives a line for each history.
+    /// - Returns: false if a history could not be read.
+    func run(_ subjects: [Subject], since start: Timestamp, summarize: (String) -> Void) async -> Bool {
+        let end = clock()
+        var isComplete = true, unknown: Set<String> = [], known: Set<String> = []
+        for subject in subjects {
+            var progress = BackfillProgress(subject, since: start, at: .now)
+            do throws(HistoryReading.Fault) {
+                try await read(subject, from: start, to: end, &progress)
+                known.insert(subject.bundleID)
+                summarize(progress.summary)
+            } catch .history(.serverAPIKeyRejected) {
+                unknown.insert(subject.bundleID)
+                report("\(subject.name): Apple does not know the app in this environment, or rejects its key (401)\n")
+            } catch {
+                isComplete = false
+                known.insert(subject.bundleID)
+                summarize(progress.summary)
+                report("\(subject.name): stopped after \(progress.reached). \(error.advice)\n")
+            }
+        }
+        for bundleID in unknown.subtracting(known).sorted() {
+            isComplete = false
+            report("\(bundleID): nothing was read. \(HistoryReading.Fault.history(.serverAPIKeyRejected).advice)\n")
+        }
+        return isComplete
+    }
+
+    private func read(
+        _ subject: Subject, from start: Timestamp, to end: Timestamp, _ progress: inout BackfillProgress
+    ) async throws(HistoryReading.Fault) {
+        var start = start
+        while let span = RecoverySpan(from: start, to: end, in: subject.environment, at: clock()) {
+            if span.start > start { report("\(subject.name): Apple's history begins at \(span.start)\n") }
+            let query = NotificationHistoryQuery(
+                bundleID: subject.bundleID, environment: subject.environment, start: span.start, end: span.end)
+            var reading = HistoryReading(query)
+            while !reading.isComplete {
+                try await readPage(of: &reading)
+                progress.record(reading.counts)
+                if let line = progress.line(at: .now) { report(line) }
+            }
+            progress.finish(span)
+            start = span.end
+        }
+    }
+
+    /// Reads a page, after waiting for faults that may pass.
+    private func readPage(of reading: inout HistoryReading) async throws(HistoryReading.Fault) {
+        var delays = BackfillDelays()
+        while true {
+            do throws(HistoryReading.Fault) {
+                return try await reading.readPage(of: history, into: intake, clock: clock)
+            } catch {
+                guard error.mayPass, let delay = delays.next() else { throw error }
+                report("waiting \(delay.components.seconds) s: \(error.advice)\n")
+                await sleep(delay)
+            }
+        }
+    }
+}
+
+/// The delays before a page is read again.
+struct BackfillDelays: Sendable {
+    enum Limits {
+        static let longest: Duration = .seconds(30)
+        /// The total after which a fault no longer counts as temporary.
+        static let total: Duration = .seconds(600)
+    }
+
+    private var delay: Duration = .seconds(1)
+    private var total: Duration = .zero
+
+    /// Returns the next delay; nil after the last delay.
+    mutating func next() -> Duration? {
+        guard total < Limits.total else { return nil }
+        defer { delay = min(delay * 2, Limits.longest) }
+        total += delay
+        return delay
+    }
+}
+
+struct BackfillProgress: Sendable {
+    enum Limits {
+        /// The shortest time between two lines.
+        static let pause: Duration = .seconds(1)
+    }
+
+    private let subject: Backfill.Subject
+    private let start: ContinuousClock.Instant
+    private var lastLine: ContinuousClock.Instant
+    private var finished = HistoryReading.Counts()
+    private var current = HistoryReading.Counts()
+    /// The time up to which all is read.
+    private(set) var reached: Timestamp
+
+    init(_ subject: Backfill.Subject, since time: Timestamp, at now: ContinuousClock.Instant) {
+        self.subject = subject
+        (start, lastLine, reached) = (now, now, time)
+    }
+
+    mutating func record(_ counts: HistoryReading.Counts) { current = counts }
+
+    mutating func finish(_ span: RecoverySpan) {
+        finished = total
+        current = HistoryReading.Counts()
+        reached = span.end
+    }
+
+    private var total: HistoryReading.Counts { finished + current }
+
+    /// Returns a line about the progress; nil if the last line is recent.
+    mutating func line(at now: ContinuousClock.Instant) -> String? {
+        guard lastLine.duration(to: now) >= Limits.pause else { return nil }
+        lastLine = now
+        let rate = Double(total.notifications) / (start.duration(to: now) / .seconds(1))
+        return "\(subject.name): read up to \(reached), \(total.text), \(Int(rate)) per second\n"
+    }
+
+    var summary: String { "\(subject.name): \(total.text)" }
+}
+
+extension HistoryReading.Counts {
+    fileprivate var text: String { "\(pages) pages, \(stored) new, \(known) known, \(rejected) rejected" }
+}
+
+extension HistoryReading.Fault {
+    /// True if the same page may be read and stored later.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .history(let reason):
+            ![
+                .serverAPIKeyRejected, .upstreamRequestRefused, .upstreamUnusableAnswer, .upstreamAnswerTooLarge,
+                .upstreamContradiction,
+                .upstreamTLS, .stopping,
+            ].contains(reason)
+        case .store(.unreachable), .store(.full), .store(.backlog), .store(.replicas): true
+        case .store(.evicts), .store(.volatile), .configuration: false
+        }
+    }
+
+    var advice: String {
+        switch self {
+        case .history(.serverAPIKeyRejected):
+            "Check the app's key of the App Store Server API with `receipt-gateway doctor`."
+        case .history(.upstreamBudget):
+            "The app's budget of calls is used up (gateway.apple.server_api.budget_share and lookup_share)."
+        case .history(.upstreamPaused), .history(.circuitOpen), .history(.upstreamSaturated):
+            "Calls to Apple are suspended for the moment, here or in the fleet."
+        case .history(let reason):
+            "Apple's history cannot be read (\(reason.rawValue)). `receipt-gateway doctor` checks the connection."
+        case .store(.unreachable): "Redis does not answer. `receipt-gateway doctor` checks the connection."
+        case .store(.full): "The memory of Redis is full. Raise maxmemory."
+        case .store(.backlog):
+            "The backlog has its maximum size (gateway.notifications.backlog). Check that gateways run and apply it."
+        case .store(.evicts): "Redis may evict notifications. Set its maxmemory-policy to noeviction."
+        case .store(.replicas): "Too few replicas of Redis confirmed a write (gateway.notifications.replicas)."
+        case .configuration:
+            "A genuine notification has another Apple ID of the app than `app_apple_id` in the clients file. Correct it."
+        case .store(.volatile): "Without Redis, notifications would end with this command. Set gateway.redis.url."
         }
     }
 }

@@ -72,7 +72,6 @@ struct TestDelivery: Sendable {
 
     enum Result: Hashable, Sendable {
         case arrived(after: Duration)
-        /// Apple sent no test notification.
         case notSent(TestNotificationFault)
         /// Apple's attempts to deliver it.
         case missing([SendAttempt])
@@ -123,12 +122,9 @@ struct TestDelivery: Sendable {
     }
 }
 
-// MARK: - Text
-
 extension TestDelivery.Result {
     var isSuccess: Bool { if case .arrived = self { true } else { false } }
 
-    /// The result and, unless it is well, its remedy.
     var text: String {
         switch self {
         case .arrived(let span):

@@ -49,32 +49,25 @@ struct TestWebhookCommand: AsyncParsableCommand {
 }
 
 extension HTTPWebhookSender {
-    /// Creates a sender for one attempt.
     fileprivate init(testing configuration: WebhooksConfiguration) throws(ConfigurationProblems) {
         do throws(TransportError) {
             try self.init(
                 TransportConfiguration(configuration), maximumEndpoints: 1, concurrency: 1,
                 timeout: configuration.timeout)
         } catch {
-            throw ConfigurationProblems(
-                configuration.caFile ?? "gateway.webhooks",
-                error == .trustStore
-                    ? "is not a PEM file with readable certificates" : "connections to endpoints cannot be set up")
+            throw ConfigurationProblems(error, configuration.caFile ?? "gateway.webhooks", to: "endpoints")
         }
     }
 }
 
-/// The answer to a test event.
 struct WebhookTestResult: Hashable, Sendable {
     /// The status of the answer; nil without an answer.
     let status: Int?
     let fault: DeliveryFault?
     let took: Duration
+}
 
-    init(status: Int?, fault: DeliveryFault?, took: Duration) {
-        (self.status, self.fault, self.took) = (status, fault, took)
-    }
-
+extension WebhookTestResult {
     init(of test: WebhookTest, through sender: any WebhookSender) async {
         let start = ContinuousClock.now
         do throws(DeliveryFault) {
@@ -85,7 +78,6 @@ struct WebhookTestResult: Hashable, Sendable {
         }
     }
 
-    /// The result and, unless the endpoint accepted the event, its remedy.
     func text(for endpoint: String) -> String {
         let answer = status.map { "answered \($0)" } ?? "did not answer"
         let time = "after \(took.wholeMilliseconds) ms"

@@ -4,9 +4,28 @@
 internal import ArgumentParser
 internal import Clients
 internal import Customers
+internal import JSON
 internal import Receipts
 internal import RedisStore
 internal import Telemetry
+
+struct VerificationsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verifications",
+        abstract: "Show deferred verifications.",
+        discussion: """
+            The commands read what the gateways share in Redis. They need the same Redis and the \
+            same GATEWAY_CACHE_KEYS; gateways may run meanwhile.
+
+            A verification that failed cannot be repeated: its evidence was deleted. Its client must send the purchase \
+            again.
+
+            Exit status: 0 for success; see the help of each command.
+            """,
+        subcommands: [ListVerificationsCommand.self, ShowVerificationCommand.self])
+}
+
+extension JobStatus: ExpressibleByArgument {}
 
 struct ListVerificationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,7 +72,7 @@ struct ListVerificationsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let fleet = try options.verificationFleet()
+        let fleet = try options.fleet(storing: "deferred verifications")
         let found = try await fleet.useOrExit {
             // One more verification shows that there are more.
             try await fleet.store.jobs.list(status, maximum: limit + 1)
@@ -76,7 +95,6 @@ struct VerificationListing {
         hasMore = found.count > maximum
     }
 
-    /// The verifications in columns; empty without verifications.
     var text: String {
         guard !jobs.isEmpty else { return "" }
         let header = ["CREATED", "CLIENT", "ATTEMPTS", "NEXT", "ANSWER", "ID"]
@@ -98,5 +116,61 @@ extension VerificationJob {
             createdAt.description, client, "\(attempts)", nextAttempt?.description ?? "-",
             [result.verdict, result.reason].compactMap(\.self).joined(separator: " "), id,
         ].map { $0.printable() }
+    }
+}
+
+struct ShowVerificationCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one deferred verification with its answer.",
+        usage: "receipt-gateway verifications show <id> [--config <file>]",
+        discussion: """
+            Prints a JSON object: the client, the status, the times, the attempts, and the answer so far or at the end. \
+            Evidence is never shown:
+
+              receipt-gateway verifications show ver_Zm9vYmFyYmF6cXV4cXV1eA
+
+            Exit status: 0 if the verification was found, 1 if it was not or Redis does not answer, 64 if the command \
+            line is wrong, 78 if the configuration is wrong or has no Redis.
+            """)
+
+    @Argument(help: "The verification's ID.")
+    var id: String
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        guard id.hasPrefix("ver_") else { throw ValidationError("A verification's ID begins with ver_.") }
+    }
+
+    func run() async throws {
+        let fleet = try options.fleet(storing: "deferred verifications")
+        let found = try await fleet.useOrExit { try await fleet.store.jobs.job(id) }
+        guard let found else {
+            StandardError.write(
+                "There is no verification of this ID. It may be older than gateway.jobs.retention.\n")
+            throw ExitCode.failure
+        }
+        print(found.operatorJSON)
+    }
+}
+
+extension VerificationJob {
+    /// The JSON object for operators: without evidence, with the client.
+    var operatorJSON: String {
+        var json = JSONWriter(reservingCapacity: 512 + result.json.count)
+        json.object { json in
+            json.member("id", id)
+            json.member("client", client)
+            json.member("status", status.rawValue)
+            json.member("environment", lane.rawValue)
+            json.member("created_at", createdAt.description)
+            json.member("deadline", deadline.description)
+            json.member("attempts", attempts)
+            json.member("next_attempt_at", nextAttempt.map { .string(OutsideText($0.description)) } ?? .null)
+            json.key("answer")
+            json.value(result.json)
+        }
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 }
