@@ -6,7 +6,7 @@ internal import COpenSSL
 /// A private key on the curve P-256, which signs as JWS do with ES256 (RFC 7518 §3.4).
 ///
 /// SAFETY (@unchecked Sendable): only `init` writes the key. Signing reads it, with a context for each call.
-@safe package final class ECSigningKey: @unchecked Sendable {
+@safe package final class ECSigningKey: @unchecked Sendable, Hashable {
     private let key: OpaquePointer
     /// The public point: the byte 4 and both coordinates (SEC 1 §2.3.3). Identifies the key.
     package let publicPoint: [UInt8]
@@ -73,9 +73,7 @@ internal import COpenSSL
         }
         return numbers
     }
-}
 
-extension ECSigningKey: Hashable {
     package static func == (one: ECSigningKey, other: ECSigningKey) -> Bool { one.publicPoint == other.publicPoint }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(publicPoint) }

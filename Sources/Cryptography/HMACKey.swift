@@ -67,9 +67,7 @@ internal import COpenSSL
         }
         precondition(status == 1, "a started digest cannot fail on bytes in memory")
     }
-}
 
-extension HMACKey {
     /// Derives 32 bytes for one purpose from a secret, by HKDF-SHA256 without salt (RFC 5869 §2).
     package static func derive(from secret: [UInt8], for purpose: String) -> [UInt8] {
         let extracted = HMACKey([]).code(for: secret.span)

@@ -4,7 +4,7 @@
 internal import CBase64
 
 /// A fault of base64 text (RFC 4648 §4) and its position. Holds no character of the text.
-public struct Base64Error: Error, Hashable, Sendable {
+public struct Base64Error: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of faults; the raw value is the fault's name in answers.
     public enum Fault: String, CaseIterable, Hashable, Sendable {
         /// The text holds only white space.
@@ -25,9 +25,6 @@ public struct Base64Error: Error, Hashable, Sendable {
     public let fault: Fault
     /// The position in bytes from 0; the end of the text where something is missing.
     public let position: Int
-}
-
-extension Base64Error: CustomStringConvertible {
     /// The fault and its remedy, as the rest of a sentence about the text.
     public var description: String {
         switch fault {
@@ -182,7 +179,7 @@ private struct Group {
         } else if character == UInt8(ascii: "=") {
             guard characters >= 2 else { throw Base64Error(fault: .trailingData, position: position) }
             padding += 1
-        } else if !Self.isWhiteSpace(character) {
+        } else if !character.isWhiteSpace {
             let isURL = character == UInt8(ascii: "-") || character == UInt8(ascii: "_")
             throw Base64Error(fault: isURL ? .urlAlphabet : .invalidCharacter, position: position)
         }
@@ -203,13 +200,16 @@ private struct Group {
 
     private static func skipWhiteSpace(to position: inout Int, of text: Span<UInt8>) throws(Base64Error) {
         while position < text.count {
-            guard isWhiteSpace(text[position]) else { throw Base64Error(fault: .trailingData, position: position) }
+            guard text[position].isWhiteSpace else { throw Base64Error(fault: .trailingData, position: position) }
             position += 1
         }
     }
+}
 
-    private static func isWhiteSpace(_ character: UInt8) -> Bool {
-        switch character {
+extension UInt8 {
+    /// True for a space, a tab, CR and LF.
+    var isWhiteSpace: Bool {
+        switch self {
         case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): true
         default: false
         }

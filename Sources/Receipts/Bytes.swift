@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -46,6 +48,11 @@ extension Span<UInt8> {
     @inline(__always)
     func equals(_ range: Range<Int>, _ other: [UInt8]) -> Bool {
         extracting(range).equals(other.span)
+    }
+
+    @inline(__always)
+    package func equals(_ text: StaticString) -> Bool {
+        equals(text.bytes)
     }
 
     package func equals(_ range: Range<Int>, _ other: Range<Int>) -> Bool {

@@ -19,9 +19,6 @@ public enum Environment: String, CaseIterable, Hashable, Sendable {
         case .xcode, .localTesting: false
         }
     }
-}
-
-extension Environment {
     /// Maps a `receipt_type` (attribute 0); nil for an unknown type.
     init?(receiptType: Span<UInt8>) {
         for (type, environment) in Self.receiptTypes where receiptType.equals(type) {

@@ -1,8 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+
 /// A SHA-256 digest that identifies a certificate, a receipt's bytes or its signed content.
-public struct Fingerprint: Hashable, Sendable {
+public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     /// The 32 bytes as four big-endian words, which compare and hash faster than an array.
     let words: InlineWords
 
@@ -24,31 +26,24 @@ public struct Fingerprint: Hashable, Sendable {
 
     /// Reads 64 hexadecimal digits of either case.
     public init?(hexadecimal text: String) {
-        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map(UInt64.init) }
-        guard digits.count == 64, text.utf8.count == 64 else { return nil }
-        func word(at offset: Int) -> UInt64 { digits[offset..<offset + 16].reduce(0) { $0 << 4 | $1 } }
-        words = InlineWords(first: word(at: 0), second: word(at: 16), third: word(at: 32), fourth: word(at: 48))
+        guard let digest = ASCII.bytes(hexadecimal: Array(text.utf8)), digest.count == 32 else { return nil }
+        words = InlineWords(digest.span)
     }
 
     /// The fingerprint as an evenly distributed number in 0..<1, for a stable choice of a share.
     public var fraction: Double { Double(words.first >> 11) / Double(1 << 53) }
 
-    private static let contexts = Pool<DigestContext>()
-}
-
-extension Fingerprint: CustomStringConvertible {
     /// 64 lower-case hexadecimal digits.
     public var description: String {
         var digits: [UInt8] = []
         digits.reserveCapacity(64)
         for word in [words.first, words.second, words.third, words.fourth] {
-            for shift in stride(from: 60, through: 0, by: -4) {
-                let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
-                digits.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
-            }
+            ASCII.append(hexadecimal: word, to: &digits)
         }
         return String(decoding: digits, as: UTF8.self)
     }
+
+    private static let contexts = Pool<DigestContext>()
 }
 
 extension Fingerprint.InlineWords {

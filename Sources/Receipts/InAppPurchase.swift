@@ -3,13 +3,8 @@
 
 /// The in-app purchases of a receipt; each is decoded on access.
 public struct InAppPurchases: RandomAccessCollection, Sendable {
-    private let receipt: [UInt8]
-    private let fields: [PurchaseFields]
-
-    init(receipt: [UInt8], fields: [PurchaseFields]) {
-        self.receipt = receipt
-        self.fields = fields
-    }
+    let receipt: [UInt8]
+    let fields: [PurchaseFields]
 
     /// The first index, 0.
     public var startIndex: Int { 0 }
@@ -20,14 +15,9 @@ public struct InAppPurchases: RandomAccessCollection, Sendable {
 }
 
 /// One purchase or renewal of a verified receipt. Names follow Apple's `verifyReceipt` response.
-public struct InAppPurchase: Sendable {
-    private let receipt: [UInt8]
-    private let fields: PurchaseFields
-
-    init(receipt: [UInt8], fields: PurchaseFields) {
-        self.receipt = receipt
-        self.fields = fields
-    }
+public struct InAppPurchase: Sendable, Confidential {
+    let receipt: [UInt8]
+    let fields: PurchaseFields
 
     /// The identifier of the product.
     public var productID: String { fields.productID.text(in: receipt) ?? "" }
@@ -67,9 +57,6 @@ public struct InAppPurchase: Sendable {
     public var otherAttributes: [ReceiptAttribute] {
         ReceiptAttribute.all(in: fields.attributes.range, of: receipt, except: AttributeType.ofPurchase)
     }
-}
-
-extension InAppPurchase {
     /// Returns true for a purchase of the same product in the same receipt. No text is made.
     package func isOfSameProduct(as other: InAppPurchase) -> Bool {
         receipt.span.equals(fields.productID.range, other.fields.productID.range)
@@ -79,19 +66,6 @@ extension InAppPurchase {
     package func isOfSameChain(as other: InAppPurchase) -> Bool {
         receipt.span.equals(fields.chainID.range, other.fields.chainID.range)
     }
-}
-
-extension PurchaseFields {
-    /// The original transaction ID, or the transaction's own.
-    fileprivate var chainID: TextRange { originalTransactionID.isAbsent ? transactionID : originalTransactionID }
-}
-
-extension InAppPurchase: CustomStringConvertible, CustomReflectable {
-    /// Contains no byte of the receipt.
-    public var description: String { "InAppPurchase" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The kinds of in-app purchases, by Apple's numbers (attribute 1707).

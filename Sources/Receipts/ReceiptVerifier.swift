@@ -98,41 +98,34 @@ public final class ReceiptVerifier: Sendable {
 
     /// Verifies a parsed receipt: its signer's chain, its signature and its fields.
     public func verify(_ receipt: UnverifiedReceipt, at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
-        let chain = try chain(of: receipt)
-        try checkSignature(of: receipt, by: chain)
+        let chain = try chain(of: receipt), signer = receipt.container.signer
+        let span = receipt.der.span, content = receipt.container.eContent
+        // RFC 5652 §5.4: without signed attributes the signature covers just the content's bytes.
+        let isValid = try chain.key.verifies(
+            span.extracting(signer.signature), over: span.extracting(content), signer.signatureAlgorithm)
+        guard isValid else { throw ReceiptError(.signatureInvalid) }
         // Only signed content is read from here on, so no hostile payload reaches the field reader.
         let fields = try ReceiptFields(
-            receipt.der.span, in: receipt.container.eContent,
-            acceptsOffsets: chain.environments.contains(.xcode), limits: limits)
+            span, in: content, acceptsOffsets: chain.environments.contains(.xcode), limits: limits)
         try chain.validity.check(at: fields.creationDate, grace: policy.expiryGrace)
         let environment = try environment(of: fields, in: receipt, permitted: chain.environments)
         guard fields.creationDate <= now.advanced(by: policy.clockSkew) else {
             throw ReceiptError(.creationDateInFuture)
         }
         return VerifiedReceipt(
-            der: receipt.der, ber: receipt.ber, content: receipt.container.eContent, fields: fields,
-            environment: environment)
+            environment: environment, der: receipt.der, ber: receipt.ber, content: content, fields: fields)
     }
 
     private func chain(of receipt: UnverifiedReceipt) throws(ReceiptError) -> CertificateChain {
-        let certificates = receipt.container.signerCertificates(in: receipt.der.span)
+        let container = receipt.container, signer = container.signer
+        let name = SignerIdentifier.issuerAndSerialNumber(issuer: signer.issuer, serialNumber: signer.serialNumber)
+        let certificates = SignerCertificates(receipt.der.span, at: container.certificates, signer: name)
         if let known = chains.chain(of: certificates) { return known }
         let chain = try CertificateChain(
-            certificates, for: SignerPurpose(receipt.container.signer.signatureAlgorithm), trustStore: trustStore,
+            certificates, for: SignerPurpose(algorithm: signer.signatureAlgorithm), trustStore: trustStore,
             verified: verifiedCertificates)
         if chains.insert(chain, of: certificates) { onNewChain(chain.info) }
         return chain
-    }
-
-    /// Checks the signature over the content's bytes (RFC 5652 §5.4: without signed attributes it covers just these).
-    private func checkSignature(
-        of receipt: UnverifiedReceipt, by chain: CertificateChain
-    ) throws(ReceiptError) {
-        let span = receipt.der.span, signer = receipt.container.signer
-        let isValid = try chain.key.verifies(
-            span.extracting(signer.signature), over: span.extracting(receipt.container.eContent),
-            signer.signatureAlgorithm)
-        guard isValid else { throw ReceiptError(.signatureInvalid) }
     }
 
     private func environment(

@@ -120,9 +120,6 @@ public enum Rule: String, Error, CaseIterable, Hashable, Sendable {
     case bundleIDMismatch = "bundle_id_mismatch"
     case appVersionMismatch = "app_version_mismatch"
     case deviceHashMismatch = "device_hash_mismatch"
-}
-
-extension Rule {
     /// One sentence for the engineer who reads the answer.
     public var explanation: String {
         switch self {
@@ -229,7 +226,7 @@ extension Rule {
 }
 
 /// A broken rule and its location. Contains no byte of the receipt, so it may be logged and sent to clients.
-public struct ReceiptError: Error, Hashable, Sendable {
+public struct ReceiptError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The location of a broken rule.
     public enum Location: Hashable, Sendable {
         /// The receipt as a whole.
@@ -252,16 +249,16 @@ public struct ReceiptError: Error, Hashable, Sendable {
         self.rule = rule
         self.location = location
     }
-}
 
-extension ReceiptError: CustomStringConvertible {
     /// The rule's name, its explanation and the location.
     public var description: String {
-        switch location {
-        case .receipt: "\(rule.rawValue): \(rule.explanation)"
-        case .offset(let offset): "\(rule.rawValue): \(rule.explanation) (at byte \(offset))"
-        case .attribute(let type): "\(rule.rawValue): \(rule.explanation) (attribute \(type))"
-        case .claim(let name): "\(rule.rawValue): \(rule.explanation) (\(name))"
-        }
+        let place =
+            switch location {
+            case .receipt: ""
+            case .offset(let offset): " (at byte \(offset))"
+            case .attribute(let type): " (attribute \(type))"
+            case .claim(let name): " (\(name))"
+            }
+        return "\(rule.rawValue): \(rule.explanation)\(place)"
     }
 }

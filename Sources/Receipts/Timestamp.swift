@@ -14,7 +14,7 @@ package import JSON
 /// A point in time, in milliseconds since 1970-01-01T00:00:00Z without leap seconds, as Apple's `_ms` fields count.
 ///
 /// Years are 0000 to 9999, as in RFC 3339, so that every timestamp has a date and no difference overflows.
-public struct Timestamp: Hashable, Comparable, Sendable {
+public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Milliseconds since the epoch; negative before 1970.
     public let millisecondsSince1970: Int64
 
@@ -27,6 +27,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public static let earliest = Timestamp(millisecondsSince1970: .min)
     /// 9999-12-31T23:59:59.999Z.
     public static let latest = Timestamp(millisecondsSince1970: .max)
+
+    /// Returns the time of the system's clock (`CLOCK_REALTIME`), rounded down to whole milliseconds.
+    public static func now() -> Timestamp {
+        var time = timespec()
+        // SAFETY: the pointer to a local variable is used only during the call.
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
 
     /// Orders points in time, the earlier first.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
@@ -134,7 +142,7 @@ extension CivilTime {
 
 // MARK: - RFC 3339
 
-extension Timestamp: CustomStringConvertible {
+extension Timestamp {
     /// `2025-12-26T18:39:47Z`, with milliseconds only if there are any (RFC 3339 §5.6).
     public var description: String {
         var bytes: [UInt8] = []
@@ -158,9 +166,8 @@ extension OutputSpan<UInt8> {
         func digits(_ number: Int) -> UInt64 { ASCII.twoDigits(of: UInt64(truncatingIfNeeded: number)) }
         let year = digits(time.year / 100) | digits(time.year % 100) << 16
         append(littleEndian: 0x2D00_002D_0000_0000 | year | digits(time.month) << 40)  // "YYYY-MM-"
-        append(
-            littleEndian: 0x0000_3A00_0054_0000 | digits(time.day) | digits(time.hour) << 24 | digits(time.minute) << 48
-        )  // "DDThh:mm"
+        let hourAndMinute = digits(time.hour) << 24 | digits(time.minute) << 48
+        append(littleEndian: 0x0000_3A00_0054_0000 | digits(time.day) | hourAndMinute)  // "DDThh:mm"
         append(UInt8(ascii: ":"))
         append(littleEndian: UInt16(truncatingIfNeeded: digits(time.second)))
         let milliseconds = Int(((timestamp.millisecondsSince1970 % 1000) + 1000) % 1000)
@@ -170,16 +177,6 @@ extension OutputSpan<UInt8> {
             append(littleEndian: UInt16(truncatingIfNeeded: digits(milliseconds % 100)))
         }
         append(UInt8(ascii: "Z"))
-    }
-}
-
-extension Timestamp {
-    /// Returns the time of the system's clock (`CLOCK_REALTIME`), rounded down to whole milliseconds.
-    public static func now() -> Timestamp {
-        var time = timespec()
-        // SAFETY: the pointer to a local variable is used only during the call.
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A parsed app receipt. Proves nothing: only a `ReceiptVerifier` turns it into a `VerifiedReceipt`.
-public struct UnverifiedReceipt: Sendable {
+public struct UnverifiedReceipt: Sendable, Confidential {
     let der: [UInt8]
     let container: SignedData
     /// The original bytes, if they were in Xcode's BER form.
@@ -25,12 +25,18 @@ public struct UnverifiedReceipt: Sendable {
         self.der = der
         ber = isBER ? bytes : nil
     }
-}
 
-extension UnverifiedReceipt: CustomStringConvertible, CustomReflectable {
     /// Contains no byte of the receipt.
     public var description: String { "UnverifiedReceipt(\(der.count) bytes)" }
+}
 
-    /// Empty, for the same reason.
+/// A value whose description and reflection contain no byte of a receipt and no claim.
+public protocol Confidential: CustomStringConvertible, CustomReflectable {}
+
+extension Confidential {
+    /// The name of the type.
+    public var description: String { "\(Self.self)" }
+
+    /// Empty, as reflection would show the contents.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

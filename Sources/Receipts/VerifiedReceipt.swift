@@ -5,23 +5,13 @@
 ///
 /// It proves that the App Store issued this receipt for this app with these purchases, at its creation date. It does
 /// not prove who sent it: a receipt is a bearer token. Names follow Apple's `verifyReceipt` response.
-public struct VerifiedReceipt: Sendable {
+public struct VerifiedReceipt: Sendable, Confidential {
     /// The environment the receipt was issued in.
     public let environment: Environment
-    private let der: [UInt8]
-    private let ber: [UInt8]?
-    private let content: Range<Int>
-    private let fields: ReceiptFields
-
-    init(
-        der: [UInt8], ber: [UInt8]? = nil, content: Range<Int>, fields: ReceiptFields, environment: Environment
-    ) {
-        self.der = der
-        self.ber = ber
-        self.content = content
-        self.fields = fields
-        self.environment = environment
-    }
+    let der: [UInt8]
+    let ber: [UInt8]?
+    let content: Range<Int>
+    let fields: ReceiptFields
 
     /// The signed bytes, which no re-encoding of this receipt changes.
     public var signedContent: Span<UInt8> {
@@ -73,14 +63,9 @@ public struct VerifiedReceipt: Sendable {
     public var otherAttributes: [ReceiptAttribute] {
         ReceiptAttribute.all(in: content, of: der, except: AttributeType.ofReceipt)
     }
-}
 
-extension VerifiedReceipt: CustomStringConvertible, CustomReflectable {
     /// Contains no byte of the receipt.
     public var description: String { "VerifiedReceipt(\(environment), \(fields.purchases.count) purchases)" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 // MARK: - Expectations

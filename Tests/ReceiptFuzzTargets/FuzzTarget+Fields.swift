@@ -13,7 +13,7 @@
                 let fields = try ReceiptFields(
                     bytes.span, in: 0..<bytes.count, acceptsOffsets: acceptsOffsets, limits: limits)
                 let receipt = VerifiedReceipt(
-                    der: bytes, content: 0..<bytes.count, fields: fields, environment: .sandbox)
+                    environment: .sandbox, der: bytes, ber: nil, content: 0..<bytes.count, fields: fields)
                 try receipt.checkTexts()
                 try receipt.checkAttributes(of: bytes)
                 try receipt.checkDates(acceptsOffsets: acceptsOffsets)

@@ -70,8 +70,8 @@ struct FormBody: Sendable {
     }
 
     private static func credential(_ field: SingleValue, in body: Span<UInt8>) -> [UInt8] {
-        guard let range = field.only, range.count <= 3 * FormCredentialBounds.maximumBytes,
-            let value = body.percentDecoded(range), value.count <= FormCredentialBounds.maximumBytes
+        guard let range = field.only, range.count <= 3 * FormAuthenticator.maximumBytes,
+            let value = body.percentDecoded(range), value.count <= FormAuthenticator.maximumBytes
         else { return [] }
         return value
     }

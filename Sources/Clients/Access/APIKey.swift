@@ -27,11 +27,11 @@ package struct APIKey: Sendable {
         return APIKey(id: id, secret: Secret(Base64.encodeURL(secret)))
     }
 
-    private init(id: String, secret: Secret) {
-        self.id = id
-        self.secret = secret
-    }
+    /// The key as the client sends it. Shown once, when it is made.
+    package var exposed: String { "\(id).\(secret.exposed)" }
+}
 
+extension APIKey {
     /// Parses a key as it was sent; nil if the form is wrong.
     init?(_ text: some StringProtocol) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
@@ -47,9 +47,6 @@ package struct APIKey: Sendable {
         else { return nil }
         self.init(String(decoding: bytes[(colon + 1)...], as: UTF8.self))
     }
-
-    /// The key as the client sends it. Shown once, when it is made.
-    package var exposed: String { "\(id).\(secret.exposed)" }
 }
 
 /// Hashes the secret part of API keys with a pepper, so that a stolen clients file is worthless.

@@ -29,9 +29,7 @@ package struct AccessRules: Hashable, Sendable {
         (self.secrets, self.serverAPIKeys) = (secrets, serverAPIKeys)
         (self.receiptUpstreams, self.webhooks) = (receiptUpstreams, webhooks)
     }
-}
 
-extension AccessRules {
     /// Returns true for an app whose notifications are relayed.
     package func relays(_ bundleID: String) -> Bool {
         webhooks.contains { $0.stream == .relay && $0.apps.contains(bundleID) }

@@ -10,16 +10,12 @@ package struct Authenticator: Sendable {
     /// Nil if every request is the loopback client's: only for listeners the network cannot reach.
     private let hasher: KeyHasher?
 
-    static let loopbackOnly = Authenticator(owners: [:], hasher: nil)
+    static let loopbackOnly = Authenticator(clients: [], hasher: nil)
 
-    private init(owners: [String: (client: Client, key: StoredKey)], hasher: KeyHasher?) {
-        self.owners = owners
-        self.hasher = hasher
-    }
-
-    init(clients: [Client], hasher: KeyHasher) {
+    init(clients: [Client], hasher: KeyHasher?) {
         let owners = clients.flatMap { client in client.keys.map { ($0.id, (client: client, key: $0)) } }
-        self.init(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
+        self.owners = Dictionary(owners) { first, _ in first }
+        self.hasher = hasher
     }
 
     /// Returns the client whose key the request carries in `Authorization: Bearer` (RFC 6750 §2.1), in `X-API-Key`, or
@@ -33,7 +29,7 @@ package struct Authenticator: Sendable {
         let owner = key.flatMap { owners[$0.id] }
         let matches = hasher.matches(
             key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
-        guard matches, let owner, owner.key.isActive(at: now()) else { return nil }
+        guard matches, let owner, owner.key.expires.isAhead(of: now()) else { return nil }
         return owner.client
     }
 

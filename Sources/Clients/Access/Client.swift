@@ -8,7 +8,7 @@ package import Receipts
 /// A client of the gateway, such as an app's backend, identified by its API keys.
 ///
 /// A class, because each request refers to its client and never changes it.
-package final class Client: Sendable {
+package final class Client: Sendable, Hashable {
     /// The name in logs; never in responses.
     package let name: String
     /// The apps it may send receipts of.
@@ -59,20 +59,7 @@ package final class Client: Sendable {
 
     /// True for a client without API keys: the loopback client, or one of the form API.
     package var isKeyless: Bool { keys.isEmpty }
-}
 
-extension Client: Hashable {
-    package static func == (one: Client, other: Client) -> Bool {
-        one === other
-            || (one.name, one.apps, one.keys, one.limits, one.may)
-                == (other.name, other.apps, other.keys, other.limits, other.may)
-                && (one.apple, one.ownership, one.deferral) == (other.apple, other.ownership, other.deferral)
-    }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
-}
-
-extension Client {
     /// A right to call the App Store Server API through the gateway. No right includes another right. The raw values
     /// appear in the clients file.
     package enum AppleRight: String, CaseIterable, Hashable, Sendable {
@@ -99,6 +86,15 @@ extension Client {
         case .byApp(let rights): rights[bundleID] ?? []
         }
     }
+
+    package static func == (one: Client, other: Client) -> Bool {
+        one === other
+            || (one.name, one.apps, one.keys, one.limits, one.may)
+                == (other.name, other.apps, other.keys, other.limits, other.may)
+                && (one.apple, one.ownership, one.deferral) == (other.apple, other.ownership, other.deferral)
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// The answers that are deferred for a client. The raw values appear in the clients file.
@@ -118,10 +114,6 @@ package struct StoredKey: Hashable, Sendable {
     package let hash: [UInt8]
     /// The time from which the key is rejected; nil for never.
     package let expires: Timestamp?
-
-    package func isActive(at now: Timestamp) -> Bool {
-        expires.isAhead(of: now)
-    }
 }
 
 extension Timestamp? {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Cryptography
+internal import JSON
 package import Receipts
 
 /// A client's access to the form API (`POST /api`, `POST /apiencrypted`): keys, and the apps that they may name.
@@ -21,8 +22,6 @@ package struct FormKey: Hashable, Sendable {
     package let hash: [UInt8]
     /// The time from which the key is rejected; nil for never.
     package let expires: Timestamp?
-
-    package func isActive(at now: Timestamp) -> Bool { expires.isAhead(of: now) }
 }
 
 /// An app of a form account.
@@ -80,4 +79,31 @@ package enum FormEnvelope: String, CaseIterable, Hashable, Sendable, Configurati
     /// The base64 alone, as `text/plain`.
     case text
     case json
+}
+
+/// The form of encryption keys of apps, in files and in the clients file.
+package enum EncryptionKeyForm: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
+    /// Base64 or hexadecimal digits of 16 or 32 bytes.
+    case encoded
+    /// 16 or 32 characters of ASCII, whose codes are the key.
+    case characters
+
+    /// Returns the encryption with a key; nil if the text has another form.
+    package func encryption(_ text: String) -> AESCBCEncryption? { bytes(text).flatMap { AESCBCEncryption(key: $0) } }
+
+    private func bytes(_ text: String) -> [UInt8]? {
+        let characters = Array(text.utf8)
+        guard self == .encoded else { return text.utf8.allSatisfy { $0 < 0x80 } ? characters : nil }
+        // The lengths differ: 32 or 64 digits, 24 or 44 characters of base64.
+        let isHexadecimal = AESCBCEncryption.keyByteCounts.contains(characters.count / 2)
+        return isHexadecimal ? ASCII.bytes(hexadecimal: characters) : try? Base64.decode(characters.span)
+    }
+
+    /// The accepted texts, in words.
+    package var accepted: String {
+        switch self {
+        case .encoded: "16 or 32 bytes in base64 or hexadecimal digits"
+        case .characters: "16 or 32 ASCII characters"
+        }
+    }
 }

@@ -6,6 +6,9 @@ package import Receipts
 
 /// Authenticates requests of the form API by the key and the token in their body.
 package struct FormAuthenticator: Sendable {
+    /// The maximum length of a key or a token.
+    package static let maximumBytes = 256
+
     private let accounts: [[UInt8]: KnownKey]
     /// Nil without accounts.
     private let hasher: FormKeyHasher?
@@ -18,12 +21,9 @@ package struct FormAuthenticator: Sendable {
     }
 
     static let none = FormAuthenticator(accounts: [:], hasher: nil)
+}
 
-    private init(accounts: [[UInt8]: KnownKey], hasher: FormKeyHasher?) {
-        self.accounts = accounts
-        self.hasher = hasher
-    }
-
+extension FormAuthenticator {
     init(accounts: [FormAccount], hasher: FormKeyHasher) {
         var known: [[UInt8]: KnownKey] = [:]
         for account in accounts {
@@ -52,13 +52,11 @@ package struct FormAuthenticator: Sendable {
         let (keyHash, tokenHash) = (hasher.hash(ofKey: key), hasher.hash(ofToken: token))
         let account = accounts[keyHash]
         let isKey = hasher.isKey(key, withHash: account?.key.hash ?? Self.placeholderHash)
-        guard let account, isKey, account.key.isActive(at: now) else { throw .key }
+        guard let account, isKey, account.key.expires.isAhead(of: now) else { throw .key }
         guard let app = account.apps[tokenHash] else { throw .token(account.client) }
         return FormAccess(client: account.client, app: app)
     }
-}
 
-extension FormAuthenticator {
     /// Compared for an unknown key, so that it costs as much as a known key.
     private static let placeholderHash = [UInt8](repeating: 0, count: 32)
 }
@@ -75,10 +73,4 @@ package enum FormCredentialFault: Error, Hashable, Sendable {
     case key
     /// The key's account has no app with the token.
     case token(Client)
-}
-
-/// The bounds of the credentials in a form.
-package enum FormCredentialBounds {
-    /// The maximum length of a key or a token.
-    package static let maximumBytes = 256
 }

@@ -4,14 +4,12 @@
 internal import Cryptography
 
 /// The secret last segment of the path that Apple posts notifications to.
-package struct NotificationToken: Hashable, Sendable {
+package struct NotificationToken: Hashable, Sendable, ConfigurationValue {
     private let secret: Secret
 
     /// Returns true for the token itself, compared in constant time.
     package func matches(_ segment: String) -> Bool { secret.matches(Secret(segment)) }
-}
 
-extension NotificationToken: ConfigurationValue {
     /// At least 96 random bits.
     private static let lengths = 16...128
 

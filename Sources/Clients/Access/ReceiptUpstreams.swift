@@ -42,9 +42,7 @@ extension AccessRules {
         knownAppsWithoutKey.filter { receiptUpstreams.upstream(forApp: $0) != .serverAPI }
     }
 
-    private var knownAppsWithoutKey: [String] {
-        knownApps.filter { serverAPIKeys.key(forApp: $0) == nil }.sorted()
-    }
+    private var knownAppsWithoutKey: [String] { knownApps.filter { serverAPIKeys.key(forApp: $0) == nil }.sorted() }
 
     /// The fault that some apps may use only the Server API and have no key for it, and the advice; nil without such
     /// apps.

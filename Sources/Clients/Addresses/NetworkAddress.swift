@@ -39,7 +39,7 @@ package struct NetworkAddress: Hashable, Sendable {
 }
 
 /// A CIDR range such as `10.0.0.0/8`, or a single address.
-package struct AddressRange: Hashable, Sendable {
+package struct AddressRange: Hashable, Sendable, ConfigurationValue {
     package let configurationText: String
     private let first: NetworkAddress
     /// The number of host bits.
@@ -48,9 +48,7 @@ package struct AddressRange: Hashable, Sendable {
     func contains(_ address: NetworkAddress) -> Bool {
         address.family == first.family && (address.bits ^ first.bits) >> freeBits == 0
     }
-}
 
-extension AddressRange: ConfigurationValue {
     package static var accepted: String { "addresses and ranges separated by commas, such as 10.0.0.0/8,fd00::/8" }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {

@@ -12,15 +12,12 @@ package struct FormAccountRules: Sendable {
     /// The form of encryption keys.
     var keyForm = EncryptionKeyForm.encoded
     /// Opens sealed values; nil is a problem of its own.
-    private var pepper: Secret?
+    var pepper: Secret?
 
     package init(keyForm: EncryptionKeyForm = .encoded, pepper: Secret? = nil) {
         self.keyForm = keyForm
         self.pepper = pepper
     }
-
-    /// Made when it is needed, after OpenSSL has been checked; nil without a pepper.
-    var seal: ClientsFileSeal? { pepper.map { ClientsFileSeal(pepper: $0) } }
 }
 
 extension ClientsFile {
@@ -33,12 +30,12 @@ extension ClientsFile {
     }
 
     /// Reads the form account of a client.
-    mutating func readForm(_ node: Node, ofClientNamed name: String?, readFile: FileReader) {
+    mutating func readForm(_ node: Node, ofClientNamed name: String?) {
         let fields = fields(of: node, named: ["keys", "apps"] + Self.limitFields)
         for name in ["keys", "apps"] where fields[name] == nil { report("form needs \(name)", at: node) }
-        let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readFormKey($0) }
-        let nodes = fields["apps"].map { elements(of: $0, named: "apps") } ?? []
-        let apps = nodes.compactMap { readFormApp($0, readFile: readFile) }
+        let keys = elements(of: fields["keys"], named: "keys").compactMap { readFormKey($0) }
+        let nodes = elements(of: fields["apps"], named: "apps")
+        let apps = nodes.compactMap { readFormApp($0) }
         for (index, app) in apps.enumerated() where apps[..<index].contains(where: { $0.token == app.token }) {
             report("two apps have the same token", at: nodes[index])
         }
@@ -58,26 +55,24 @@ extension ClientsFile {
         return FormKey(hash: hash, expires: expires)
     }
 
-    private mutating func readFormApp(_ node: Node, readFile: FileReader) -> FormApp? {
+    private mutating func readFormApp(_ node: Node) -> FormApp? {
         let names = ["token", "bundle_id", "encryption_key", "encryption_key_file"]
         let fields = fields(of: node, named: names + Self.sharedSecretFields, showsUnknown: false)
         let token = text(fields["token"], named: "token", of: node)
         let bundleID = text(fields["bundle_id"], named: "bundle_id", of: node)
-        let encryption = readEncryption(fields, at: node, readFile: readFile)
-        let sharedSecret = readSharedSecret(fields, readFile: readFile)
+        let encryption = readEncryption(fields, at: node)
+        let sharedSecret = readSharedSecret(fields)
         guard let token, let bundleID else { return nil }
         if bundleID == "*" { report("bundle_id must name one app", at: fields["bundle_id"]) }
         if fields["token"]?.null != nil { report("token is missing", at: fields["token"]) }
-        if token.utf8.count > FormCredentialBounds.maximumBytes || token.contains(" ") {
-            report(
-                "token must have up to \(FormCredentialBounds.maximumBytes) bytes, and no space", at: fields["token"])
+        let maximumBytes = FormAuthenticator.maximumBytes
+        if token.utf8.count > maximumBytes || token.contains(" ") {
+            report("token must have up to \(maximumBytes) bytes, and no space", at: fields["token"])
         }
         return FormApp(token: Secret(token), bundleID: bundleID, encryption: encryption, sharedSecret: sharedSecret)
     }
 
-    private mutating func readEncryption(
-        _ fields: [String: Node], at node: Node, readFile: FileReader
-    ) -> AESCBCEncryption? {
+    private mutating func readEncryption(_ fields: [String: Node], at node: Node) -> AESCBCEncryption? {
         guard fields["encryption_key"] != nil || fields["encryption_key_file"] != nil else { return nil }
         do throws(ConfigurationProblems) {
             try ClientsFileSeal.checkOpenSSL()
@@ -85,25 +80,24 @@ extension ClientsFile {
             for problem in error.problems { add(problem) }
             return nil
         }
-        guard let key = readEncryptionKey(fields, readFile: readFile) else { return nil }
-        if let encryption = formRules.keyForm.encryption(key.exposed) { return encryption }
-        report("the encryption key must be \(formRules.keyForm.accepted)", at: node)
-        return nil
+        guard let key = readEncryptionKey(fields) else { return nil }
+        return formRules.keyForm.encryption(key.exposed)
+            ?? rejected("the encryption key must be \(formRules.keyForm.accepted)", at: node)
     }
 
-    private mutating func readEncryptionKey(_ fields: [String: Node], readFile: FileReader) -> Secret? {
+    private mutating func readEncryptionKey(_ fields: [String: Node]) -> Secret? {
         if let node = fields["encryption_key_file"], fields["encryption_key"] == nil {
-            return readSecretFile(node, named: "encryption_key_file", readFile: readFile)
+            return readSecretFile(node, named: "encryption_key_file")
         }
         guard let node = fields["encryption_key"] else { return nil }
         if fields["encryption_key_file"] != nil {
             report("encryption_key and encryption_key_file are both set; set only one", at: node)
         }
-        guard let seal = formRules.seal else { return nil }
-        if let key = seal.open(node.scalar?.string ?? "") { return key }
-        report(
+        // The seal is made here, after OpenSSL has been checked.
+        guard let pepper = formRules.pepper else { return nil }
+        if let key = ClientsFileSeal(pepper: pepper).open(node.scalar?.string ?? "") { return key }
+        return rejected(
             "encryption_key must be sealed with this pepper, as `receipt-gateway seal-key` prints it; or set "
                 + "encryption_key_file", at: node)
-        return nil
     }
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import JSON
 internal import Resilience
 internal import Yams
 
@@ -63,7 +62,10 @@ extension ClientsFile {
     private mutating func readPolicy(_ node: Node) -> ClientPolicy? {
         let fields = fields(
             of: node, named: ["name", "quota", "window", "burst", "per", "cost", "when_store_fails", "shadow", "lease"])
-        let name = readPolicyName(fields["name"], of: node)
+        let name = readName(fields["name"], of: node, length: LimitBounds.nameLength)
+        if let name, [LimitBounds.concurrencyName, LimitBounds.unknownIDsName].contains(name) {
+            report("a limit must not be named \(name)", at: fields["name"])
+        }
         for name in ["quota", "window"] where fields[name] == nil { report("\(name) is missing", at: node) }
         let quota = value("quota", of: fields, in: RatePolicy.Limits.tokens)
         let window = value("window", of: fields, in: LimitBounds.window)
@@ -86,18 +88,6 @@ extension ClientsFile {
                 at: fields["cost"])
         }
         return ClientPolicy(subject: subject ?? .client, rate: rate, costs: costs)
-    }
-
-    private mutating func readPolicyName(_ node: Node?, of policy: Node) -> String? {
-        guard let name = text(node, named: "name", of: policy) else { return nil }
-        guard name.utf8.allSatisfy(ASCII.isSafe), LimitBounds.nameLength.contains(name.utf8.count) else {
-            report("name must be up to \(LimitBounds.nameLength.upperBound) letters, digits and any of .-_", at: node)
-            return nil
-        }
-        if [LimitBounds.concurrencyName, LimitBounds.unknownIDsName].contains(name) {
-            report("a limit must not be named \(name)", at: node)
-        }
-        return name
     }
 
     /// Reads costs: one number for all modes, or a number for each mode.
@@ -132,8 +122,7 @@ extension ClientsFile {
     ) -> Value? {
         guard let node = fields[name] else { return nil }
         if let text = node.scalar?.string, let value = try? Value(configuration: text), accepts(value) { return value }
-        report("\(name) takes \(accepted)", at: node)
-        return nil
+        return rejected("\(name) takes \(accepted)", at: node)
     }
 
     fileprivate mutating func value<Value: ConfigurationValue & Comparable>(

@@ -10,22 +10,20 @@ internal import Yams
 // MARK: - Keys of the App Store Server API
 
 extension ClientsFile {
-    private enum ServerAPIBounds {
-        /// The lengths of the groups of a UUID (RFC 9562 §4).
-        static let issuerGroups = [8, 4, 4, 4, 12]
-        /// The length of a key ID. App Store Connect issues key IDs of 10 characters; the rest is reserve.
-        static let keyIDLength = 8...16
-    }
+    /// The lengths of the groups of a UUID (RFC 9562 §4).
+    private static let issuerGroups = [8, 4, 4, 4, 12]
+    /// The length of a key ID. App Store Connect issues key IDs of 10 characters; the rest is reserve.
+    private static let keyIDLength = 8...16
 
     private static let serverAPIFields = ["issuer_id", "key_id", "private_key_file"]
 
     /// Reads a key of the App Store Server API, and its file.
-    mutating func readServerAPIKey(_ node: Node, readFile: FileReader) -> ServerAPIKey? {
+    mutating func readServerAPIKey(_ node: Node) -> ServerAPIKey? {
         // Unknown names are hidden: a line of the private key looks like a name.
         let fields = fields(of: node, named: Self.serverAPIFields, showsUnknown: false)
         let issuerID = readIssuerID(fields["issuer_id"], of: node)
         let keyID = readKeyID(fields["key_id"], of: node)
-        let privateKey = readPrivateKey(fields["private_key_file"], of: node, readFile: readFile)
+        let privateKey = readPrivateKey(fields["private_key_file"], of: node)
         guard let issuerID, let keyID, let privateKey else { return nil }
         return ServerAPIKey(issuerID: issuerID, keyID: keyID, privateKey: privateKey)
     }
@@ -35,34 +33,28 @@ extension ClientsFile {
         guard let text = text(node, named: "issuer_id", of: parent) else { return nil }
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
         let isHexadecimal = groups.joined().utf8.allSatisfy { ASCII.hexadecimalValue(of: $0) != nil }
-        if groups.map(\.utf8.count) == ServerAPIBounds.issuerGroups, isHexadecimal { return text.lowercased() }
-        report(
+        if groups.map(\.utf8.count) == Self.issuerGroups, isHexadecimal { return text.lowercased() }
+        return rejected(
             "issuer_id must be a UUID, as App Store Connect shows it (Users and Access, Integrations, In-App Purchase)",
             at: node)
-        return nil
     }
 
     private mutating func readKeyID(_ node: Node?, of parent: Node) -> String? {
         guard let text = text(node, named: "key_id", of: parent) else { return nil }
-        let length = ServerAPIBounds.keyIDLength
+        let length = Self.keyIDLength
         let isAlphanumeric = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
         if length.contains(text.utf8.count), isAlphanumeric { return text }
-        report("key_id must be \(length.lowerBound) to \(length.upperBound) letters and digits", at: node)
-        return nil
+        return rejected("key_id must be \(length.lowerBound) to \(length.upperBound) letters and digits", at: node)
     }
 
-    private mutating func readPrivateKey(_ node: Node?, of parent: Node, readFile: FileReader) -> ECSigningKey? {
+    private mutating func readPrivateKey(_ node: Node?, of parent: Node) -> ECSigningKey? {
         let name = Self.serverAPIFields[2]
-        guard let node else {
-            report("\(name) is missing", at: parent)
-            return nil
-        }
-        guard let text = readSecretFile(node, named: name, showsPath: \.isNoKey, readFile: readFile) else { return nil }
+        guard let node else { return rejected("\(name) is missing", at: parent) }
+        guard let text = readSecretFile(node, named: name, showsPath: \.isNoKey) else { return nil }
         if let key = ECSigningKey(pem: Array(text.exposed.utf8)) { return key }
-        report(
+        return rejected(
             "the file of \(name) must hold a private key for P-256 in PEM, without a passphrase: the .p8 file of App "
                 + "Store Connect", at: node)
-        return nil
     }
 
     /// Reads the number of an app at Apple.
@@ -110,13 +102,10 @@ extension ClientsFile {
     mutating func words<Word: CaseIterable & RawRepresentable<String> & Hashable>(
         _ list: Node?, named name: String
     ) -> Set<Word> {
-        let nodes = list.map { elements(of: $0, named: name) } ?? []
-        return Set(
-            nodes.compactMap { node in
-                if let word = Word(rawValue: node.scalar?.string ?? "") { return word }
+        Set(
+            elements(of: list, named: name).compactMap { node in
                 let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-                report("\(name) takes only: \(words)", at: node)
-                return nil
+                return Word(rawValue: node.scalar?.string ?? "") ?? rejected("\(name) takes only: \(words)", at: node)
             })
     }
 }

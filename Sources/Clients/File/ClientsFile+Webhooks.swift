@@ -4,7 +4,6 @@
 internal import Cryptography
 internal import Customers
 internal import Gateway
-internal import JSON
 internal import Yams
 
 extension ClientsFile {
@@ -24,12 +23,9 @@ extension ClientsFile {
     ]
 
     /// Reads the endpoints of a client, which receive events of its apps.
-    mutating func readWebhooks(
-        _ list: Node?, ofClientNamed client: String?, forApps apps: PermittedApps?, readFile: FileReader
-    ) {
-        guard let list else { return }
+    mutating func readWebhooks(_ list: Node?, ofClientNamed client: String?, forApps apps: PermittedApps?) {
         for node in elements(of: list, named: "webhooks") {
-            guard let endpoint = readWebhook(node, forApps: apps, readFile: readFile), let client else { continue }
+            guard let endpoint = readWebhook(node, forApps: apps), let client else { continue }
             add(endpoint, ofClientNamed: client, at: node)
         }
     }
@@ -46,15 +42,13 @@ extension ClientsFile {
         if webhooks.count <= WebhookBounds.endpoints { webhooks.append(endpoint) }
     }
 
-    private mutating func readWebhook(
-        _ node: Node, forApps permitted: PermittedApps?, readFile: FileReader
-    ) -> WebhookEndpoint? {
+    private mutating func readWebhook(_ node: Node, forApps permitted: PermittedApps?) -> WebhookEndpoint? {
         // Unknown names are hidden: a key looks like a name.
         let fields = fields(of: node, named: Self.webhookFields, showsUnknown: false)
-        let name = readWebhookName(fields["name"], of: node)
+        let name = readName(fields["name"], of: node, length: WebhookBounds.nameLength)
         let url = readWebhookURL(fields["url"], of: node)
         let stream: EventStream = value("stream", of: fields) ?? .events
-        let keys = readWebhookKeys(fields, readFile: readFile)
+        let keys = readWebhookKeys(fields)
         let apps = readWebhookApps(fields["apps"], of: node, permitted: permitted)
         let types = fields["types"].map { readEventTypes($0) }
         let includesSignedData: Bool? = value("signed_data", of: fields)
@@ -73,23 +67,12 @@ extension ClientsFile {
             includesSignedData: includesSignedData ?? false)
     }
 
-    private mutating func readWebhookName(_ node: Node?, of parent: Node) -> String? {
-        guard let name = text(node, named: "name", of: parent) else { return nil }
-        if name.utf8.allSatisfy(ASCII.isSafe), WebhookBounds.nameLength.contains(name.utf8.count) { return name }
-        report("name must be up to \(WebhookBounds.nameLength.upperBound) letters, digits and any of .-_", at: node)
-        return nil
-    }
-}
-
-// MARK: - URLs
-
-extension ClientsFile {
+    // MARK: - URLs
     /// Reads a URL, which is never shown: it may contain a secret.
     private mutating func readWebhookURL(_ node: Node?, of parent: Node) -> String? {
         guard let text = text(node, named: "url", of: parent) else { return nil }
         guard let fault = urlFault(of: text) else { return text }
-        report("url \(fault)", at: node)
-        return nil
+        return rejected("url \(fault)", at: node)
     }
 
     private func urlFault(of text: String) -> String? {
@@ -103,18 +86,14 @@ extension ClientsFile {
         if authority.contains("@") { return "must not have a user name or password: events are signed" }
         if authority.isEmpty || authority.hasPrefix(":") { return "must have a host" }
         if text.contains("#") { return "must not have a fragment (#): it is never sent" }
-        let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        guard isVisible, text.utf8.count <= WebhookBounds.urlBytes else {
+        guard text.isVisibleASCII, text.utf8.count <= WebhookBounds.urlBytes else {
             return "must hold up to \(WebhookBounds.urlBytes) visible ASCII characters"
         }
         return nil
     }
-}
 
-// MARK: - Keys
-
-extension ClientsFile {
-    private mutating func readWebhookKeys(_ fields: [String: Node], readFile: FileReader) -> [WebhookKey] {
+    // MARK: - Keys
+    private mutating func readWebhookKeys(_ fields: [String: Node]) -> [WebhookKey] {
         if let node = fields["secrets"], fields["key_files"] != nil {
             report("secrets and key_files are both set; set only one", at: node)
         }
@@ -122,57 +101,39 @@ extension ClientsFile {
         let isInline = fields["secrets"] != nil
         let nodes = elements(of: list, named: isInline ? "secrets" : "key_files")
         if nodes.isEmpty { report("a list of keys must not be empty", at: list) }
-        let keys = nodes.compactMap { node in
-            isInline ? readInlineKey(node) : readKeyFile(node, readFile: readFile)
-        }
+        let keys = nodes.compactMap { isInline ? readInlineKey($0) : readKeyFile($0) }
         checkNumbers(of: keys, at: list)
         return keys
     }
 
     private mutating func readInlineKey(_ node: Node) -> WebhookKey? {
-        guard let text = text(node, named: "a key of secrets", of: node) else { return nil }
-        return key(text, named: "a key of secrets", at: node)
+        let name = "a key of secrets"
+        return text(node, named: name, of: node).flatMap { key($0, named: name, at: node) }
     }
 
-    private mutating func readKeyFile(_ node: Node, readFile: FileReader) -> WebhookKey? {
-        let showsPath = { (path: String) in path.hasPrefix("/") }
-        guard let text = readSecretFile(node, named: "key_files", showsPath: showsPath, readFile: readFile) else {
-            return nil
-        }
-        return key(text.exposed, named: "the key in a file of key_files", at: node)
+    private mutating func readKeyFile(_ node: Node) -> WebhookKey? {
+        let text = readSecretFile(node, named: "key_files") { $0.hasPrefix("/") }
+        return text.flatMap { key($0.exposed, named: "the key in a file of key_files", at: node) }
     }
 
     private mutating func key(_ text: String, named name: String, at node: Node) -> WebhookKey? {
         do throws(WebhookKeyFault) {
             return try WebhookKey(text)
         } catch {
-            report("\(name) \(error)", at: node)
-            return nil
+            return rejected("\(name) \(error)", at: node)
         }
     }
 
     private mutating func checkNumbers(of keys: [WebhookKey], at list: Node) {
         if Set(keys).count < keys.count { report("the same key is there twice", at: list) }
         let maximum = WebhookBounds.keysOfOneKind
-        let symmetric = keys.count(where: \.isSymmetric)
+        let symmetric = keys.count { if case .symmetric = $0 { true } else { false } }
         if max(symmetric, keys.count - symmetric) > maximum {
             report("a webhook has \(maximum) keys of each kind (whsec_, whsk_) at most", at: list)
         }
     }
-}
 
-extension WebhookKey {
-    fileprivate var isSymmetric: Bool {
-        switch self {
-        case .symmetric: true
-        case .asymmetric: false
-        }
-    }
-}
-
-// MARK: - Apps and types
-
-extension ClientsFile {
+    // MARK: - Apps and types
     /// Returns the apps of a webhook: the apps in its list, or all apps of the client; nil after a problem.
     private mutating func readWebhookApps(
         _ node: Node?, of webhook: Node, permitted: PermittedApps?
@@ -180,8 +141,7 @@ extension ClientsFile {
         guard let permitted else { return nil }
         guard let node else {
             if case .only(let bundleIDs) = permitted { return bundleIDs }
-            report("a webhook of a client for any app needs apps: a list of bundle IDs", at: webhook)
-            return nil
+            return rejected("a webhook of a client for any app needs apps: a list of bundle IDs", at: webhook)
         }
         let nodes = elements(of: node, named: "apps")
         if nodes.isEmpty { report("apps of a webhook must be a list of bundle IDs", at: node) }
@@ -199,9 +159,7 @@ extension ClientsFile {
     private mutating func readEventTypes(_ list: Node) -> Set<EventType> {
         let nodes = elements(of: list, named: "types")
         if nodes.isEmpty { report("types must not be empty: leave it out for all types", at: list) }
-        var types: Set<EventType> = []
-        for node in nodes { types.formUnion(readEventTypes(matching: node)) }
-        return types
+        return Set(nodes.flatMap { readEventTypes(matching: $0) })
     }
 
     /// Reads a type, or all with a prefix: `subscription.*`.

@@ -75,6 +75,7 @@ package struct ClientsFile {
     /// The hashes of all form keys read so far.
     var formKeyHashes: Set<[UInt8]> = []
     private let now: Timestamp
+    private let readFile: FileReader
     private var defaultLimits = ClientLimits()
 
     /// Reads a text and the files it names.
@@ -84,28 +85,27 @@ package struct ClientsFile {
     /// - Throws: all problems found.
     package init(
         _ text: String, path: String, now: Timestamp, formRules: FormAccountRules = FormAccountRules(),
-        allowsPlainWebhooks: Bool = false, readFile: FileReader = TextFile.read
+        allowsPlainWebhooks: Bool = false, readFile: @escaping FileReader = TextFile.read
     ) throws(ConfigurationProblems) {
         self.path = path
         self.formRules = formRules
         self.allowsPlainWebhooks = allowsPlainWebhooks
         self.now = now
-        read(text, readFile: readFile)
+        self.readFile = readFile
+        read(text)
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }
 
-    private mutating func read(_ text: String, readFile: FileReader) {
+    private mutating func read(_ text: String) {
         do throws(YAMLFault) {
             guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
             let fields = fields(of: root, named: ["clients", "apps", "defaults", "server_api"])
             if let node = fields["defaults"] { readDefaults(node) }
             guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
-            for node in elements(of: list, named: "clients") { readClient(node, readFile: readFile) }
+            for node in elements(of: list, named: "clients") { readClient(node) }
             reportDuplicates()
-            if let node = fields["server_api"] {
-                serverAPIKeys.account = readServerAPIKey(node, readFile: readFile)
-            }
-            if let list = fields["apps"] { readApps(elements(of: list, named: "apps"), readFile: readFile) }
+            if let node = fields["server_api"] { serverAPIKeys.account = readServerAPIKey(node) }
+            readApps(elements(of: fields["apps"], named: "apps"))
         } catch {
             problems.append(ConfigurationProblem(location: path, fault: error.description))
         }
@@ -116,25 +116,27 @@ package struct ClientsFile {
         defaultLimits = readLimits(fields, unlessSet: defaultLimits)
     }
 
-    private mutating func readClient(_ node: Node, readFile: FileReader) {
+    private mutating func readClient(_ node: Node) {
         let fields = fields(
             of: node,
             named: ["name", "apps", "keys", "may", "ownership", "defer", "apple", "form", "webhooks"]
                 + Self.keyLimitFields)
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
-            readForm(form, ofClientNamed: name, readFile: readFile)
+            readForm(form, ofClientNamed: name)
             // A client with form keys needs no other keys.
             if fields["keys"] == nil { return reportUnused(fields) }
         }
         let apps = readPermittedApps(fields["apps"], of: node)
-        readWebhooks(fields["webhooks"], ofClientNamed: name, forApps: apps, readFile: readFile)
-        let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
+        readWebhooks(fields["webhooks"], ofClientNamed: name, forApps: apps)
+        let keys = elements(of: fields["keys"], named: "keys").compactMap { readKey($0) }
         if fields["keys"] == nil { report("a client needs keys", at: node) }
         if let node = fields["apple"], fields["keys"]?.sequence?.isEmpty == true {
             report("apple is for API keys, and this client has none: remove it, or add keys", at: node)
         }
-        if keys.filter({ $0.isActive(at: now) }).count > 2 { report("a client has two active keys at most", at: node) }
+        if keys.count(where: { $0.expires.isAhead(of: now) }) > 2 {
+            report("a client has two active keys at most", at: node)
+        }
         let limits = readLimits(fields, unlessSet: defaultLimits)
         guard let name, let apps else { return }
         clients.append(
@@ -159,8 +161,7 @@ package struct ClientsFile {
 
     private mutating func readPermittedApps(_ node: Node?, of client: Node) -> PermittedApps? {
         guard let node else {
-            report("a client needs apps: a list of bundle IDs, or \"*\" for any app", at: client)
-            return nil
+            return rejected("a client needs apps: a list of bundle IDs, or \"*\" for any app", at: client)
         }
         let names = node.scalar != nil ? [node] : elements(of: node, named: "apps")
         let bundleIDs = names.compactMap { text($0, named: "apps", of: node) }
@@ -181,9 +182,8 @@ package struct ClientsFile {
 
     mutating func readExpiry(_ node: Node?) -> Timestamp? {
         guard let node else { return nil }
-        let expires = Timestamp(rfc3339: "\(node.scalar?.string ?? "")T00:00:00Z")
-        if expires == nil { report("expires must be a day such as 2027-01-31", at: node) }
-        return expires
+        return Timestamp(rfc3339: "\(node.scalar?.string ?? "")T00:00:00Z")
+            ?? rejected("expires must be a day such as 2027-01-31", at: node)
     }
 
     mutating func readHash(_ text: String?, at node: Node) -> [UInt8]? {
@@ -191,8 +191,8 @@ package struct ClientsFile {
         let prefix = "hmac-sha256:"
         let digits = text.hasPrefix(prefix) ? Array(text.dropFirst(prefix.count).utf8) : []
         if digits.count == 64, let hash = ASCII.bytes(hexadecimal: digits) { return hash }
-        report("hash must be \(prefix) and 64 hexadecimal digits, as `receipt-gateway hash-key` prints it", at: node)
-        return nil
+        return rejected(
+            "hash must be \(prefix) and 64 hexadecimal digits, as `receipt-gateway hash-key` prints it", at: node)
     }
 
     private mutating func reportDuplicates() {
@@ -214,24 +214,28 @@ package struct ClientsFile {
         add(ConfigurationProblem(location: path + line, fault: fault))
     }
 
+    /// Records a problem with its line, and returns nil in place of the value that has it.
+    mutating func rejected<Value>(_ fault: String, at node: Node?) -> Value? {
+        report(fault, at: node)
+        return nil
+    }
+
     mutating func add(_ problem: ConfigurationProblem) { problems.append(problem) }
 }
 
 extension ClientsFile {
-    /// The bounds of a shared secret. App Store Connect generates secrets of 32 characters; the rest is reserve.
-    enum SecretLimits {
-        static let characters = 16...64
-    }
+    /// The length of a shared secret. App Store Connect generates secrets of 32 characters; the rest is reserve.
+    private static let secretLength = 16...64
 
     private static let appFields = sharedSecretFields + ["server_api", "app_apple_id", "receipt_upstream"]
 
     /// Reads the list of apps with a shared secret, a key, a number or an interface of their own.
-    mutating func readApps(_ nodes: [Node], readFile: FileReader) {
+    mutating func readApps(_ nodes: [Node]) {
         var bundleIDs: Set<String> = []
         for node in nodes {
             let fields = fields(of: node, named: ["bundle_id"] + Self.appFields, showsUnknown: false)
-            let secret = readSharedSecret(fields, readFile: readFile)
-            let key = fields["server_api"].flatMap { readServerAPIKey($0, readFile: readFile) }
+            let secret = readSharedSecret(fields)
+            let key = fields["server_api"].flatMap { readServerAPIKey($0) }
             let appAppleID = readAppAppleID(fields)
             let receiptUpstream: ReceiptUpstream? = value("receipt_upstream", of: fields)
             if Self.appFields.allSatisfy({ fields[$0] == nil }) {
@@ -258,23 +262,23 @@ extension ClientsFile {
     static let sharedSecretFields = ["shared_secret", "shared_secret_file"]
 
     /// Reads a shared secret from the file that is named, or from its place; nil if neither is set.
-    mutating func readSharedSecret(_ fields: [String: Node], readFile: FileReader) -> Secret? {
+    mutating func readSharedSecret(_ fields: [String: Node]) -> Secret? {
         switch (fields["shared_secret"], fields["shared_secret_file"]) {
-        case (nil, nil): break
-        case (let node?, _?): report("shared_secret and shared_secret_file are both set; set only one", at: node)
+        case (nil, nil): return nil
+        case (let node?, _?):
+            return rejected("shared_secret and shared_secret_file are both set; set only one", at: node)
         case (let node?, nil):
             guard let text = text(node, named: "shared_secret", of: node) else { return nil }
             return secret(text, named: "shared_secret", at: node)
         case (nil, let node?):
-            guard let text = readSecretFile(node, named: "shared_secret_file", readFile: readFile) else { return nil }
+            guard let text = readSecretFile(node, named: "shared_secret_file") else { return nil }
             return secret(text.exposed, named: "the file of shared_secret_file", at: node)
         }
-        return nil
     }
 
     /// Reads the file that a field names.
     mutating func readSecretFile(
-        _ node: Node, named name: String, showsPath: (String) -> Bool = { _ in false }, readFile: FileReader
+        _ node: Node, named name: String, showsPath: (String) -> Bool = { _ in false }
     ) -> Secret? {
         guard let path = text(node, named: name, of: node) else { return nil }
         do throws(FileFault) {
@@ -282,18 +286,21 @@ extension ClientsFile {
         } catch {
             // Usually without the path: it may be the secret, set in the wrong field.
             let file = showsPath(path) ? "the file \(path.printable()) of \(name)" : "the file of \(name)"
-            report("\(file) \(error.description)", at: node)
-            return nil
+            return rejected("\(file) \(error.description)", at: node)
         }
     }
 
     private mutating func secret(_ text: String, named name: String, at node: Node) -> Secret? {
-        let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        if isVisible, SecretLimits.characters.contains(text.utf8.count) { return Secret(text) }
-        let range = SecretLimits.characters
-        report("\(name) must hold \(range.lowerBound) to \(range.upperBound) visible ASCII characters", at: node)
-        return nil
+        let length = Self.secretLength
+        if text.isVisibleASCII, length.contains(text.utf8.count) { return Secret(text) }
+        return rejected(
+            "\(name) must hold \(length.lowerBound) to \(length.upperBound) visible ASCII characters", at: node)
     }
+}
+
+extension String {
+    /// True if no character is white space, invisible or beyond ASCII.
+    var isVisibleASCII: Bool { utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }
 
 extension ClientsFile {
@@ -316,8 +323,9 @@ extension ClientsFile {
         return fields
     }
 
-    /// Returns the elements of a list; reports a problem if it is none.
-    mutating func elements(of node: Node, named name: String) -> [Node] {
+    /// Returns the elements of a list, none for an absent list; reports a problem if it is no list.
+    mutating func elements(of node: Node?, named name: String) -> [Node] {
+        guard let node else { return [] }
         if let sequence = node.sequence { return Array(sequence) }
         report("\(name) must be a list", at: node)
         return []
@@ -326,7 +334,13 @@ extension ClientsFile {
     /// Returns a non-empty text; reports a problem otherwise.
     mutating func text(_ node: Node?, named name: String, of parent: Node) -> String? {
         if let text = node?.scalar?.string, !text.isEmpty { return text }
-        report(node == nil ? "\(name) is missing" : "\(name) must be a text", at: node ?? parent)
-        return nil
+        return rejected(node == nil ? "\(name) is missing" : "\(name) must be a text", at: node ?? parent)
+    }
+
+    /// Reads a name whose characters need no escaping in header fields and labels.
+    mutating func readName(_ node: Node?, of parent: Node, length: ClosedRange<Int>) -> String? {
+        guard let name = text(node, named: "name", of: parent) else { return nil }
+        if name.utf8.allSatisfy(ASCII.isSafe), length.contains(name.utf8.count) { return name }
+        return rejected("name must be up to \(length.upperBound) letters, digits and any of .-_", at: node)
     }
 }

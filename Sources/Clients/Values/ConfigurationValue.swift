@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Cryptography
+internal import JSON
+internal import Receipts
 
 /// A type that settings can have.
 package protocol ConfigurationValue: Equatable, Sendable {
@@ -27,31 +29,33 @@ package struct ConfigurationValueFault: Error, Hashable, Sendable {
     }
 }
 
-extension Int: ConfigurationValue {
-    package static var accepted: String { "an integer" }
+/// A value in Swift's own form.
+package protocol PlainConfigurationValue: ConfigurationValue, LosslessStringConvertible {}
 
+extension PlainConfigurationValue {
     package init(configuration text: String) throws(ConfigurationValueFault) {
-        guard let value = Int(text) else { throw ConfigurationValueFault(description: "\"\(text)\" is not an integer") }
-        self = value
-    }
-
-    package var configurationText: String { String(self) }
-}
-
-extension Double: ConfigurationValue {
-    package static var accepted: String { "a number" }
-
-    package init(configuration text: String) throws(ConfigurationValueFault) {
-        guard let value = Double(text) else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is not a number")
+        guard let value = Self(text) else {
+            throw ConfigurationValueFault(description: "\"\(text)\" is not \(Self.accepted)")
         }
         self = value
     }
 
-    package var configurationText: String { String(self) }
+    package var configurationText: String { description }
 }
 
-extension Bool: ConfigurationValue {
+extension Int: PlainConfigurationValue {
+    package static var accepted: String { "an integer" }
+}
+
+extension Double: PlainConfigurationValue {
+    package static var accepted: String { "a number" }
+}
+
+extension String: PlainConfigurationValue {
+    package static var accepted: String { "a text" }
+}
+
+extension Bool: PlainConfigurationValue {
     package static var accepted: String { "true or false" }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
@@ -61,18 +65,6 @@ extension Bool: ConfigurationValue {
         default: throw ConfigurationValueFault(description: "\"\(text)\" is neither true nor false")
         }
     }
-
-    package var configurationText: String { String(self) }
-}
-
-extension String: ConfigurationValue {
-    package static var accepted: String { "a text" }
-
-    package init(configuration text: String) throws(ConfigurationValueFault) {
-        self = text
-    }
-
-    package var configurationText: String { self }
 }
 
 extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
@@ -159,8 +151,7 @@ extension Duration: ConfigurationValue {
     }
 
     package var configurationText: String {
-        let (seconds, attoseconds) = components
-        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        let milliseconds = wholeMilliseconds
         let unit = Self.units.first { milliseconds > 0 && milliseconds.isMultiple(of: $0.milliseconds) }
         return unit.map { "\(milliseconds / $0.milliseconds)\($0.name)" } ?? "0s"
     }
@@ -200,12 +191,5 @@ extension ByteCount: ConfigurationValue {
 
 extension UInt8 {
     /// True for letters, digits, `-` and `_`.
-    package var isBase64URL: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
+    package var isBase64URL: Bool { ASCII.isSafe(self) && self != UInt8(ascii: ".") }
 }

@@ -7,6 +7,18 @@ package struct Secret: Hashable, Sendable {
     package let exposed: String
 
     package init(_ text: String) { exposed = text }
+
+    /// Compares a text that was sent with this secret in constant time.
+    ///
+    /// Codes under a random key are compared, so that not even the lengths of the texts matter.
+    package func matches(_ sent: Secret) -> Bool {
+        let code = Self.comparisonKey.code(for: Array(sent.exposed.utf8).span)
+        return Self.comparisonKey.isValid(code, for: Array(exposed.utf8).span)
+    }
+
+    /// The key of this process alone. Not from `SecureRandom`, which traps where libcrypto has no generator: secrets are
+    /// compared before the gateway's start and the doctor report that.
+    private static let comparisonKey = HMACKey((0..<HMACKey.codeByteCount).map { _ in UInt8.random(in: .min ... .max) })
 }
 
 extension Secret: Redacted, CustomDebugStringConvertible {
@@ -22,18 +34,4 @@ package protocol Redacted: CustomStringConvertible, CustomReflectable {}
 extension Redacted {
     package var description: String { "\(Self.self)" }
     package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension Secret {
-    /// Compares a text that was sent with this secret in constant time.
-    ///
-    /// Codes under a random key are compared, so that not even the lengths of the texts matter.
-    package func matches(_ sent: Secret) -> Bool {
-        let code = Self.comparisonKey.code(for: Array(sent.exposed.utf8).span)
-        return Self.comparisonKey.isValid(code, for: Array(exposed.utf8).span)
-    }
-
-    /// The key of this process alone. Not from `SecureRandom`, which traps where libcrypto has no generator: secrets are
-    /// compared before the gateway's start and the doctor report that.
-    private static let comparisonKey = HMACKey((0..<HMACKey.codeByteCount).map { _ in UInt8.random(in: .min ... .max) })
 }

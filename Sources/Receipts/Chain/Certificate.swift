@@ -39,7 +39,7 @@ struct Certificate: Sendable {
     init(_ bytes: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
         do throws(ReceiptError) {
             self = try Certificate(reading: bytes, in: range)
-        } catch  where error.rule.isAboutDER {
+        } catch  where error.rule.rawValue.hasPrefix("der_") {
             throw ReceiptError(.certificateMalformed, at: error.location)
         }
     }
@@ -80,12 +80,9 @@ struct Certificate: Sendable {
         try version.finish()
         return false
     }
-}
 
-extension Rule {
-    fileprivate var isAboutDER: Bool {
-        rawValue.hasPrefix("der_")
-    }
+    /// Returns true if the certificate names itself as its issuer, as roots do.
+    func isSelfIssued(in bytes: Span<UInt8>) -> Bool { bytes.equals(issuer, subject) }
 }
 
 extension DERReader {

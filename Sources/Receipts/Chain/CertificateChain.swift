@@ -15,7 +15,7 @@ package struct CertificateChain: Sendable {
 
     /// Verifies the certificates of a signer. Checks without cryptography come first, and a key is used only after its
     /// certificate was verified.
-    package init(
+    init(
         _ certificates: borrowing SignerCertificates, for purpose: SignerPurpose, trustStore: TrustStore,
         verified: VerifiedCertificates
     ) throws(ReceiptError) {
@@ -47,30 +47,18 @@ package struct CertificateChain: Sendable {
 }
 
 /// The purpose that a signer's certificates must have.
-package struct SignerPurpose: Hashable, Sendable {
+struct SignerPurpose: Hashable, Sendable {
     let algorithm: SignatureAlgorithm
-    let leafMarker: Marker
-    let intermediateMarker: Marker
+    // The defaults are for receipts and signed transactions.
+    var leafMarker = Marker.receiptSigning
+    var intermediateMarker = Marker.intermediate
     /// The minimum bits of the signer's key if it is an RSA key.
-    let minimumSignerBits: Int
-
-    /// Receipts and signed transactions.
-    package init(_ algorithm: SignatureAlgorithm) {
-        self.init(algorithm, leafMarker: .receiptSigning, intermediateMarker: .intermediate, minimumSignerBits: 2048)
-    }
-
-    private init(
-        _ algorithm: SignatureAlgorithm, leafMarker: Marker, intermediateMarker: Marker, minimumSignerBits: Int
-    ) {
-        self.algorithm = algorithm
-        self.leafMarker = leafMarker
-        self.intermediateMarker = intermediateMarker
-        self.minimumSignerBits = minimumSignerBits
-    }
+    var minimumSignerBits = 2048
 
     /// Transaction receipts of version 2, until 2016: the signer's key has 1024 bits.
     static let transactionReceiptVersion2 = SignerPurpose(
-        .sha1WithRSA, leafMarker: .storeReceiptSigning, intermediateMarker: .storeIntermediate, minimumSignerBits: 1024)
+        algorithm: .sha1WithRSA, leafMarker: .storeReceiptSigning, intermediateMarker: .storeIntermediate,
+        minimumSignerBits: 1024)
 }
 
 extension CertificatePath {

@@ -41,24 +41,19 @@ struct CertificateExtensions: Sendable {
         var fields = try list.enter(.sequence)
         let identifier = try fields.objectIdentifier()
         let isCritical = try fields.isTrueIfPresent()
-        let value = try fields.next(.octetString)
+        let value = fields.reader(of: try fields.next(.octetString))
         try fields.finish()
-        try record(list.bytes.extracting(identifier), isCritical: isCritical, fields.reader(of: value))
-        return identifier
-    }
-
-    private mutating func record(
-        _ identifier: Span<UInt8>, isCritical: Bool, _ value: consuming DERReader
-    ) throws(ReceiptError) {
-        if identifier.equals(ObjectIdentifier.basicConstraints) {
+        let name = list.bytes.extracting(identifier)
+        if name.equals(ObjectIdentifier.basicConstraints) {
             try readBasicConstraints(value)
-        } else if identifier.equals(ObjectIdentifier.keyUsage) {
+        } else if name.equals(ObjectIdentifier.keyUsage) {
             keyUsage = try KeyUsage(value)
-        } else if let marker = Marker(identifier) {
+        } else if let marker = Marker(name) {
             markers.insert(marker)
         } else if isCritical {
             hasUnknownCriticalExtension = true
         }
+        return identifier
     }
 
     /// BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER OPTIONAL }
@@ -71,29 +66,22 @@ struct CertificateExtensions: Sendable {
     }
 }
 
-/// The extensions by which Apple marks the purpose of a certificate.
-enum Marker: Hashable, Sendable {
+/// The extensions by which Apple marks the purpose of a certificate. The raw values are the last two bytes of their
+/// identifiers.
+enum Marker: UInt16, Sendable {
     /// 1.2.840.113635.100.6.11.1: signers of receipts and transactions.
-    case receiptSigning
+    case receiptSigning = 0x0B01
     /// 1.2.840.113635.100.6.2.1: Worldwide Developer Relations intermediates.
-    case intermediate
+    case intermediate = 0x0201
     /// 1.2.840.113635.100.6.5.1: signers of transaction receipts until 2016.
-    case storeReceiptSigning
+    case storeReceiptSigning = 0x0501
     /// 1.2.840.113635.100.6.2.2: the iTunes Store intermediate above them.
-    case storeIntermediate
+    case storeIntermediate = 0x0202
 
     fileprivate init?(_ identifier: Span<UInt8>) {
-        if identifier.equals(ObjectIdentifier.receiptSigningMarker) {
-            self = .receiptSigning
-        } else if identifier.equals(ObjectIdentifier.intermediateMarker) {
-            self = .intermediate
-        } else if identifier.equals(ObjectIdentifier.storeReceiptSigningMarker) {
-            self = .storeReceiptSigning
-        } else if identifier.equals(ObjectIdentifier.storeIntermediateMarker) {
-            self = .storeIntermediate
-        } else {
-            return nil
-        }
+        let start = ObjectIdentifier.markers, count = start.count
+        guard identifier.count == count + 2, identifier.equals(0..<count, start) else { return nil }
+        self.init(rawValue: UInt16(identifier[count]) << 8 | UInt16(identifier[count + 1]))
     }
 }
 

@@ -18,11 +18,7 @@ package final class ChainCache: Sendable {
     }
 
     private let entries = Mutex<[Entry]>([])
-    private let capacity: Int
-
-    init(capacity: Int = 64) {
-        self.capacity = capacity
-    }
+    private static let capacity = 64
 
     @inline(__always)
     package func chain(of certificates: borrowing SignerCertificates) -> CertificateChain? {
@@ -48,7 +44,7 @@ package final class ChainCache: Sendable {
             guard !entries.contains(where: { $0.signer == entry.signer && $0.certificates == entry.certificates })
             else { return false }
             let isNew = !entries.contains { $0.chain.info == chain.info }
-            if entries.count == capacity { entries.removeFirst() }
+            if entries.count == Self.capacity { entries.removeFirst() }
             entries.append(entry)
             return isNew
         }
@@ -63,11 +59,7 @@ extension SignerCertificates {
         return true
     }
 
-    fileprivate var copies: [[UInt8]] {
-        var copies: [[UInt8]] = []
-        for encoding in encodings { copies.append(bytes.copy(encoding)) }
-        return copies
-    }
+    fileprivate var copies: [[UInt8]] { encodings.map { bytes.copy($0) } }
 }
 
 /// Caches the keys of verified certificates, by certificate and issuer.

@@ -136,12 +136,12 @@ extension Span<UInt8> {
     }
 }
 
-/// The curves of Apple's elliptic keys (RFC 5480 §2.1.1.1).
-enum EllipticCurve: Hashable, Sendable {
+/// The curves of Apple's elliptic keys (RFC 5480 §2.1.1.1). The raw values are OpenSSL's names.
+enum EllipticCurve: String, Sendable {
     /// secp256r1: the signers of transactions.
-    case p256
+    case p256 = "P-256"
     /// secp384r1: Apple Root CA - G3 and the intermediate below it.
-    case p384
+    case p384 = "P-384"
 
     init?(_ identifier: Span<UInt8>) {
         if identifier.equals(ObjectIdentifier.secp256r1) {

@@ -9,11 +9,11 @@ public struct TrustAnchor: Sendable {
     /// SHA-256 of the root's DER encoding.
     public let fingerprint: Fingerprint
     /// The environments whose receipts it may sign.
-    public let environments: Set<Environment>
+    public internal(set) var environments: Set<Environment>
     /// Nil if only the fingerprint is known.
-    let certificate: OwnedCertificate?
+    var certificate: OwnedCertificate?
     /// True if exactly this root is trusted, as Apple's are; an operator's stands for every root with its name and key.
-    let isPinned: Bool
+    var isPinned: Bool
 
     /// The end of its certificate's validity; nil if only the fingerprint is known.
     public var expires: Timestamp? { certificate?.fields.validity.notAfter }
@@ -44,7 +44,7 @@ public struct TrustAnchor: Sendable {
 }
 
 /// The faults of a file of trusted roots.
-public enum TrustAnchorError: Error, Hashable, Sendable {
+public enum TrustAnchorError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The text holds no `-----BEGIN CERTIFICATE-----` block.
     case noCertificate
     /// A block's contents are not base64.
@@ -55,9 +55,6 @@ public enum TrustAnchorError: Error, Hashable, Sendable {
     case certificateUnusable(Rule)
     /// A certificate was issued by another certificate; a trust anchor must be a root.
     case notSelfIssued
-}
-
-extension TrustAnchorError: CustomStringConvertible {
     /// The fault, as the rest of a sentence about the file.
     public var description: String {
         switch self {
@@ -88,12 +85,5 @@ struct OwnedCertificate: Sendable {
     var publicKey: Span<UInt8> {
         @_lifetime(borrow self)
         get { bytes.span.extracting(fields.publicKey.encoding) }
-    }
-}
-
-extension Certificate {
-    /// Returns true if the certificate names itself as its issuer, as roots do.
-    func isSelfIssued(in bytes: Span<UInt8>) -> Bool {
-        bytes.equals(issuer, subject)
     }
 }

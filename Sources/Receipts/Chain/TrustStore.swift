@@ -28,14 +28,14 @@ public struct TrustStore: Sendable {
         guard let index = anchors.firstIndex(where: { $0.fingerprint == anchor.fingerprint }) else {
             return anchors.append(anchor)
         }
-        anchors[index] = anchors[index].merged(with: anchor)
+        anchors[index].environments.formUnion(anchor.environments)
+        anchors[index].certificate = anchors[index].certificate ?? anchor.certificate
+        anchors[index].isPinned = anchors[index].isPinned || anchor.isPinned
     }
 
     /// Adds every certificate of a PEM text (RFC 7468); text between the blocks is ignored.
     public mutating func add(pem: String, environments: Set<Environment>) throws(TrustAnchorError) {
-        let blocks = try PEM.certificates(in: pem)
-        guard !blocks.isEmpty else { throw .noCertificate }
-        for der in blocks { add(try TrustAnchor(der: der, environments: environments)) }
+        for der in try PEM.certificates(in: pem) { add(try TrustAnchor(der: der, environments: environments)) }
     }
 
     /// True if receipts from Xcode can be genuine; only then is their BER form read.
@@ -47,12 +47,8 @@ public struct TrustStore: Sendable {
 
     /// Returns the anchors with a known certificate of this subject, in the order of addition.
     func anchors(withSubject subject: Span<UInt8>) -> [(TrustAnchor, OwnedCertificate)] {
-        var found: [(TrustAnchor, OwnedCertificate)] = []
-        for anchor in anchors where found.count < Self.maximumNamesakes {
-            guard let certificate = anchor.certificate, certificate.subject.equals(subject) else { continue }
-            found.append((anchor, certificate))
-        }
-        return found
+        let known = anchors.compactMap { anchor in anchor.certificate.map { (anchor, $0) } }
+        return Array(known.filter { $1.subject.equals(subject) }.prefix(Self.maximumNamesakes))
     }
 
     /// Returns the operator's anchors with the name and the key of a self-issued certificate. Test chains carry other
@@ -72,28 +68,12 @@ public struct TrustStore: Sendable {
     private static let maximumNamesakes = 4
 }
 
-extension TrustAnchor {
-    fileprivate func merged(with other: TrustAnchor) -> TrustAnchor {
-        TrustAnchor(
-            fingerprint: fingerprint, environments: environments.union(other.environments),
-            certificate: certificate ?? other.certificate, isPinned: isPinned || other.isPinned)
-    }
-
-    private init(
-        fingerprint: Fingerprint, environments: Set<Environment>, certificate: OwnedCertificate?, isPinned: Bool
-    ) {
-        self.fingerprint = fingerprint
-        self.environments = environments
-        self.certificate = certificate
-        self.isPinned = isPinned
-    }
-}
-
 /// The textual encoding of certificates (RFC 7468 §5).
 enum PEM {
     private static let begin = "-----BEGIN CERTIFICATE-----"
     private static let end = "-----END CERTIFICATE-----"
 
+    /// Returns at least one certificate.
     static func certificates(in text: String) throws(TrustAnchorError) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         var block: String?
@@ -113,6 +93,7 @@ enum PEM {
             }
         }
         guard block == nil else { throw .unterminatedPEM }
+        guard !certificates.isEmpty else { throw .noCertificate }
         return certificates
     }
 

@@ -39,23 +39,15 @@ package struct Validity: Hashable, Sendable {
             let year = times.bytes.decimal(at: element.contents.lowerBound, digits: yearDigits)
         else { throw ReceiptError(.certificateMalformed) }
         let century = yearDigits == 4 ? 0 : (year < 50 ? 2000 : 1900)
-        let rest = element.contents.lowerBound + yearDigits
-        guard let time = CivilTime(times.bytes, year: century + year, twoDigitPairsAt: rest) else {
-            throw ReceiptError(.certificateMalformed)
+        let rest = element.contents.dropFirst(yearDigits).dropLast()
+        let pairs = stride(from: rest.lowerBound, to: rest.upperBound, by: 2).compactMap { start in
+            times.bytes.decimal(at: start, digits: 2)
         }
+        guard pairs.count == 5 else { throw ReceiptError(.certificateMalformed) }
+        let time = CivilTime(
+            year: century + year, month: pairs[0], day: pairs[1], hour: pairs[2], minute: pairs[3], second: pairs[4])
+        guard time.exists else { throw ReceiptError(.certificateMalformed) }
         return Timestamp(millisecondsSince1970: time.secondsSince1970 * 1000)
-    }
-}
-
-extension CivilTime {
-    /// Reads `MMDDHHMMSS`; nil if the calendar has no such time.
-    fileprivate init?(_ bytes: Span<UInt8>, year: Int, twoDigitPairsAt start: Int) {
-        guard let month = bytes.decimal(at: start, digits: 2), let day = bytes.decimal(at: start + 2, digits: 2),
-            let hour = bytes.decimal(at: start + 4, digits: 2), let minute = bytes.decimal(at: start + 6, digits: 2),
-            let second = bytes.decimal(at: start + 8, digits: 2)
-        else { return nil }
-        self.init(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
-        guard exists else { return nil }
     }
 }
 

@@ -27,9 +27,7 @@ public struct VerifiedChainInfo: Hashable, Sendable {
         self.belowAnchor = belowAnchor
         self.anchor = anchor
     }
-}
 
-extension VerifiedChainInfo {
     init(_ path: CertificatePath, in bytes: Span<UInt8>) {
         belowAnchor = path.certificates.map { certificate in
             Link(

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-enum DigestAlgorithm: Hashable, Sendable {
-    case sha1
-    case sha256
-    case sha384
+/// The raw values are OpenSSL's names.
+enum DigestAlgorithm: String, Sendable {
+    case sha1 = "SHA1"
+    case sha256 = "SHA256"
+    case sha384 = "SHA384"
 
     /// Maps the digest of a receipt's signer. Only signatures on certificates have SHA-384.
     init?(_ identifier: Span<UInt8>) {

@@ -92,11 +92,3 @@ struct SignedData: Sendable {
         try algorithms.finish()
     }
 }
-
-extension SignedData {
-    @_lifetime(copy receipt)
-    func signerCertificates(in receipt: Span<UInt8>) -> SignerCertificates {
-        let name = SignerIdentifier.issuerAndSerialNumber(issuer: signer.issuer, serialNumber: signer.serialNumber)
-        return SignerCertificates(receipt, at: certificates, signer: name)
-    }
-}

@@ -28,7 +28,9 @@ struct SignerInfo: Sendable {
         var fields = try signers.enter(.sequence)
         guard try fields.integer() == 1 else { throw ReceiptError(.unsupportedVersion) }
         (issuer, serialNumber) = try Self.issuerAndSerialNumber(&fields)
-        let digest = try Self.digest(&fields)
+        guard let digest = DigestAlgorithm(fields.bytes.extracting(try fields.algorithmIdentifier())) else {
+            throw ReceiptError(.digestAlgorithmUnsupported)
+        }
         // RFC 5652 §5.4: with signed attributes the signature covers their DER SET instead of the content. A receipt's
         // payload is a SET too, so Apple's own signature would verify over "attributes" that are really a payload,
         // beside any content of the attacker's choice.
@@ -48,14 +50,6 @@ struct SignerInfo: Sendable {
         try fields.bytes.checkShortestForm(ofInteger: serialNumber)
         try identifier.finish()
         return (issuer, serialNumber)
-    }
-
-    private static func digest(_ fields: inout DERReader) throws(ReceiptError) -> DigestAlgorithm {
-        let identifier = try fields.algorithmIdentifier()
-        guard let digest = DigestAlgorithm(fields.bytes.extracting(identifier)) else {
-            throw ReceiptError(.digestAlgorithmUnsupported)
-        }
-        return digest
     }
 
     /// Reads rsaEncryption, as in receipts, or the form that names the digest (RFC 5754 §3.2), which must then agree.

@@ -102,9 +102,7 @@ struct DERReader: ~Escapable {
         return (length, 2 + count)
     }
 
-    private func broken(_ rule: Rule) -> ReceiptError {
-        ReceiptError(rule, at: .offset(position))
-    }
+    func broken(_ rule: Rule) -> ReceiptError { ReceiptError(rule, at: .offset(position)) }
 }
 
 // MARK: - Values

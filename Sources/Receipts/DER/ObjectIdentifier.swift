@@ -25,12 +25,6 @@ enum ObjectIdentifier {
     static let keyUsage: [UInt8] = [0x55, 0x1D, 0x0F]
     static let basicConstraints: [UInt8] = [0x55, 0x1D, 0x13]
 
-    /// 1.2.840.113635.100.6.11.1: Apple's marker of certificates that sign receipts.
-    static let receiptSigningMarker: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01]
-    /// 1.2.840.113635.100.6.2.1: Apple's marker of Worldwide Developer Relations intermediates.
-    static let intermediateMarker: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01]
-    /// 1.2.840.113635.100.6.5.1: the marker of certificates that signed transaction receipts until 2016.
-    static let storeReceiptSigningMarker: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x05, 0x01]
-    /// 1.2.840.113635.100.6.2.2: the marker of the iTunes Store intermediate above them.
-    static let storeIntermediateMarker: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x02]
+    /// 1.2.840.113635.100.6, with which Apple's markers begin.
+    static let markers: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06]
 }

@@ -127,6 +127,9 @@ struct PurchaseFields: Sendable {
         try require(productID, AttributeType.productID)
         try require(transactionID, AttributeType.transactionID)
     }
+
+    /// The original transaction ID, or the transaction's own.
+    var chainID: TextRange { originalTransactionID.isAbsent ? transactionID : originalTransactionID }
 }
 
 func require(_ text: TextRange, _ type: Int) throws(ReceiptError) {

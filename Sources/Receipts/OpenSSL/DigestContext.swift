@@ -17,9 +17,8 @@ internal import Synchronization
 
     /// Traps if OpenSSL does not offer the digest; `ReceiptVerifier.checkOpenSSL` checks that beforehand.
     init(_ digest: DigestAlgorithm) {
-        guard let algorithm = unsafe EVP_MD_fetch(nil, digest.opensslName, nil),
-            let context = unsafe EVP_MD_CTX_new()
-        else { preconditionFailure("OpenSSL does not offer \(digest.opensslName)") }
+        guard let algorithm = unsafe EVP_MD_fetch(nil, digest.rawValue, nil), let context = unsafe EVP_MD_CTX_new()
+        else { preconditionFailure("OpenSSL does not offer \(digest.rawValue)") }
         unsafe self.algorithm = algorithm
         unsafe self.context = context
         let blank = digest.digestInfoHeader + [UInt8](repeating: 0, count: digest.byteCount)
@@ -62,14 +61,6 @@ extension DigestAlgorithm {
         }
     }
 
-    var opensslName: String {
-        switch self {
-        case .sha1: "SHA1"
-        case .sha256: "SHA256"
-        case .sha384: "SHA384"
-        }
-    }
-
     /// The bytes before the digest in its DigestInfo (RFC 8017 §9.2, note 1).
     var digestInfoHeader: [UInt8] {
         switch self {
@@ -88,7 +79,7 @@ extension DigestAlgorithm {
     }
 
     var isOffered: Bool {
-        guard let algorithm = unsafe EVP_MD_fetch(nil, opensslName, nil) else {
+        guard let algorithm = unsafe EVP_MD_fetch(nil, rawValue, nil) else {
             ERR_clear_error()
             return false
         }

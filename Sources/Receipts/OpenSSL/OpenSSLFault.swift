@@ -4,7 +4,7 @@
 internal import COpenSSL
 
 /// An algorithm that receipts need and OpenSSL, as configured on this machine, does not offer.
-public enum OpenSSLFault: String, Error, Hashable, Sendable {
+public enum OpenSSLFault: String, Error, Hashable, Sendable, CustomStringConvertible {
     /// Apple signed receipts with it until January 2024, and the device hash is made with it.
     case sha1Missing = "SHA-1"
     /// Apple signs receipts with it since August 2023, and fingerprints of receipts and certificates are made with it.
@@ -15,9 +15,6 @@ public enum OpenSSLFault: String, Error, Hashable, Sendable {
     case rsaMissing = "RSA"
     /// The keys of all transactions and their certificates.
     case ecdsaMissing = "ECDSA"
-}
-
-extension OpenSSLFault: CustomStringConvertible {
     /// The fault and its remedy, as the rest of a sentence about OpenSSL.
     public var description: String {
         """

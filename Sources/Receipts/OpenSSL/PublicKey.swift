@@ -45,37 +45,36 @@ package final class PublicKey: Sendable {
     ) throws(ReceiptError) -> Bool {
         guard algorithm.takesKey(on: curve) else { throw ReceiptError(.keyAlgorithmMismatch) }
         guard algorithm != .es256 else { return digest(of: content, signedES256: signature) != nil }
-        return verifies(signature, over: content, algorithm.digest)
+        return lendContext(algorithm.digest) { $0.verifies(signature, over: content) }
     }
 
     /// Returns SHA-256 of the content if the signature, exactly 64 bytes, is an ES256 signature over it
     /// (RFC 7518 §3.4); else nil. OpenSSL rejects numbers outside 1 to n - 1, n the group's order.
     package func digest(of content: Span<UInt8>, signedES256 signature: Span<UInt8>) -> Fingerprint? {
         guard curve == .p256, signature.count == 2 * EllipticCurve.p256.byteCount else { return nil }
-        return pool(of: .sha256).lend(orMake: newContext(.sha256)) { context in
-            context.digest(of: content, signedBy: ECDSASigValue.encode(signature).span)
-        }
-    }
-
-    @inline(__always)
-    private func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>, _ digest: DigestAlgorithm) -> Bool {
-        pool(of: digest).lend(orMake: newContext(digest)) { $0.verifies(signature, over: content) }
+        return lendContext(.sha256) { $0.digest(of: content, signedBy: ECDSASigValue.encode(signature).span) }
     }
 
     /// Returns SHA-256 of the content if the signature is this RSA key's over it, else nil.
-    func digest(of content: Span<UInt8>, signedRSASHA256 signature: Span<UInt8>) throws(ReceiptError) -> Fingerprint? {
-        guard SignatureAlgorithm.sha256WithRSA.takesKey(on: curve) else { throw ReceiptError(.keyAlgorithmMismatch) }
-        return pool(of: .sha256).lend(orMake: newContext(.sha256)) { context in
-            context.digest(of: content, signedBy: signature)
+    func identity(
+        of content: Span<UInt8>, signedBy signature: Span<UInt8>, _ algorithm: SignatureAlgorithm
+    ) throws(ReceiptError) -> Fingerprint? {
+        guard algorithm == .sha256WithRSA, curve == nil else {
+            return try verifies(signature, over: content, algorithm) ? Fingerprint(of: content) : nil
         }
+        // The signature is over the same digest.
+        return lendContext(.sha256) { $0.digest(of: content, signedBy: signature) }
     }
 
-    private func pool(of digest: DigestAlgorithm) -> Pool<VerificationContext> {
-        switch digest {
-        case .sha1: sha1
-        case .sha256: sha256
-        case .sha384: sha384
-        }
+    @inline(__always)
+    private func lendContext<Value>(_ digest: DigestAlgorithm, _ body: (VerificationContext) -> Value) -> Value {
+        let pool =
+            switch digest {
+            case .sha1: sha1
+            case .sha256: sha256
+            case .sha384: sha384
+            }
+        return pool.lend(orMake: newContext(digest), body)
     }
 
     private func newContext(_ digest: DigestAlgorithm) -> VerificationContext {
@@ -94,5 +93,30 @@ extension SignatureAlgorithm {
         case .ecdsaWithSHA256, .ecdsaWithSHA384: curve != nil
         case .es256: curve == .p256
         }
+    }
+}
+
+// ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }          -- RFC 3279 §2.2.3
+
+/// The DER form of an ECDSA signature, as in certificates.
+enum ECDSASigValue {
+    /// Encodes a JWS signature r ‖ s, two numbers of equal length (RFC 7518 §3.4), in DER.
+    ///
+    /// - Parameter numbers: at most 122 bytes, so that every length takes one byte.
+    static func encode(_ numbers: Span<UInt8>) -> [UInt8] {
+        var contents: [UInt8] = []
+        contents.reserveCapacity(numbers.count + 6)
+        append(numbers.extracting(0..<numbers.count / 2), to: &contents)
+        append(numbers.extracting(numbers.count / 2..<numbers.count), to: &contents)
+        return [DERTag.sequence.byte, UInt8(contents.count)] + contents
+    }
+
+    /// Appends a positive INTEGER in its shortest form (X.690 §8.3.2).
+    private static func append(_ number: Span<UInt8>, to contents: inout [UInt8]) {
+        let start = number.indices.first { number[$0] != 0 } ?? number.count
+        let needsZero = start == number.count || number[start] & 0x80 != 0
+        contents += [DERTag.integer.byte, UInt8(number.count - start + (needsZero ? 1 : 0))]
+        if needsZero { contents.append(0) }
+        contents += number.copy(start..<number.count)
     }
 }

@@ -48,23 +48,28 @@ internal import COpenSSL
     }
 
     func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>) -> Bool {
-        guard let signatureCount else { return digest.withDigest(of: content) { isSignature(signature, of: $0) } }
-        // RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would pad a shorter signature with zeros,
-        // and one content would have two signatures.
-        guard signature.count == signatureCount else { return false }
-        return digest.withDigestInfo(of: content) { isSignature(signature, of: $0) }
+        verified(signature, over: content) { _ in true } ?? false
     }
 
     /// Returns SHA-256 of the content if the signature is over it, else nil. Only for contexts of that digest.
     func digest(of content: Span<UInt8>, signedBy signature: Span<UInt8>) -> Fingerprint? {
+        verified(signature, over: content) {
+            Fingerprint(digest: $0.extracting(last: DigestAlgorithm.sha256.byteCount))
+        }
+    }
+
+    /// Passes the digest to `body`, for RSA within its DigestInfo, if the signature is over the content; else returns nil.
+    @inline(__always)
+    private func verified<Value>(
+        _ signature: Span<UInt8>, over content: Span<UInt8>, _ body: (Span<UInt8>) -> Value
+    ) -> Value? {
         guard let signatureCount else {
-            return digest.withDigest(of: content) { isSignature(signature, of: $0) ? Fingerprint(digest: $0) : nil }
+            return digest.withDigest(of: content) { isSignature(signature, of: $0) ? body($0) : nil }
         }
+        // RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would pad a shorter signature with zeros,
+        // and one content would have two signatures.
         guard signature.count == signatureCount else { return nil }
-        return digest.withDigestInfo(of: content) { info in
-            let digest = info.extracting(last: DigestAlgorithm.sha256.byteCount)
-            return isSignature(signature, of: info) ? Fingerprint(digest: digest) : nil
-        }
+        return digest.withDigestInfo(of: content) { isSignature(signature, of: $0) ? body($0) : nil }
     }
 
     @inline(__always)
@@ -79,9 +84,7 @@ internal import COpenSSL
         if status != 1 { ERR_clear_error() }
         return status == 1
     }
-}
 
-extension VerificationContext {
     /// True if OpenSSL, as configured, can make RSA keys and verify with them.
     static var isRSAOffered: Bool {
         VerificationContext(.rsa(modulus: [UInt8](repeating: 0xFF, count: 256), exponent: 65_537), .sha256) != nil
@@ -116,17 +119,8 @@ extension PublicKey.Material {
             }
         case .elliptic(let curve, var point):
             unsafe point.withUnsafeMutableBufferPointer { point in
-                unsafe COpenSSL_ec_public_key(curve.opensslName, point.baseAddress, point.count)
+                unsafe COpenSSL_ec_public_key(curve.rawValue, point.baseAddress, point.count)
             }
-        }
-    }
-}
-
-extension EllipticCurve {
-    fileprivate var opensslName: String {
-        switch self {
-        case .p256: "P-256"
-        case .p384: "P-384"
         }
     }
 }

@@ -72,7 +72,9 @@ struct PropertyListReader: ~Escapable {
             case 0: throw ReceiptError(.textContainsNUL, at: .offset(index))
             case ..<0x20, 0x7F: throw malformed(at: index)
             case UInt8(ascii: "\\"):
-                guard let escape = Escape(bytes, at: index, end: range.upperBound) else { throw malformed(at: index) }
+                guard let escape = Escape.read(bytes, at: index, end: range.upperBound) else {
+                    throw malformed(at: index)
+                }
                 index = escape.end
             default: index += 1
             }
@@ -106,7 +108,7 @@ struct PropertyListReader: ~Escapable {
 
     @_lifetime(self: copy self)
     private mutating func skipWhiteSpace() {
-        while position < bytes.count, bytes[position].isPropertyListSpace { position += 1 }
+        while position < bytes.count, bytes[position].isWhiteSpace { position += 1 }
     }
 
     private func malformed(at offset: Int) -> ReceiptError {
@@ -120,36 +122,28 @@ private struct Escape {
     let end: Int
 
     /// Reads at a backslash; nil for other escapes, NUL, and half of a surrogate pair.
-    init?(_ bytes: Span<UInt8>, at start: Int, end limit: Int) {
+    static func read(_ bytes: Span<UInt8>, at start: Int, end limit: Int) -> Escape? {
         guard start + 1 < limit else { return nil }
+        let end = start + 2
         switch bytes[start + 1] {
-        case UInt8(ascii: "\""): scalar = "\""
-        case UInt8(ascii: "\\"): scalar = "\\"
-        case UInt8(ascii: "n"): scalar = "\n"
-        case UInt8(ascii: "r"): scalar = "\r"
-        case UInt8(ascii: "t"): scalar = "\t"
-        default:
-            guard let unicode = Self.unicode(bytes, at: start, end: limit) else { return nil }
-            self = unicode
-            return
+        case UInt8(ascii: "\""): return Escape(scalar: "\"", end: end)
+        case UInt8(ascii: "\\"): return Escape(scalar: "\\", end: end)
+        case UInt8(ascii: "n"): return Escape(scalar: "\n", end: end)
+        case UInt8(ascii: "r"): return Escape(scalar: "\r", end: end)
+        case UInt8(ascii: "t"): return Escape(scalar: "\t", end: end)
+        default: return unicode(bytes, at: start, end: limit)
         }
-        end = start + 2
-    }
-
-    private init(_ scalar: Unicode.Scalar, end: Int) {
-        self.scalar = scalar
-        self.end = end
     }
 
     /// Reads `\Uxxxx`, a code unit of UTF-16, or two code units.
     private static func unicode(_ bytes: Span<UInt8>, at start: Int, end limit: Int) -> Escape? {
         guard let first = codeUnit(bytes, at: start, end: limit), first != 0 else { return nil }
-        if let scalar = Unicode.Scalar(first) { return Escape(scalar, end: start + length) }
+        if let scalar = Unicode.Scalar(first) { return Escape(scalar: scalar, end: start + length) }
         guard UTF16.isLeadSurrogate(first), let second = codeUnit(bytes, at: start + length, end: limit),
             UTF16.isTrailSurrogate(second)
         else { return nil }
         let value = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
-        return Unicode.Scalar(value).map { Escape($0, end: start + 2 * length) }
+        return Unicode.Scalar(value).map { Escape(scalar: $0, end: start + 2 * length) }
     }
 
     private static let length = 6
@@ -177,7 +171,7 @@ extension Span<UInt8> {
         var text: [UInt8] = []
         var index = range.lowerBound
         while index < range.upperBound {
-            if self[index] == backslash, let escape = Escape(self, at: index, end: range.upperBound) {
+            if self[index] == backslash, let escape = Escape.read(self, at: index, end: range.upperBound) {
                 text.append(contentsOf: Character(escape.scalar).utf8)
                 index = escape.end
             } else {
@@ -222,14 +216,5 @@ extension UInt64 {
             self | (self &- 0x2020_2020_2020_2020) | (self &+ 0x0101_0101_0101_0101)
             | (backslashes &- 0x0101_0101_0101_0101)
         return unusual & 0x8080_8080_8080_8080 != 0
-    }
-}
-
-extension UInt8 {
-    fileprivate var isPropertyListSpace: Bool {
-        switch self {
-        case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): true
-        default: false
-        }
     }
 }

@@ -105,9 +105,7 @@ private enum KnownField: String, CaseIterable {
     case quantity
     case isTrialPeriod = "is-trial-period"
     case isInIntroOfferPeriod = "is-in-intro-offer-period"
-}
 
-extension KnownField {
     /// The fields by the length of their names: at most two names have the same length, so a name costs one or two
     /// comparisons.
     private static let byLength: [[(name: [UInt8], field: Self)]] = {
@@ -128,11 +126,9 @@ extension KnownField {
     /// Reads milliseconds since 1970, up to the year 9999.
     fileprivate func date(_ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) -> Timestamp {
         let milliseconds = try number(content, in: range)
-        guard milliseconds <= Self.latestDate else { throw malformed }
+        guard milliseconds <= Timestamp.latest.millisecondsSince1970 else { throw malformed }
         return Timestamp(millisecondsSince1970: milliseconds)
     }
-
-    private static let latestDate: Int64 = 253_402_300_799_999
 
     /// Reads decimal digits, without a sign.
     fileprivate func number(_ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) -> Int64 {
@@ -147,13 +143,10 @@ extension KnownField {
 
     fileprivate func flag(_ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) -> Bool {
         let text = content.extracting(range)
-        if text.equals(Self.yes) { return true }
-        if text.equals(Self.no) { return false }
+        if text.equals("true") { return true }
+        if text.equals("false") { return false }
         throw malformed
     }
-
-    private static let yes = Array("true".utf8)
-    private static let no = Array("false".utf8)
 
     private var malformed: ReceiptError {
         ReceiptError(.purchaseInfoFieldMalformed, at: .claim(rawValue))

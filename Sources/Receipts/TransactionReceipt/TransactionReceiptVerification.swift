@@ -17,12 +17,16 @@ extension ReceiptVerifier {
         let receipt = try UnverifiedTransactionReceipt(transactionReceipt, limits: limits)
         let version = receipt.signature.version
         guard version != .two || policy.acceptsTransactionReceiptVersion2 else { throw ReceiptError(.keyTooSmall) }
-        let (chain, isKnown) = try transactionReceiptChains.chain(of: receipt, verified: verifiedCertificates)
+        let chains = transactionReceiptChains, cache = chains.cache(for: version)
+        let known = cache.chain(of: receipt.certificates)
+        let chain: CertificateChain
+        if let known { chain = known } else { chain = try chains.newChain(of: receipt, verified: verifiedCertificates) }
         guard
             let identity = try chain.key.identity(
                 of: receipt.content.span, signedBy: receipt.signature.rsaSignature, version.algorithm)
         else { throw ReceiptError(.signatureInvalid) }
-        if !isKnown, transactionReceiptChains.insert(chain, of: receipt) { onNewChain(chain.info) }
+        // Only now, so that only holders of a trusted key can add a chain.
+        if known == nil, cache.insert(chain, of: receipt.certificates) { onNewChain(chain.info) }
         // Only signed content is read from here on.
         let info = try PurchaseInfo(receipt.content.span, limits: limits)
         try check(info.purchaseDate, under: chain, at: now)
@@ -45,17 +49,6 @@ extension ReceiptVerifier {
     private static let renewalLead = Duration.seconds(24 * 3600)
 }
 
-extension PublicKey {
-    /// Returns SHA-256 of the content if the signature is this key's over it, else nil.
-    fileprivate func identity(
-        of content: Span<UInt8>, signedBy signature: Span<UInt8>, _ algorithm: SignatureAlgorithm
-    ) throws(ReceiptError) -> Fingerprint? {
-        // The signature of version 4 is over the same digest.
-        if algorithm == .sha256WithRSA { return try digest(of: content, signedRSASHA256: signature) }
-        return try verifies(signature, over: content, algorithm) ? Fingerprint(of: content) : nil
-    }
-}
-
 /// The chains of transaction receipts: verified chains, by the signer's certificate, and the means to verify further
 /// chains.
 struct TransactionReceiptChains: Sendable {
@@ -76,28 +69,10 @@ struct TransactionReceiptChains: Sendable {
             AppleCertificates.intermediates.compactMap { try? OwnedCertificate($0) } + trustStore.intermediates
     }
 
-    /// Returns a cached chain, or verifies it.
-    func chain(
-        of receipt: UnverifiedTransactionReceipt, verified: VerifiedCertificates
-    ) throws(ReceiptError) -> (CertificateChain, isKnown: Bool) {
-        let cache = cache(for: receipt.signature.version)
-        if let known = cache.chain(of: receipt.certificates) { return (known, true) }
-        return (try newChain(of: receipt, verified: verified), false)
-    }
-
-    /// Caches a chain. Call it only after the receipt's signature was verified, so that only holders of a trusted key
-    /// can add a chain.
-    /// - Returns: true if the chain was new.
-    func insert(_ chain: CertificateChain, of receipt: UnverifiedTransactionReceipt) -> Bool {
-        cache(for: receipt.signature.version).insert(chain, of: receipt.certificates)
-    }
-
-    private func cache(for version: TransactionReceiptVersion) -> ChainCache {
-        version == .two ? version2 : laterVersions
-    }
+    func cache(for version: TransactionReceiptVersion) -> ChainCache { version == .two ? version2 : laterVersions }
 
     /// Verifies the signer's certificate under each intermediate that may have issued it. Throws the last failure.
-    private func newChain(
+    func newChain(
         of receipt: UnverifiedTransactionReceipt, verified: VerifiedCertificates
     ) throws(ReceiptError) -> CertificateChain {
         let leaf = try OwnedCertificate(receipt.signerCertificate())
@@ -139,9 +114,7 @@ extension TrustStore {
     /// They are not trusted: each is verified under a trust anchor. Of one name, the first four are used, Apple's among
     /// them. Other receipts and signed transactions carry their intermediates.
     public mutating func add(intermediatesPEM pem: String) throws(TrustAnchorError) {
-        let blocks = try PEM.certificates(in: pem)
-        guard !blocks.isEmpty else { throw .noCertificate }
-        for der in blocks { intermediates.append(try intermediate(der)) }
+        for der in try PEM.certificates(in: pem) { intermediates.append(try intermediate(der)) }
     }
 
     private func intermediate(_ der: [UInt8]) throws(TrustAnchorError) -> OwnedCertificate {

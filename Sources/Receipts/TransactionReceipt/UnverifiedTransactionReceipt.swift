@@ -18,12 +18,11 @@ enum TransactionReceiptVersion: UInt8, Sendable {
     }
 
     var purpose: SignerPurpose {
-        self == .two ? .transactionReceiptVersion2 : SignerPurpose(algorithm)
+        self == .two ? .transactionReceiptVersion2 : SignerPurpose(algorithm: algorithm)
     }
 
-    fileprivate var signatureByteCount: Int {
-        self == .two ? 128 : 256
-    }
+    /// The bytes of version, signature and length.
+    fileprivate var certificateStart: Int { 1 + (self == .two ? 128 : 256) + MemoryLayout<UInt32>.size }
 }
 
 /// The decoded `signature` of a transaction receipt.
@@ -47,8 +46,14 @@ struct TransactionReceiptSignature: Sendable {
     let certificate: Certificate
     /// The decoded signature, without the certificate if that is left in base64.
     fileprivate let blob: [UInt8]
-    private let rsaSignatureRange: Range<Int>
 
+    var rsaSignature: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { blob.span.extracting(1..<version.certificateStart - MemoryLayout<UInt32>.size) }
+    }
+}
+
+extension TransactionReceiptSignature {
     /// Decodes a range of the receipt.
     init(_ range: Range<Int>, of receipt: Span<UInt8>) throws(ReceiptError) {
         if let undecoded = Self(leavingCertificateOf: range, of: receipt) {
@@ -60,21 +65,14 @@ struct TransactionReceiptSignature: Sendable {
     }
 
     private init(_ blob: [UInt8]) throws(ReceiptError) {
-        guard let version = TransactionReceiptVersion(ofSignature: blob) else {
+        guard let version = blob.first.flatMap(TransactionReceiptVersion.init) else {
             throw ReceiptError(.transactionReceiptVersionUnsupported)
         }
         let certificateStart = version.certificateStart
         guard blob.count > certificateStart,
             blob.span.certificateByteCount(before: certificateStart) == blob.count - certificateStart
         else { throw ReceiptError(.transactionReceiptSignatureMalformed) }
-        self.init(version, blob, .der(certificateStart..<blob.count))
-    }
-
-    private init(_ version: TransactionReceiptVersion, _ blob: [UInt8], _ certificate: Certificate) {
-        self.version = version
-        self.blob = blob
-        self.certificate = certificate
-        rsaSignatureRange = 1..<version.certificateStart - MemoryLayout<UInt32>.size
+        self.init(version: version, certificate: .der(certificateStart..<blob.count), blob: blob)
     }
 
     /// Leaves the certificate of versions 3 and 4 in base64: its text is enough to compare it with a known signer's
@@ -84,27 +82,12 @@ struct TransactionReceiptSignature: Sendable {
         // 261 bytes precede the certificate, so no group of four characters has bytes of both.
         let (head, rest) = (range.prefix(348), range.dropFirst(348))
         guard let blob = try? Base64.decode(receipt.extracting(head)),
-            let version = TransactionReceiptVersion(ofSignature: blob), blob.count == version.certificateStart,
+            let version = blob.first.flatMap(TransactionReceiptVersion.init), blob.count == version.certificateStart,
             let byteCount = receipt.byteCount(ofPlainBase64In: rest),
             byteCount == blob.span.certificateByteCount(before: blob.count)
         else { return nil }
-        self.init(version, blob, .text(rest, byteCount: byteCount))
+        self.init(version: version, certificate: .text(rest, byteCount: byteCount), blob: blob)
     }
-
-    var rsaSignature: Span<UInt8> {
-        @_lifetime(borrow self)
-        get { blob.span.extracting(rsaSignatureRange) }
-    }
-}
-
-extension TransactionReceiptVersion {
-    fileprivate init?(ofSignature blob: [UInt8]) {
-        guard let first = blob.first else { return nil }
-        self.init(rawValue: first)
-    }
-
-    /// The bytes of version, signature and length.
-    fileprivate var certificateStart: Int { 1 + signatureByteCount + MemoryLayout<UInt32>.size }
 }
 
 extension Span<UInt8> {
@@ -191,18 +174,14 @@ private struct Members {
             }
             names.append(member.name)
             let name = bytes.extracting(member.name)
-            if name.equals(Self.signatureName) {
+            if name.equals("signature") {
                 signature = member.value
-            } else if name.equals(Self.purchaseInfoName) {
+            } else if name.equals("purchase-info") {
                 purchaseInfo = member.value
             } else {
                 try reader.checkText(member.value)
-                if name.equals(Self.environmentName) { environment = member.value }
+                if name.equals("environment") { environment = member.value }
             }
         }
     }
-
-    private static let signatureName = Array("signature".utf8)
-    private static let purchaseInfoName = Array("purchase-info".utf8)
-    private static let environmentName = Array("environment".utf8)
 }

@@ -6,7 +6,7 @@
 ///
 /// It proves that the App Store sold this product in this app. The environment and the time of the signature are not
 /// signed, so there are no properties for them. It is a bearer token, as an app receipt is.
-public struct VerifiedTransactionReceipt: Sendable {
+public struct VerifiedTransactionReceipt: Sendable, Confidential {
     /// One signed field, its escapes undone.
     public struct Field: Hashable, Sendable {
         /// Apple's name, such as `product-id`.
@@ -98,22 +98,14 @@ public struct VerifiedTransactionReceipt: Sendable {
     private func text(_ range: TextRange) -> String? {
         range.isAbsent ? nil : content.span.propertyListText(in: range.range)
     }
-}
 
-extension VerifiedTransactionReceipt: CustomStringConvertible, CustomReflectable {
     /// Contains no byte of the receipt.
     public var description: String { "VerifiedTransactionReceipt(version \(version))" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension VerifiedTransactionReceipt.Field: CustomStringConvertible, CustomReflectable {
+extension VerifiedTransactionReceipt.Field: Confidential {
     /// Contains no byte of the receipt.
     public var description: String { "VerifiedTransactionReceipt.Field" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 // MARK: - Expectations

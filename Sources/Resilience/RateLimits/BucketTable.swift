@@ -99,9 +99,7 @@ struct BucketTable<Value: Sendable>: Sendable {
     ) -> [BucketDecision] {
         let before = locations.map { self[$0] }
         let decisions = charges.indices.map { take(&self[locations[$0]], charges[$0]) }
-        let isRefused = charges.indices.contains { index in
-            decisions[index].decision.isRefusal && !charges[index].bucket.policy.isShadow
-        }
+        let isRefused = zip(charges, decisions).contains { $0.isRefused(by: $1.decision) }
         if isRefused { for (location, value) in zip(locations, before) { self[location] = value } }
         return decisions
     }

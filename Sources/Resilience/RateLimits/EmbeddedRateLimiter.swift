@@ -27,10 +27,8 @@ package final class EmbeddedRateLimiter: RateLimiter {
         let now = clock()
         return buckets.withLock { buckets in
             let isRefused = charges.contains { charge in
-                guard !charge.bucket.policy.isShadow, var bucket = buckets.value(of: charge.bucket) else {
-                    return false
-                }
-                return bucket.take(charge.cost, at: now).isRefusal
+                var bucket = buckets.value(of: charge.bucket)
+                return charge.isRefused(by: bucket?.take(charge.cost, at: now))
             }
             return isRefused ? Self.admit(charges, from: &buckets, at: now) : nil
         }

@@ -11,9 +11,7 @@ package struct NodeBuckets: Sendable {
     package mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let locations = locations(of: charges, at: now)
         let decisions = charges.indices.map { buckets[locations[$0]].decideLocally(charges[$0], at: now) }
-        let isRefused = charges.indices.contains {
-            !charges[$0].bucket.policy.isShadow && decisions[$0]?.decision.isRefusal == true
-        }
+        let isRefused = zip(charges, decisions).contains { $0.isRefused(by: $1?.decision) }
         guard isRefused || decisions.allSatisfy({ $0 != nil }) else { return nil }
         let known = decisions.map { $0 ?? BucketDecision(decision: .admitted, source: .rememberedRefusal) }
         if !isRefused {
@@ -27,8 +25,7 @@ package struct NodeBuckets: Sendable {
     /// Returns the refusal that these charges will get; nil if they may be admitted. Takes nothing.
     mutating func knownRefusal(of charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let isRefused = charges.contains { charge in
-            !charge.bucket.policy.isShadow
-                && buckets.value(of: charge.bucket)?.decideLocally(charge, at: now)?.decision.isRefusal == true
+            charge.isRefused(by: buckets.value(of: charge.bucket)?.decideLocally(charge, at: now)?.decision)
         }
         return isRefused ? decide(charges, nodes: nodes, at: now) : nil
     }
@@ -68,13 +65,13 @@ package struct NodeBuckets: Sendable {
     package mutating func settle(
         _ batch: Batch, with delivery: TokenGrant, nodes: Int, requestedAt: Instant, at now: Instant
     ) -> [RateAdmission] {
-        let moment = NodeBucket.Moment(requestedAt: requestedAt, now: now)
+
         let locations = locations(of: batch.charges, at: now)
         let lines = batch.lines(of: delivery)
         for index in batch.charges.indices {
             buckets[locations[index]].settle(
                 batch.preparations[index], with: lines[index], requests: delivery.admitted, nodes: nodes,
-                moment: moment)
+                requestedAt: requestedAt, at: now)
         }
         return (0..<batch.requests).map { number in
             let decisions = lines.map { Self.decision(by: $0, on: number) }
@@ -196,22 +193,23 @@ struct NodeBucket: Sendable {
     ///   - line: the store's grant; nil if the lease sufficed and the store got no request.
     ///   - requests: the number of admitted requests.
     mutating func settle(
-        _ preparation: Preparation, with line: TokenGrant.Line?, requests: Int, nodes: Int, moment: Moment
+        _ preparation: Preparation, with line: TokenGrant.Line?, requests: Int, nodes: Int, requestedAt: Instant,
+        at now: Instant
     ) {
         let paid = min(requests, line?.requests ?? requests) * preparation.charge.cost
         if let reservation = preparation.reservation {
-            lease?.putBack(max(0, reservation.count - paid), of: reservation, at: moment.now)
+            lease?.putBack(max(0, reservation.count - paid), of: reservation, at: now)
         }
-        if paid > 0 { record(paid, nodes: nodes, at: moment.now) }
+        if paid > 0 { record(paid, nodes: nodes, at: now) }
         guard let line else { return }
-        lease?.receive(line.inAdvance, requestedAt: moment.requestedAt, at: moment.now)
-        seen = TokenBucket(
-            preparation.charge.bucket.policy.tokenBucket, timeUntilFull: line.timeUntilFull, at: moment.requestedAt)
+        lease?.receive(line.inAdvance, requestedAt: requestedAt, at: now)
+        let bucket = preparation.charge.bucket.policy.tokenBucket
+        seen = TokenBucket(bucket, timeUntilFull: line.timeUntilFull, at: requestedAt)
         guard !isCommon else { return }
         // The bucket has no tokens earlier, unless it is emptied from outside: so the store is called again after a
         // while.
         let wait = min(line.timeUntilNext, FleetRateLimiter.Limits.memory)
-        refusal = wait > .zero ? Refusal(cost: preparation.charge.cost, until: moment.requestedAt + wait) : nil
+        refusal = wait > .zero ? Refusal(cost: preparation.charge.cost, until: requestedAt + wait) : nil
     }
 
     /// Returns the reserved tokens.
@@ -243,8 +241,4 @@ struct NodeBucket: Sendable {
         let line: TokenRequest.Line?
     }
 
-    struct Moment: Sendable {
-        let requestedAt: Instant
-        let now: Instant
-    }
 }

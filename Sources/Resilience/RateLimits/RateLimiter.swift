@@ -31,6 +31,11 @@ package struct RateCharge: Hashable, Sendable {
         self.bucket = bucket
         self.cost = max(1, cost)
     }
+
+    /// Returns true if this decision of its bucket, nil for none yet, is enough to refuse the request.
+    func isRefused(by decision: TokenDecision?) -> Bool {
+        !bucket.policy.isShadow && decision?.isRefusal == true
+    }
 }
 
 /// The identity of a bucket: equal identities are the same bucket for the whole fleet.
@@ -139,7 +144,7 @@ package struct RateAdmission: Hashable, Sendable {
         package var isRefusal: Bool { decision.isRefusal }
 
         /// True if this bucket alone is enough to refuse the request.
-        package var isEnforcedRefusal: Bool { !charge.bucket.policy.isShadow && isRefusal }
+        package var isEnforcedRefusal: Bool { charge.isRefused(by: decision) }
     }
 
     package enum Source: String, CaseIterable, Hashable, Sendable {

@@ -83,12 +83,6 @@ extension CircuitBreaker {
 struct Probes: Hashable, Sendable {
     typealias Number = UInt64
 
-    enum Beginning {
-        case began(Number)
-        /// The time until the first lease ends.
-        case allBusy(Duration)
-    }
-
     private struct Lease: Hashable, Sendable {
         let number: Number
         var end: Instant
@@ -98,17 +92,19 @@ struct Probes: Hashable, Sendable {
     private var leases: [Lease] = []
     private var nextNumber: Number = 0
 
-    /// Begins a probe unless as many as are still needed are in flight.
-    mutating func begin(at now: Instant, following policy: CircuitBreaker.Policy) -> Beginning {
+    /// Begins a probe, unless as many as are still needed are in flight: then the first lease must end.
+    mutating func begin(
+        at now: Instant, following policy: CircuitBreaker.Policy, in generation: UInt64
+    ) -> CircuitBreaker.Admission {
         // Never longer than from now, in case the clock went back.
         for index in leases.indices { leases[index].end = min(leases[index].end, now + policy.probeLease) }
         leases.removeAll { $0.end <= now }
         if leases.count + successes >= policy.probes, let first = leases.map(\.end).min() {
-            return .allBusy(now.duration(to: first))
+            return .reject(retryAfter: now.duration(to: first))
         }
         defer { nextNumber += 1 }
         leases.append(Lease(number: nextNumber, end: now + policy.probeLease))
-        return .began(nextNumber)
+        return .call(CircuitBreaker.Permit(generation: generation, probe: nextNumber))
     }
 
     /// Ends a probe; false if its lease had ended.

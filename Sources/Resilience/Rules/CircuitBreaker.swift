@@ -61,15 +61,8 @@ package struct CircuitBreaker: Hashable, Sendable {
                 return .reject(retryAfter: now.duration(to: end))
             }
             enter(.halfOpen, by: .probe)
-            return probe(at: now)
-        case .halfOpen: return probe(at: now)
-        }
-    }
-
-    private mutating func probe(at now: Instant) -> Admission {
-        switch probes.begin(at: now, following: policy) {
-        case .began(let number): .call(Permit(generation: generation, probe: number))
-        case .allBusy(let wait): .reject(retryAfter: wait)
+            return probes.begin(at: now, following: policy, in: generation)
+        case .halfOpen: return probes.begin(at: now, following: policy, in: generation)
         }
     }
 
@@ -111,7 +104,9 @@ package struct CircuitBreaker: Hashable, Sendable {
         case .neutral: break
         case .success(let took) where took <= policy.slowCall:
             probes.successes += 1
-            if probes.successes >= policy.probes { close() }
+            guard probes.successes >= policy.probes else { return }
+            openings = 0
+            enter(.closed, by: .close)
         case .success, .failure, .throttled: open(by: .reopen, at: now, using: &generator)
         }
     }
@@ -124,11 +119,6 @@ package struct CircuitBreaker: Hashable, Sendable {
         let half = policy.firstOpening.doubled(openings, upTo: policy.longestOpening) / 2
         openings += 1
         enter(.open(until: now + half + .random(upTo: half, using: &generator)), by: transition)
-    }
-
-    private mutating func close() {
-        openings = 0
-        enter(.closed, by: .close)
     }
 
     private mutating func enter(_ next: State, by transition: Transition) {

@@ -46,18 +46,7 @@ package struct TokenBucket: Hashable, Sendable {
     private func fullAt(at now: Instant) -> Instant {
         (fullAt ?? now).clamped(to: now...now + policy.timeToFill)
     }
-}
 
-package enum TokenDecision: Hashable, Sendable {
-    case admitted
-    /// The tokens are not available, and none are taken. Without other requests, an equal request would be admitted
-    /// after this time. Nil for a cost above the bucket's capacity.
-    case refused(retryAfter: Duration?)
-
-    package var isRefusal: Bool { self != .admitted }
-}
-
-extension TokenBucket {
     package struct Policy: Hashable, Sendable {
         package let capacity: Int
         /// The time in which one token arrives.
@@ -86,6 +75,15 @@ extension TokenBucket {
         /// The span in which the refill arrives; a year covers every quota.
         package static let span: ClosedRange<Duration> = .milliseconds(1) ... .seconds(366 * 86_400)
     }
+}
+
+package enum TokenDecision: Hashable, Sendable {
+    case admitted
+    /// The tokens are not available, and none are taken. Without other requests, an equal request would be admitted
+    /// after this time. Nil for a cost above the bucket's capacity.
+    case refused(retryAfter: Duration?)
+
+    package var isRefusal: Bool { self != .admitted }
 }
 
 /// The share of a common token bucket that one of n nodes may admit while the nodes cannot reach the bucket: an n-th.

@@ -43,7 +43,7 @@ struct HashKeyCommand: AsyncParsableCommand {
             return try options.source.keySettings().pepper
         }
         guard !isImporting else {
-            let key = try StandardInput.secret(maximumBytes: FormCredentialBounds.maximumBytes)
+            let key = try StandardInput.secret(maximumBytes: FormAuthenticator.maximumBytes)
             let hash = FormKeyHasher(pepper: pepper).hash(ofKey: Array(key.exposed.utf8).span)
             return print("        - hash: hmac-sha256:\(ASCII.hexadecimal(hash))")
         }

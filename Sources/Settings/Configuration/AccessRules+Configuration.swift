@@ -46,7 +46,7 @@ extension ClientsFile {
     /// - Throws: all problems found.
     package init?(
         _ configuration: GatewayConfiguration, at now: Timestamp,
-        readFile: FileReader = TextFile.read
+        readFile: @escaping FileReader = TextFile.read
     ) throws(ConfigurationProblems) {
         guard let path = configuration.clientsFile else { return nil }
         let text: String

@@ -11,7 +11,8 @@ extension CertificateChain {
     ) throws(ReceiptError) {
         let bytes = certificates.flatMap(\.self)
         let list = SignerCertificates(bytes.span, at: certificates.rangesWhenJoined, signer: .first)
-        self = try CertificateChain(list, for: SignerPurpose(algorithm), trustStore: trustStore, verified: verified)
+        self = try CertificateChain(
+            list, for: SignerPurpose(algorithm: algorithm), trustStore: trustStore, verified: verified)
     }
 
     /// Returns the broken rule; nil if there is a chain.

@@ -41,7 +41,7 @@ struct FormAccountTests {
         let key = try #require(AESCBCEncryption(key: Array(0..<16)))
         #expect(account.apps.map(\.encryption) == [key, nil])
         #expect(account.apps.map(\.sharedSecret) == [Secret("0123456789abcdef"), nil])
-        #expect(account.keys.map { $0.isActive(at: Self.now) } == [true])
+        #expect(account.keys.map { $0.expires.isAhead(of: Self.now) } == [true])
     }
 
     @Test func `a client may have API keys and form keys`() throws {

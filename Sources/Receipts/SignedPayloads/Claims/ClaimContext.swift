@@ -3,10 +3,8 @@
 
 /// The rules for the claims of a verified JWS: times and environments.
 struct ClaimContext: Sendable {
+    let verifier: ReceiptVerifier
     let now: Timestamp
-    let policy: VerificationPolicy
-    let limits: Limits
-    let onIgnored: @Sendable (String) -> Void
     /// False if a transaction may name no app.
     var requiresApp = true
 
@@ -18,13 +16,14 @@ struct ClaimContext: Sendable {
 
     private func rules(for jws: VerifiedJWS) -> Claims.Rules {
         let signsForXcode = jws.chain.environments.contains { !$0.isApples }
-        return Claims.Rules(acceptsFractions: signsForXcode, limits: limits, onIgnored: onIgnored)
+        return Claims.Rules(
+            acceptsFractions: signsForXcode, limits: verifier.limits, onIgnored: verifier.onIgnoredClaim)
     }
 
     /// Checks that the chain was valid when the payload was signed, and that this is past.
     func check(_ jws: VerifiedJWS, signedAt date: Timestamp) throws(ReceiptError) {
-        try jws.chain.validity.check(at: date, grace: policy.expiryGrace)
-        guard date <= now.advanced(by: policy.clockSkew) else { throw ReceiptError(.signedDateInFuture) }
+        try jws.chain.validity.check(at: date, grace: verifier.policy.expiryGrace)
+        guard date <= now.advanced(by: verifier.policy.clockSkew) else { throw ReceiptError(.signedDateInFuture) }
     }
 
     /// Returns the environment of this name, for which the chain must be allowed to sign.

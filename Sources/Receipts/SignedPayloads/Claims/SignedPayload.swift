@@ -42,22 +42,20 @@ extension ReceiptVerifier {
     ///   - now: the present time, to reject payloads from the future.
     /// - Throws: the first rule the JWS breaks.
     public func verify(jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> SignedPayload {
-        let (verified, context) = (try verifySignature(ofJWS: jws.span), context(at: now))
+        let verified = try verifySignature(ofJWS: jws.span), context = ClaimContext(verifier: self, now: now)
         let claims = try context.claims(of: verified)
         switch PayloadKind(of: claims) {
         case .transaction: return .transaction(try VerifiedTransaction(verified, claims, context))
         case .renewalInfo: return .renewalInfo(try VerifiedRenewalInfo(verified, claims, context))
         case .appTransaction: return .appTransaction(try VerifiedAppTransaction(verified, claims, context))
-        case .notification: return .notification(try VerifiedNotification(verified, claims, context, self))
+        case .notification: return .notification(try VerifiedNotification(verified, claims, context))
         case nil: throw ReceiptError(missing: "transactionId")
         }
     }
 
     /// Verifies a signed transaction.
     public func verifyTransaction(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedTransaction {
-        try verify(jws, .transaction, at: now) { verified, claims, context throws(ReceiptError) in
-            try VerifiedTransaction(verified, claims, context)
-        }
+        try verify(jws, .transaction, at: now, read: VerifiedTransaction.init)
     }
 
     /// Verifies a transaction in an answer or a notification of Apple's. Its `bundleID` is empty if it names no app: another
@@ -74,30 +72,24 @@ extension ReceiptVerifier {
 
     /// Verifies a signed renewal info.
     public func verifyRenewalInfo(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedRenewalInfo {
-        try verify(jws, .renewalInfo, at: now) { verified, claims, context throws(ReceiptError) in
-            try VerifiedRenewalInfo(verified, claims, context)
-        }
+        try verify(jws, .renewalInfo, at: now, read: VerifiedRenewalInfo.init)
     }
 
     /// Verifies a signed app transaction.
     public func verifyAppTransaction(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedAppTransaction {
-        try verify(jws, .appTransaction, at: now) { verified, claims, context throws(ReceiptError) in
-            try VerifiedAppTransaction(verified, claims, context)
-        }
+        try verify(jws, .appTransaction, at: now, read: VerifiedAppTransaction.init)
     }
 
     /// Verifies a server notification of version 2, and the transaction and renewal info inside it.
     public func verifyNotification(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedNotification {
-        try verify(jws, .notification, at: now) { verified, claims, context throws(ReceiptError) in
-            try VerifiedNotification(verified, claims, context, self)
-        }
+        try verify(jws, .notification, at: now, read: VerifiedNotification.init)
     }
 
     private func verify<Payload>(
         _ jws: [UInt8], _ kind: PayloadKind, at now: Timestamp,
         read: (VerifiedJWS, Claims, ClaimContext) throws(ReceiptError) -> Payload
     ) throws(ReceiptError) -> Payload {
-        let (verified, context) = (try verifySignature(ofJWS: jws.span), context(at: now))
+        let verified = try verifySignature(ofJWS: jws.span), context = ClaimContext(verifier: self, now: now)
         let claims = try context.claims(of: verified), found = PayloadKind(of: claims)
         do throws(ReceiptError) {
             return try read(verified, claims, context)
@@ -107,7 +99,4 @@ extension ReceiptVerifier {
         }
     }
 
-    func context(at now: Timestamp) -> ClaimContext {
-        ClaimContext(now: now, policy: policy, limits: limits, onIgnored: onIgnoredClaim)
-    }
 }

@@ -29,23 +29,16 @@ extension ReceiptVerifier {
     package func unreadableClaims(
         _ jws: [UInt8], _ error: ReceiptError, at now: Timestamp
     ) -> UnreadableClaims? {
-        guard error.rule.isAboutClaims, let verified = try? verifySignature(ofJWS: jws.span),
+        guard Self.claimRules.contains(error.rule), let verified = try? verifySignature(ofJWS: jws.span),
             (try? verified.chain.validity.check(at: now, grace: policy.expiryGrace)) != nil
         else { return nil }
-        return UnreadableClaims(verified, context(at: now))
+        return UnreadableClaims(verified, ClaimContext(verifier: self, now: now))
     }
-}
 
-extension Rule {
-    /// True for the rules for claims that a payload breaks although its signature holds.
-    fileprivate var isAboutClaims: Bool {
-        switch self {
-        case .claimMalformed, .claimMissing, .claimDuplicate, .tooManyClaims, .payloadNotObject,
-            .environmentUnknown:
-            true
-        default: false
-        }
-    }
+    /// The rules for claims that a payload breaks although its signature holds.
+    private static let claimRules: Set<Rule> = [
+        .claimMalformed, .claimMissing, .claimDuplicate, .tooManyClaims, .payloadNotObject, .environmentUnknown,
+    ]
 }
 
 /// A claim that decides neither whose purchase it is nor what it entitles to. If Apple signs such a claim in another
@@ -55,8 +48,7 @@ package enum IgnorableClaim: String, CaseIterable, Hashable, Sendable {
     case advancedCommerceInfo, appData, billingPlanType, commitmentInfo, currency
     case eligibleWinBackOfferIDs = "eligibleWinBackOfferIds"
     case externalPurchaseToken, offerPeriod, originalPlatform, price, priceIncreaseStatus, recentSubscriptionStartDate,
-        renewalBillingPlanType, renewalDate, renewalPrice, revocationPercentage, status
-    case storefront
+        renewalBillingPlanType, renewalDate, renewalPrice, revocationPercentage, status, storefront
     case storefrontID = "storefrontId"
     case subtype, summary, transactionReason
 }

@@ -4,7 +4,7 @@
 /// A signed app transaction (StoreKit, `AppTransaction`). Only a `ReceiptVerifier` creates one.
 ///
 /// Unknown claims and values are kept as they are; all claims are in the payload.
-public struct VerifiedAppTransaction: Sendable {
+public struct VerifiedAppTransaction: Sendable, Confidential {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
     /// The environment the app was installed from.
@@ -35,7 +35,6 @@ public struct VerifiedAppTransaction: Sendable {
     public let deviceVerification: String?
     /// The UUID that is part of the device's verification value.
     public let deviceVerificationNonce: String?
-
     /// The places in the payload of the claims that were not read.
     package let unreadClaims: [Int]
 
@@ -59,24 +58,7 @@ public struct VerifiedAppTransaction: Sendable {
         unreadClaims = claims.unread
         try context.check(jws, signedAt: receiptCreationDate)
     }
-}
 
-extension VerifiedAppTransaction: CustomStringConvertible, CustomReflectable {
-    /// Contains no claim.
-    public var description: String { "VerifiedAppTransaction" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension VerifiedTransaction {
-    /// The value that binds the transaction to a device; nil in copies from Apple's servers.
-    public var deviceBinding: DeviceVerification? {
-        DeviceVerification(value: deviceVerification, nonce: deviceVerificationNonce)
-    }
-}
-
-extension VerifiedAppTransaction {
     /// The value that binds the app transaction to a device; nil in copies from Apple's servers.
     public var deviceBinding: DeviceVerification? {
         DeviceVerification(value: deviceVerification, nonce: deviceVerificationNonce)

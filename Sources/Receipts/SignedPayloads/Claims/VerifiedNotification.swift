@@ -5,7 +5,7 @@
 /// signature and the signatures inside it were verified. Only a `ReceiptVerifier` creates one.
 ///
 /// Unknown claims and values are kept as they are; all claims are in the payload.
-public struct VerifiedNotification: Sendable {
+public struct VerifiedNotification: Sendable, Confidential {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
     /// The kind of event, such as `DID_RENEW`.
@@ -40,9 +40,7 @@ public struct VerifiedNotification: Sendable {
     package private(set) var signedRenewalInfo: String?
 
     /// Reads the claims of a verified JWS, and verifies each JWS inside it.
-    init(
-        _ jws: VerifiedJWS, _ claims: consuming Claims, _ context: ClaimContext, _ verifier: ReceiptVerifier
-    ) throws(ReceiptError) {
+    init(_ jws: VerifiedJWS, _ claims: consuming Claims, _ context: ClaimContext) throws(ReceiptError) {
         self.jws = jws
         notificationType = try claims.required("notificationType")
         notificationUUID = try claims.required("notificationUUID")
@@ -52,22 +50,18 @@ public struct VerifiedNotification: Sendable {
         try context.check(jws, signedAt: signedDate)
         environment = try context.environment(subject.environmentName, of: jws)
         (bundleID, appAppleID, status) = (subject.bundleID, subject.appAppleID, subject.status)
-        try verifyItems(of: subject, by: verifier, at: context.now)
+        try verifyItems(of: subject, by: context.verifier, at: context.now)
         try checkItems()
     }
 
     /// Reads the containers of a notification. One of them says what the notification is about.
     private mutating func readSubject(_ claims: inout Claims) throws(ReceiptError) -> Subject {
-        var containers = [try claims.nested("data", Subject.init), try claims.nested("appData", Subject.init)]
-        if let found = try claims.nested("summary", Subject.init) {
-            containers.append(found)
-            summary = try claims.raw("summary")
-        }
-        if let found = try claims.nested("externalPurchaseToken", Subject.init) {
-            containers.append(found)
-            externalPurchaseToken = try claims.raw("externalPurchaseToken")
-        }
-        let subject = containers.lazy.compactMap(\.self).first { !$0.isEmpty } ?? Subject()
+        let data = try claims.nested("data", Subject.init), appData = try claims.nested("appData", Subject.init)
+        let extended = try claims.nested("summary", Subject.init)
+        if extended != nil { summary = try claims.raw("summary") }
+        let token = try claims.nested("externalPurchaseToken", Subject.init)
+        if token != nil { externalPurchaseToken = try claims.raw("externalPurchaseToken") }
+        let subject = [data, appData, extended, token].compactMap(\.self).first { !$0.isEmpty } ?? Subject()
         guard subject.bundleID == nil else { return subject }
         // A container that Apple added since.
         let added = claims.firstUntouched { claims throws(ReceiptError) -> Subject? in
@@ -97,14 +91,12 @@ public struct VerifiedNotification: Sendable {
     /// Checks that the items are about the same app, environment and subscription. Values that are not signed go with
     /// any.
     private func checkItems() throws(ReceiptError) {
-        let apps = [bundleID, transaction?.bundleID, appTransaction?.bundleID]
-        guard Set(apps.compactMap(\.self)).count <= 1 else { throw ReceiptError(.itemsOfDifferentApps) }
-        let environments = [
+        let apps: Set = [bundleID, transaction?.bundleID, appTransaction?.bundleID]
+        guard apps.subtracting([nil]).count <= 1 else { throw ReceiptError(.itemsOfDifferentApps) }
+        let environments: Set = [
             environment, transaction?.environment, renewalInfo?.environment, appTransaction?.environment,
         ]
-        guard Set(environments.compactMap(\.self)).count <= 1 else {
-            throw ReceiptError(.itemsOfDifferentEnvironments)
-        }
+        guard environments.subtracting([nil]).count <= 1 else { throw ReceiptError(.itemsOfDifferentEnvironments) }
         guard let transaction, let renewalInfo else { return }
         guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }
     }
@@ -141,12 +133,4 @@ public struct VerifiedNotification: Sendable {
             id.map { ($0.hasPrefix("SANDBOX") ? Environment.sandbox : .production).rawValue }
         }
     }
-}
-
-extension VerifiedNotification: CustomStringConvertible, CustomReflectable {
-    /// Contains no claim.
-    public var description: String { "VerifiedNotification" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -5,7 +5,7 @@
 /// It names no app: it belongs to the transaction with its original transaction ID.
 ///
 /// Unknown claims and values are kept as they are; all claims are in the payload.
-public struct VerifiedRenewalInfo: Sendable {
+public struct VerifiedRenewalInfo: Sendable, Confidential {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
     /// The environment the customer bought in; nil if it is not signed, as in 2021.
@@ -56,21 +56,10 @@ public struct VerifiedRenewalInfo: Sendable {
         unreadClaims = claims.unread
         try context.check(jws, signedAt: signedDate)
     }
-}
-
-extension VerifiedRenewalInfo {
     /// Returns true if both are about the same subscription, also under the identifier it had before.
     public func belongs(to transaction: VerifiedTransaction) -> Bool {
         originalTransactionID == transaction.originalTransactionID
             || originalTransactionID == transaction.signedFields.previousOriginalTransactionID
             || signedFields.previousOriginalTransactionID == transaction.originalTransactionID
     }
-}
-
-extension VerifiedRenewalInfo: CustomStringConvertible, CustomReflectable {
-    /// Contains no claim.
-    public var description: String { "VerifiedRenewalInfo" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

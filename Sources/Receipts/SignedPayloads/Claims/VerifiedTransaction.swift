@@ -5,7 +5,7 @@
 /// `ReceiptVerifier` creates one.
 ///
 /// Unknown claims and values are kept as they are; all claims are in the payload.
-public struct VerifiedTransaction: Sendable {
+public struct VerifiedTransaction: Sendable, Confidential {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
     /// The environment the customer bought in; nil if it is not signed, as in 2021.
@@ -81,6 +81,11 @@ public struct VerifiedTransaction: Sendable {
         try context.check(jws, signedAt: signedDate)
     }
 
+    /// The value that binds the transaction to a device; nil in copies from Apple's servers.
+    public var deviceBinding: DeviceVerification? {
+        DeviceVerification(value: deviceVerification, nonce: deviceVerificationNonce)
+    }
+
     /// Returns the transaction, of this app if it names none.
     package func ofApp(_ bundleID: String) -> VerifiedTransaction {
         guard self.bundleID.isEmpty else { return self }
@@ -88,12 +93,4 @@ public struct VerifiedTransaction: Sendable {
         transaction.bundleID = bundleID
         return transaction
     }
-}
-
-extension VerifiedTransaction: CustomStringConvertible, CustomReflectable {
-    /// Contains no claim.
-    public var description: String { "VerifiedTransaction" }
-
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

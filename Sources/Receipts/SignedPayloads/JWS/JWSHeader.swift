@@ -28,57 +28,38 @@ struct JWSHeader {
     init(_ text: Span<UInt8>) throws(ReceiptError) {
         var reader = try ObjectReader(text, rules: Self.rules, notObject: .jwsHeaderMalformed)
         while let name = try reader.nextName() {
-            try read(Parameter(text.extracting(name)), from: &reader)
+            try readParameter(named: text.extracting(name), from: &reader)
         }
         guard isES256 else { throw ReceiptError(.jwsAlgorithmUnsupported) }
         guard !encodings.isEmpty else { throw ReceiptError(.x5cMissing) }
     }
 
-    /// The header parameters with a meaning here (RFC 7515 §4.1, RFC 7797 §3).
-    private enum Parameter {
-        case algorithm, certificates
-        /// `jwk`, `jku` and `x5u`: a key of the sender's choice.
-        case key
-        /// `crit` and `b64`: a header with them means something else than it seems to.
-        case critical
-        /// All other parameters, such as `typ` and `kid`.
-        case other
-
-        init(_ name: Span<UInt8>) {
-            switch name.copy(0..<min(name.count, 5)) {
-            case Array("alg".utf8): self = .algorithm
-            case Array("x5c".utf8): self = .certificates
-            case Array("jwk".utf8), Array("jku".utf8), Array("x5u".utf8): self = .key
-            case Array("crit".utf8), Array("b64".utf8): self = .critical
-            default: self = .other
-            }
-        }
-    }
-
-    private mutating func read(_ parameter: Parameter, from reader: inout ObjectReader) throws(ReceiptError) {
-        switch parameter {
-        case .algorithm:
+    /// Reads a parameter that has a meaning here (RFC 7515 §4.1, RFC 7797 §3), and skips others, such as `typ` and `kid`.
+    private mutating func readParameter(
+        named name: Span<UInt8>, from reader: inout ObjectReader
+    ) throws(ReceiptError) {
+        switch name.copy(0..<min(name.count, 5)) {
+        case Array("alg".utf8):
             guard try reader.nextType() == .string else { throw ReceiptError(.jwsAlgorithmUnsupported) }
-            isES256 = try reader.bytes(of: try reader.string()) == Array("ES256".utf8)
-        case .certificates: try readCertificates(from: &reader)
-        case .key: throw ReceiptError(.jwsKeyInHeader)
-        case .critical: throw ReceiptError(.jwsCriticalParameter)
-        case .other: try reader.skip()
+            let algorithm = try reader.read { json throws(JSONFault) in try json.unescaped(try json.string()) }
+            isES256 = algorithm == Array("ES256".utf8)
+        case Array("x5c".utf8): try readCertificates(from: &reader)
+        // A key of the sender's choice.
+        case Array("jwk".utf8), Array("jku".utf8), Array("x5u".utf8): throw ReceiptError(.jwsKeyInHeader)
+        // A header with them means something else than it seems to.
+        case Array("crit".utf8), Array("b64".utf8): throw ReceiptError(.jwsCriticalParameter)
+        default: try reader.skip()
         }
     }
 
     /// Reads x5c (RFC 7515 §4.1.6): an array of base64 texts, not base64url.
     private mutating func readCertificates(from reader: inout ObjectReader) throws(ReceiptError) {
         guard try reader.nextType() == .array else { throw ReceiptError(.x5cMissing) }
-        let texts: [JSONText]
-        do throws(ReceiptError) {
-            texts = try reader.strings(maximumCount: Limits.texts)
-        } catch {
-            throw ReceiptError(.x5cEntryMalformed)
-        }
+        let found = try? reader.read { json throws(JSONFault) in try json.strings(maximumCount: Limits.texts) }
+        guard let texts = found else { throw ReceiptError(.x5cEntryMalformed) }
         guard texts.count <= Limits.certificates else { throw ReceiptError(.x5cCountWrong) }
         for text in texts {
-            let encoded = try reader.bytes(of: text)
+            let encoded = try reader.read { json throws(JSONFault) in try json.unescaped(text) }
             guard let der = try? Base64.decode(encoded.span), Base64.encodedCount(of: der.count) == encoded.count else {
                 throw ReceiptError(.x5cEntryMalformed)
             }

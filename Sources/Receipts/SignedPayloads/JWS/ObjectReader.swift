@@ -40,14 +40,12 @@ struct ObjectReader: ~Escapable {
 
     /// Reads the next member's name, up to its value; nil after the last member.
     mutating func nextName() throws(ReceiptError) -> Range<Int>? {
-        let key: JSONText?
-        do throws(JSONFault) {
-            key = try json.nextKey()
+        let found = try read { json throws(JSONFault) in
+            let key = try json.nextKey()
             if key == nil { try json.endDocument() }
-        } catch {
-            throw ReceiptError(rules.malformed)
+            return key
         }
-        guard let key else { return nil }
+        guard let key = found else { return nil }
         // Apple escapes no name, and with escapes one name has many spellings.
         guard !key.isEscaped else { throw ReceiptError(rules.malformed) }
         guard let maximumMembers = rules.maximumMembers else { return key.range }
@@ -60,36 +58,21 @@ struct ObjectReader: ~Escapable {
     }
 
     /// The type of the next value.
-    func nextType() throws(ReceiptError) -> JSONType {
-        do throws(JSONFault) { return try json.nextType() } catch { throw ReceiptError(rules.malformed) }
-    }
-
-    mutating func string() throws(ReceiptError) -> JSONText {
-        do throws(JSONFault) { return try json.string() } catch { throw ReceiptError(rules.malformed) }
-    }
-
-    mutating func strings(maximumCount: Int) throws(ReceiptError) -> [JSONText] {
-        do throws(JSONFault) {
-            return try json.strings(maximumCount: maximumCount)
-        } catch {
-            throw ReceiptError(rules.malformed)
-        }
+    mutating func nextType() throws(ReceiptError) -> JSONType {
+        try read { json throws(JSONFault) in try json.nextType() }
     }
 
     /// Skips the next value, of any type, and returns its range.
     @discardableResult
     mutating func skip() throws(ReceiptError) -> Range<Int> {
         let start = json.position
-        do throws(JSONFault) {
-            try json.skipValue(within: &allowance)
-        } catch {
-            throw ReceiptError(rules.malformed)
-        }
+        do throws(JSONFault) { try json.skipValue(within: &allowance) } catch { throw ReceiptError(rules.malformed) }
         return start..<json.position
     }
 
-    /// Returns the bytes of a string with its escapes resolved.
-    func bytes(of text: JSONText) throws(ReceiptError) -> [UInt8] {
-        do throws(JSONFault) { return try json.unescaped(text) } catch { throw ReceiptError(rules.malformed) }
+    /// Reads with a reader before the next value.
+    @inline(__always)
+    mutating func read<Value>(_ body: (inout JSONReader) throws(JSONFault) -> Value) throws(ReceiptError) -> Value {
+        do throws(JSONFault) { return try body(&json) } catch { throw ReceiptError(rules.malformed) }
     }
 }
