@@ -246,7 +246,12 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            path: "loadtest/LoadTest", resources: [.embedInCode("Report/report.css")], swiftSettings: commonSettings),
+            path: "loadtest/LoadTest",
+            resources: [
+                .embedInCode("Report/report.html"), .embedInCode("Report/report.css"), .embedInCode("Report/plots.js"),
+                .embedInCode("Report/report.js"),
+            ],
+            swiftSettings: commonSettings),
         .executableTarget(
             name: "Ceilings",
             dependencies: [

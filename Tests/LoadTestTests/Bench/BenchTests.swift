@@ -50,6 +50,19 @@ struct BenchTests {
         #expect(lines.contains { $0.contains("bare SwiftNIO") && $0.hasSuffix("50 %") })
     }
 
+    @Test func `a file becomes a page`() throws {
+        var report = BenchReport(plan: BenchPlan())
+        report.figures = [BenchFigure("hit", 0.9, "ratio", .atLeast(0.8)), BenchFigure("tail", 3.5, "ms", .atMost(2))]
+        report.servers = [
+            .init(
+                name: .gateway, connections: 32, requestsPerSecond: 20_000, requestsPerBusySecond: 31_234,
+                generatorCpuShare: 0.97)
+        ]
+        let file = Data(try JSONOutput.of(report).utf8), read = try JSONDecoder().decode(BenchReport.self, from: file)
+        #expect(read.figures == report.figures && read.servers == report.servers && read.runs == report.runs)
+        #expect(read.page.headline == "1 of 2 targets missed" && read.page.tone == .bad)
+    }
+
     // MARK: - Arithmetic
 
     private static func turn(

@@ -9,7 +9,7 @@ struct PageValues {
     /// Place in the JSON, the number beside it, and what readers see.
     let values: [(path: String, value: String, text: String)]
 
-    /// Of a page as it was written, or as a browser wrote it back.
+    /// Of a page as a browser wrote it back.
     init(_ html: String) {
         values = html.matches(of: #/<data data-path="([^"]*)" value="([^"]*)">([^<]*)</data>/#).map {
             (String($0.output.1), String($0.output.2), String($0.output.3))
@@ -45,9 +45,9 @@ struct PageValues {
         return (shown - number).magnitude <= half || (shown - 100 * number).magnitude <= half
     }
 
-    /// The JSON in the page's own script.
-    static func embedded(_ id: String, in html: String) -> String? {
-        html.firstRange(of: "<script type=\"application/json\" id=\"\(id)\">").flatMap { start in
+    /// The JSON in the page.
+    static func embedded(in html: String) -> String? {
+        html.firstRange(of: "<script type=\"application/json\" id=\"result\">").flatMap { start in
             html[start.upperBound...].firstRange(of: "</script>").map { String(html[start.upperBound..<$0.lowerBound]) }
         }
     }

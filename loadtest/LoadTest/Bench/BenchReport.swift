@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A measurement, with its target if it has a target.
-struct BenchFigure: Encodable, Hashable, Sendable {
+struct BenchFigure: Codable, Hashable, Sendable {
     let name: String
     let value: Double
     let unit: String
@@ -30,7 +30,7 @@ struct BenchTarget: Sendable, CustomStringConvertible {
     var description: String { "\(comparison.rawValue) \(PlainNumber.text(bound))" }
 }
 
-struct BenchReport: Encodable, Sendable {
+struct BenchReport: Codable, Sendable {
     var figures: [BenchFigure] = []
     var servers: [Server] = []
     var measurements: [BenchFigure] = []
@@ -39,10 +39,22 @@ struct BenchReport: Encodable, Sendable {
     let environment: RunResult.Environment
 
     /// A server in a closed loop; medians of all runs.
-    struct Server: Encodable, Hashable, Sendable {
+    struct Server: Codable, Hashable, Sendable {
         let name: BenchServer.Name
         let connections: Int
         let requestsPerSecond, requestsPerBusySecond, generatorCpuShare: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case name, connections
+            case requestsPerSecond = "requests_per_second"
+            case requestsPerBusySecond = "requests_per_busy_second"
+            case generatorCpuShare = "generator_cpu_share"
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case figures, servers, measurements, runs, environment
+        case secondsPerRun = "seconds_per_run"
     }
 
     init(plan: BenchPlan) {

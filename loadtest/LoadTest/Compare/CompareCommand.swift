@@ -43,7 +43,7 @@ struct CompareCommand: ParsableCommand {
 
     func run() throws {
         let comparison = RunComparison(try RunResultFile.read(a), try RunResultFile.read(b))
-        if let output { try PageFile.write(ComparePage(comparison: comparison).html(), to: output) }
+        if let output { try comparison.page.write(to: output) }
         let text =
             try format == .json
             ? JSONOutput.of(ComparisonReport(comparison)) : ComparisonTable(comparison: comparison).text

@@ -17,37 +17,34 @@ struct ComparisonReport: Encodable, Sendable {
         let startedAt: RunResult.Moment
         let durationSeconds: Double
 
-        init(_ result: RunResult) {
-            title = result.plan.title
-            verdict = result.verdict
-            startedAt = result.startedAt
-            durationSeconds = result.durationSeconds
+        init(_ run: RunResult) {
+            (title, verdict, startedAt) = (run.plan.title, run.verdict, run.startedAt)
+            durationSeconds = run.durationSeconds
         }
     }
 
     init(_ comparison: RunComparison) {
-        a = Run(comparison.a)
-        b = Run(comparison.b)
-        headline = comparison.headline
-        warnings = comparison.warnings
-        planDifferences = comparison.planDifferences
-        environmentDifferences = comparison.environmentDifferences
-        figures = comparison.figures
+        (a, b) = (Run(comparison.a), Run(comparison.b))
+        (headline, warnings, figures) = (comparison.headline, comparison.warnings, comparison.figures)
+        (planDifferences, environmentDifferences) = (comparison.planDifferences, comparison.environmentDifferences)
     }
 }
 
 struct ComparisonTable: Sendable {
     let comparison: RunComparison
 
-    /// Without a line break at the end, and without control characters of the results, which a terminal would obey.
-    var text: String {
-        let rows = comparison.figures.map { figure in
+    var rows: [[String]] {
+        comparison.figures.map { figure in
             [
                 figure.unit.isEmpty ? figure.name : "\(figure.name) \(figure.unit)", figure.a?.significant ?? "-",
                 figure.b?.significant ?? "-", figure.ratio?.fixed(2) ?? "-", figure.intervalText ?? "-",
                 figure.judgement.words,
             ]
         }
+    }
+
+    /// Without a line break at the end, and without control characters of the results, which a terminal would obey.
+    var text: String {
         let table = AlignedTable(header: ["", "A", "B", "B/A", "typical second", "verdict"], rows: rows)
         let differences = (comparison.planDifferences + comparison.environmentDifferences).map { difference in
             let values = [difference.a, difference.b].map { $0.isEmpty ? "–" : $0 }
@@ -60,11 +57,7 @@ struct ComparisonTable: Sendable {
         let parts = [
             [comparison.headline + "."] + comparison.warnings, heads, [table.text], differences, [Self.legend],
         ]
-        let text = parts.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
-        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
-            scalar.properties.generalCategory == .control && scalar != "\n" ? "\u{FFFD}" : scalar
-        }
-        return String(String.UnicodeScalarView(scalars))
+        return parts.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n").printable
     }
 
     private static let legend = """

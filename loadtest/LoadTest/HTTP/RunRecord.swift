@@ -14,7 +14,7 @@ struct RunRecord {
     mutating func add(_ slice: SecondSlice) -> RunResult.Second {
         let second = RunResult.Second(slice, target: plan.target(inSecond: slice.second))
         // A day's: readers take no more.
-        if timeline.count < RunResultLimits().seconds { timeline.append(second) }
+        if timeline.count < RunResultLimits.seconds { timeline.append(second) }
         return second
     }
 

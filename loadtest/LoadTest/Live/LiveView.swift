@@ -145,14 +145,14 @@ enum Sparkline {
 
 /// Parts of a whole, side by side.
 enum ShareBar {
-    /// Returns the number of characters for each part; their sum is `width`, and the largest remainders are rounded up.
+    /// Returns the number of characters for each part; their sum is `width`, if there is anything.
     static func widths(_ parts: [Int], width: Int) -> [Int] {
-        let sum = parts.reduce(0, +)
-        guard sum > 0 else { return parts.map { _ in 0 } }
-        let exact = parts.map { Double($0) * Double(width) / Double(sum) }
-        var widths = exact.map { Int($0) }
-        let byRemainder = exact.indices.sorted { exact[$0] - Double(widths[$0]) > exact[$1] - Double(widths[$1]) }
-        for index in byRemainder.prefix(max(0, width - widths.reduce(0, +))) { widths[index] += 1 }
-        return widths
+        let sum = max(1, parts.reduce(0, +))
+        var before = 0, count = 0
+        return parts.map { part in
+            defer { before = (count * width + sum - 1) / sum }
+            count += part
+            return (count * width + sum - 1) / sum - before
+        }
     }
 }

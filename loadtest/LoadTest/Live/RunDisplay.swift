@@ -1,21 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
-internal import NIOCore
-internal import NIOPosix
-internal import Synchronization
 
 /// The display of a run in progress on standard error: a live view on a terminal, else a line per second.
 final class RunDisplay {
-    private var kind: Kind
-    private let keys: KeyWatch?
-
-    private enum Kind {
-        case none, lines
-        case live(LiveScreen, LiveView)
-    }
+    private var isQuiet: Bool
+    private var live: (screen: LiveScreen, view: LiveView)?
+    private var keys: KeyWatch?
 
     /// - Parameters:
     ///   - isQuiet: True if nothing is shown.
@@ -24,16 +18,13 @@ final class RunDisplay {
     init(
         _ plan: LoadPlan, marks: [RunResult.Mark], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void
     ) {
-        guard !isQuiet, !isPlain, ProgressStream.isTerminal else {
-            kind = isQuiet ? .none : .lines
-            keys = nil
-            return
-        }
+        self.isQuiet = isQuiet
+        guard !isQuiet, !isPlain, ProgressStream.isTerminal else { return }
         keys = KeyWatch { key in
             if key == UInt8(ascii: "q") || key == UInt8(ascii: "Q") { stop() }
         }
         let view = LiveView(plan: plan, marks: marks, hasColours: LiveScreen.hasColours, listens: keys != nil)
-        kind = .live(LiveScreen(), view)
+        live = (LiveScreen(), view)
     }
 
     deinit {
@@ -41,21 +32,19 @@ final class RunDisplay {
     }
 
     func show(_ second: RunResult.Second, _ counts: RequestCounts) {
-        switch kind {
-        case .none: break
-        case .lines: ProgressStream.write(second.line + "\n")
-        case .live(var screen, var view):
-            view.add(second, counts)
-            screen.draw(view.lines(width: LiveScreen.width))
-            kind = .live(screen, view)
+        live?.view.add(second, counts)
+        if let lines = live?.view.lines(width: LiveScreen.width) {
+            live?.screen.draw(lines)
+        } else if !isQuiet {
+            ProgressStream.write(second.line + "\n")
         }
     }
 
     func end() {
-        keys?.end()
-        guard case .live(var screen, _) = kind else { return }
-        screen.clear()
-        kind = .none
+        keys = nil
+        guard live != nil else { return }
+        live?.screen.clear()
+        (live, isQuiet) = (nil, true)
     }
 }
 
@@ -89,12 +78,10 @@ struct LiveScreen {
 
 /// Reads keys from a terminal as they are pressed.
 ///
-/// SAFETY: the terminal's settings are read before they are changed, and restored once, in `deinit` at the latest.
+/// SAFETY: the terminal's settings are read before they are changed, and restored once, in `deinit`.
 final class KeyWatch {
     private let before: termios
-    private let ending: Ending
-    private let listening: EventLoopFuture<Void>
-    private var isOver = false
+    private let keys: any DispatchSourceRead
 
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && getpgrp() == tcgetpgrp(STDIN_FILENO) }
 
@@ -102,43 +89,24 @@ final class KeyWatch {
     init?(_ press: @escaping @Sendable (UInt8) -> Void) {
         var settings = termios()
         guard Self.isPossible, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
-        let before = settings
+        before = settings
         // Keys come without Return and are not shown; ^C stays a signal.
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         guard unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0 else { return nil }
-        let ending = Ending()
-        self.before = before
-        self.ending = ending
-        listening = NIOThreadPool.singleton.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.next()) {
-            Self.listen(ending, press)
+        let keys = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
+        keys.setEventHandler {
+            var key: UInt8 = 0
+            // A terminal that is gone would call again and again.
+            guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return keys.cancel() }
+            press(key)
         }
+        keys.activate()
+        self.keys = keys
     }
 
     deinit {
-        end()
-    }
-
-    func end() {
-        guard !isOver else { return }
-        isOver = true
-        ending.isWanted.withLock { $0 = true }
-        try? listening.wait()
+        keys.cancel()
         var settings = before
         _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-    }
-
-    private final class Ending: Sendable {
-        let isWanted = Mutex(false)
-    }
-
-    private static func listen(_ ending: Ending, _ press: (UInt8) -> Void) {
-        while !ending.isWanted.withLock({ $0 }) {
-            var events = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            // In milliseconds: the longest time that end() waits for this thread.
-            guard unsafe poll(&events, 1, 100) > 0 else { continue }
-            var key: UInt8 = 0
-            guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return }
-            press(key)
-        }
     }
 }

@@ -2,21 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import FoundationEssentials
 
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Make an HTML page of a result, which needs no network and no script.",
+        abstract: "Make an offline HTML page of a result.",
         discussion: """
             Examples:
 
               receipt-loadtest report result.json
               receipt-loadtest report result.json -o - > report.html
+              receipt-loadtest report .bench/latest.json -o bench.html
 
-            The result may come from a third party: it is checked, and only its numbers and texts appear on the page.
+            The page is one file with the result inside, and loads nothing. Viewers that run no scripts show the figures \
+            without plots. The result may come from a third party: its texts are shown, and never run.
             """)
 
-    @Argument(help: .value("result.json", "The JSON that http wrote."))
+    @Argument(help: .value("result.json", "The JSON that http, scenario or bench wrote."))
     var result: String
 
     @Option(
@@ -25,21 +28,17 @@ struct ReportCommand: ParsableCommand {
     var output: String?
 
     func run() throws {
-        let page = try RunPage(RunResultFile.read(result)).html()
-        try PageFile.write(page, to: output ?? PageFile.beside(result))
+        let bench = try? JSONDecoder().decode(BenchReport.self, from: Data(FileError.text(of: result).utf8))
+        let page = try bench?.page ?? RunResultFile.read(result).page
+        try page.write(to: output ?? (result.hasSuffix(".json") ? result.dropLast(5) : result[...]) + ".html")
     }
 }
 
-enum PageFile {
-    /// Returns `result.html` for `result.json`.
-    static func beside(_ result: String) -> String {
-        (result.hasSuffix(".json") ? result.dropLast(5) : result[...]) + ".html"
-    }
-
-    /// Writes the whole page or nothing.
-    static func write(_ page: String, to path: String) throws(FileError) {
-        if path == "-" { return StandardOutput.write(page) }
-        try FileError.write(page, to: path)
+extension ReportPage {
+    /// Writes the whole page or nothing; `-` is standard output.
+    func write(to path: String) throws {
+        if path == "-" { return StandardOutput.write(try html()) }
+        try FileError.write(try html(), to: path)
         ProgressStream.write("The page is in \(path).\n")
     }
 }

@@ -64,6 +64,16 @@ struct RunResult: Codable, Hashable, Sendable {
     }
 }
 
+/// The limits of what a run records.
+enum RunResultLimits {
+    /// Of the timeline, and of the points of a series: a day.
+    static let seconds = 86_400
+    static let points = 86_400
+    static let series = 2000
+    /// Larger numbers cannot be told apart from their neighbours in JSON.
+    static let number = 9e15
+}
+
 // MARK: - Plan and machine
 
 extension RunResult {

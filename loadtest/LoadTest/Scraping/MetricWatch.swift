@@ -135,7 +135,6 @@ struct SeriesRule: Hashable, Sendable {
 /// The series of servers' metrics over time.
 struct SeriesCollection: Sendable {
     private var points: [Key: [RunResult.Point]] = [:]
-    private let limits = RunResultLimits()
 
     private struct Key: Hashable {
         let rule: SeriesRule
@@ -153,8 +152,10 @@ struct SeriesCollection: Sendable {
             sums[Key(rule: rule, labels: labels), default: 0] += sample.value
         }
         for (key, value) in sums {
-            guard points[key] != nil || points.count < limits.series, value.magnitude <= limits.number else { continue }
-            guard points[key, default: []].count < limits.points else { continue }
+            guard points[key] != nil || points.count < RunResultLimits.series,
+                value.magnitude <= RunResultLimits.number
+            else { continue }
+            guard points[key, default: []].count < RunResultLimits.points else { continue }
             points[key, default: []].append(RunResult.Point(x: second.rounded(toDecimals: 3), y: value))
         }
     }

@@ -10,6 +10,14 @@ extension Int {
         guard magnitude >= 1000 else { return String(self) }
         return (self / 1000).grouped + "," + String(magnitude % 1000 + 1000).dropFirst()
     }
+
+    /// `12.3 MB`, of a million bytes each.
+    var bytesText: String {
+        for (size, unit) in [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")] where Double(self) >= size {
+            return (Double(self) / size).significant + " " + unit
+        }
+        return "\(self) bytes"
+    }
 }
 
 extension Double {
@@ -41,16 +49,6 @@ extension Double {
     /// As a person writes it: `60`, `2.5`.
     var plain: String { magnitude >= 1e-6 ? grouped(6).withoutTrailingZeros : significant }
 
-    /// The number on an axis: no superfluous digit, thousands as k, M and G.
-    var compact: String {
-        for (size, letter) in [(1e9, "G"), (1e6, "M"), (1e4, "k")] where magnitude >= size {
-            let unit = letter == "k" ? 1e3 : size
-            return (self / unit).grouped(3).withoutTrailingZeros + letter
-        }
-        guard magnitude >= 1e-6 || self == 0 else { return scientific }
-        return grouped(8).withoutTrailingZeros
-    }
-
     private var scientific: String {
         guard isFinite, self != 0 else { return "0" }
         let exponent = Int(floor(log10(magnitude)))
@@ -62,16 +60,6 @@ extension Double {
         let percent = self * 100
         if percent == 0 || percent >= 10 { return percent.fixed(1) + " %" }
         return percent < 0.01 ? "< 0.01 %" : percent.fixed(2) + " %"
-    }
-
-    /// The decimals that tell numbers of this size apart.
-    var usefulDecimals: Int {
-        switch magnitude {
-        case ..<0.1: 3
-        case ..<10: 2
-        case ..<100: 1
-        default: 0
-        }
     }
 }
 
@@ -86,6 +74,15 @@ extension String {
         var text = self[...]
         while text.hasSuffix("0") { text.removeLast() }
         return String(text.hasSuffix(".") ? text.dropLast() : text)
+    }
+
+    /// The text without characters that control a terminal or change the direction of text, but for line breaks.
+    var printable: String {
+        let scalars = unicodeScalars.map { scalar -> Unicode.Scalar in
+            let isControl = scalar.properties.generalCategory == .control && scalar != "\n"
+            return isControl || scalar.properties.isBidiControl ? "\u{FFFD}" : scalar
+        }
+        return String(String.UnicodeScalarView(scalars))
     }
 
     /// The text as a word of a POSIX shell, quoted only where it must be (POSIX.1-2017, Shell Command Language §2.2.2).

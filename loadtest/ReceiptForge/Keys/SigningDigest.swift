@@ -27,7 +27,7 @@ package enum SigningDigest: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    func hash(_ message: [UInt8]) -> [UInt8] {
+    package func hash(_ message: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
         // Safe: OpenSSL writes at most EVP_MAX_MD_SIZE bytes and reads exactly `message.count`.
