@@ -4,15 +4,13 @@
 internal import Resilience
 internal import Synchronization
 
-/// Wakes requests that wait for a change in a store. One loop looks for changes for all requests, in one round trip, as
-/// long as any request waits.
+/// Wakes requests that wait for a change in a store. While any waits, one loop looks for changes for all of them.
 package final class StoreWatcher<Interest: Sendable>: Sendable {
     package enum Outcome: Hashable, Sendable {
         /// The store may have what the request waits for.
         case changed
         /// The time has passed, the request was cancelled, or too many requests wait.
         case elapsed
-        /// The node stops.
         case stopped
     }
 
@@ -47,8 +45,8 @@ package final class StoreWatcher<Interest: Sendable>: Sendable {
     ///   - maximumWaiting: the requests that wait at most; further requests are answered at once.
     ///   - pollsAtOnce: true if a change may have happened before the first request waited.
     ///   - pause: returns after the time between two round trips.
-    ///   - changes: reads the store and returns which interests it concerns; nil while the store is unreachable. Requests
-    ///     wait on then.
+    ///   - changes: reads the store and returns which interests it concerns; nil while the store is unreachable,
+    ///     when requests wait on.
     init(
         maximumWaiting: Int = .max, pollsAtOnce: Bool, pause: @escaping @Sendable () async -> Void,
         changes: @escaping @Sendable ([Interest]) async -> Changes?
@@ -59,7 +57,6 @@ package final class StoreWatcher<Interest: Sendable>: Sendable {
 
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// The number of requests that wait.
     var count: Int { state.withLock { $0.watches.count } }
 
     package func wait(for interest: Interest, upTo limit: Duration) async -> Outcome {
@@ -69,7 +66,6 @@ package final class StoreWatcher<Interest: Sendable>: Sendable {
         return await waiter.value(waitLimit: limit, timeouts) ?? .elapsed
     }
 
-    /// Wakes the requests that a change concerns.
     func wake(with outcome: Outcome = .changed, where isMeant: Changes) {
         let watches = state.withLock { Array($0.watches.values) }
         for watch in watches where isMeant(watch.interest) { watch.waiter.end(with: outcome) }
@@ -125,12 +121,11 @@ private enum WatcherLimits {
 package typealias EventWatcher = StoreWatcher<[AppPartition: EventPosition]>
 
 extension StoreWatcher<[AppPartition: EventPosition]> {
-    package convenience init(_ log: any EventLog) {
-        self.init(log) { try? await Task.sleep(for: WatcherLimits.eventInterval) }
-    }
-
     /// - Parameter pause: returns after the time between two round trips.
-    convenience init(_ log: any EventLog, pause: @escaping @Sendable () async -> Void) {
+    package convenience init(
+        _ log: any EventLog,
+        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: WatcherLimits.eventInterval) }
+    ) {
         self.init(pollsAtOnce: false, pause: pause) { interests in
             let partitions = Array(Set(interests.flatMap(\.keys)))
             guard let newest = await log.newest(partitions, .events) else { return nil }
@@ -142,9 +137,7 @@ extension StoreWatcher<[AppPartition: EventPosition]> {
     }
 
     /// Wakes the readers of a partition to which this node wrote an event.
-    package func announce(_ partition: AppPartition) {
-        wake { $0[partition] != nil }
-    }
+    package func announce(_ partition: AppPartition) { wake { $0[partition] != nil } }
 }
 
 // MARK: - Jobs
@@ -153,12 +146,11 @@ extension StoreWatcher<[AppPartition: EventPosition]> {
 package typealias JobWatcher = StoreWatcher<String>
 
 extension StoreWatcher<String> {
-    package convenience init(_ store: any JobStore) {
-        self.init(store) { try? await Task.sleep(for: WatcherLimits.jobInterval) }
-    }
-
     /// - Parameter pause: returns after the time between two round trips.
-    convenience init(_ store: any JobStore, pause: @escaping @Sendable () async -> Void) {
+    package convenience init(
+        _ store: any JobStore,
+        pause: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: WatcherLimits.jobInterval) }
+    ) {
         self.init(maximumWaiting: WatcherLimits.waitingForJobs, pollsAtOnce: true, pause: pause) { interests in
             let ids = Array(Set(interests))
             guard let statuses = try? await store.statuses(of: ids) else { return nil }

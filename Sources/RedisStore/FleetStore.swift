@@ -79,7 +79,7 @@ extension FleetStore {
                 customers.erasable, purge: purge,
                 results: [RedisResultErasure(bulk, keys: keys)],
                 indexes: [customers.states, customers.ownership], states: customers.notifications,
-                chainsOf: customers.ownership),
+                chains: customers.ownership.chains),
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,

@@ -46,9 +46,9 @@ extension FleetStore {
                 ports: ports, notifications: notifications, events: events, deliveries: deliveries, jobs: jobs,
                 ownership: ownership,
                 erasure: Erasure(
-                    [events, deliveries, jobs], purge: CachedResultPurge(cache.purges),
+                    [events, deliveries, jobs], purge: CachedResultPurge(cache.purges.purge),
                     indexes: [notifications, ownership],
-                    states: notifications, chainsOf: ownership),
+                    states: notifications, chains: ownership.chains),
                 service: nil)
             return
         }

@@ -1,11 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Customers
+import Gateway
 import JSON
 import ReceiptForge
 import Receipts
 import Testing
+
+@testable import Customers
 
 private typealias Samples = EventSamples
 
@@ -67,7 +69,7 @@ struct EventSchemaTests {
 
     /// Notifications about no purchase, in one.
     private static func appWide() throws -> Event {
-        var cause = EventCause(.notification, signedDate: Samples.day(0))
+        var cause = EventCause(source: .notification, signedDate: Samples.day(0))
         (cause.notificationType, cause.notificationUUID) = ("TEST", "0f2b7a52-8c14-4b8e-8a5e-1c9d3e7f6a01")
         (cause.summary, cause.externalPurchaseToken) = (Array("{}".utf8), Array(#"{"externalPurchaseId":"1"}"#.utf8))
         return try #require(Event.notification(cause, bundleID: "com.example.shop", .sandbox, at: Samples.day(0)))

@@ -1,12 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Customers
 import Foundation
 import Gateway
 import RealCorpus
 import Receipts
 import Testing
+
+@testable import Customers
 
 /// Events of notifications that Apple really sent. Skipped without their folder, beside that of the receipts.
 struct RealEventsTests {
@@ -47,7 +48,7 @@ extension SignedNotice {
         renewal = notification.renewalInfo.map { Renewal($0) }
         chain = PurchaseChain(
             bundleID: signed.bundleID, environment: .sandbox, originalTransactionID: transaction.chainID)
-        var cause = EventCause(.notification, signedDate: notification.signedDate)
+        var cause = EventCause(source: .notification, signedDate: notification.signedDate)
         (cause.notificationType, cause.subtype) = (notification.notificationType, notification.subtype)
         (cause.notificationUUID, cause.transaction) = (notification.notificationUUID, transaction)
         self.cause = cause

@@ -1,12 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Customers
 import Gateway
 import JSON
 import ReceiptForge
 import Receipts
 import Testing
+
+@testable import Customers
 
 private typealias Samples = EventSamples
 
@@ -204,7 +205,7 @@ struct StateTransitionTests {
     }
 
     @Test func `a notification about no purchase is passed on, unless it is old`() throws {
-        var cause = EventCause(.notification, signedDate: Samples.day(0))
+        var cause = EventCause(source: .notification, signedDate: Samples.day(0))
         (cause.notificationType, cause.notificationUUID) = ("TEST", "0F2B7A52-8c14-4b8e-8a5e-1c9d3e7f6a01")
         cause.summary = Array(#"{"succeededCount":5}"#.utf8)
         func event(_ day: Int) -> Event? {

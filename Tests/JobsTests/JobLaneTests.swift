@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Customers
+import Gateway
 import Receipts
 import Testing
 
 @Suite struct JobLaneTests {
     @Test func `a job without an environment waits for production`() {
-        #expect(JobLane(nil) == .production)
-        #expect(JobLane(.sandbox) == .sandbox)
+        #expect(JobLane(lane: nil) == .production)
+        #expect(JobLane(lane: .sandbox) == .sandbox)
     }
 }

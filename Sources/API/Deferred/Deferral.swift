@@ -105,7 +105,7 @@ package final class Deferral: Sendable {
         if result.originalTransactionIDs.isEmpty { result.originalTransactionIDs = signed?.chainIDs ?? [] }
         return VerificationJob(
             id: VerificationJob.newID(), client: client.name, createdAt: now,
-            deadline: now.advanced(by: rules.maximumAge), lane: JobLane(result.environment),
+            deadline: now.advanced(by: rules.maximumAge), lane: JobLane(lane: result.environment),
             request: JobRequest(
                 request.subject, JobOptions(request.options), chains: signed?.chains ?? request.lookupChains),
             nextAttempt: now, result: result)

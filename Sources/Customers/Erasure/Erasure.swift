@@ -3,6 +3,7 @@
 
 package import Gateway
 internal import Receipts
+package import Resilience
 
 /// Deletes everything about a customer from all stores.
 ///
@@ -10,13 +11,12 @@ internal import Receipts
 /// IDs, account ──▶ chains, and their other names ──▶ stores ──▶ stores again ──▶ indexes
 ///                                                      └─────────────┴── unreachable: the indexes stay, for a repetition
 /// ```
-/// The second pass finds what was written meanwhile: a notification that a node applied, or an answer of Apple. Only then
-/// the cached results are purged again, because each node keeps the latest purges, whatever they name.
+/// The second pass finds what was written meanwhile: a notification that a node applied, or an answer of Apple. Only
+/// then the cached results are purged again, because each node keeps the latest purges, whatever they name.
 package struct Erasure: Sendable {
     package enum Limits {
         /// The rounds in which further names of a renamed chain are found.
         static let renamings = 8
-        /// The states that are read at once.
         static let states = 64
     }
 
@@ -136,19 +136,6 @@ extension ErasureCount {
     }
 }
 
-extension Erasure {
-    /// Creates an erasure that finds the chains of an account in their store.
-    package init(
-        _ stores: [any CustomerDataStore], purge: CachedResultPurge, results: [any CustomerDataStore] = [],
-        indexes: [any CustomerDataStore], states: any CustomerStates, chainsOf ownership: any OwnershipStore
-    ) {
-        self.init(stores, purge: purge, results: results, indexes: indexes, states: states) {
-            (account, bundleID) throws(StoreUnreachable) in
-            try await ownership.chains(of: account, in: bundleID)
-        }
-    }
-}
-
 /// An event in the erasure of customers' data, for metrics.
 package enum ErasureEvent: Hashable, Sendable {
     case done(ErasureCount)
@@ -156,5 +143,28 @@ package enum ErasureEvent: Hashable, Sendable {
     case failed
 }
 
-/// Observes the erasure of customers' data.
 package typealias ErasureObserver = @Sendable (ErasureEvent) -> Void
+
+/// Invalidates the cached results about a customer of an app on all nodes. No node uses such a result afterwards, not
+/// even a result that is being fetched. The results of other apps stay.
+package struct CachedResultPurge: CustomerDataStore {
+    package enum Limits {
+        /// The maximum number of IDs that are purged individually. With more IDs all results of the app are purged, in
+        /// one entry. The history keeps the newest purges only, and results from before them are misses for all apps.
+        package static let ids = 16
+    }
+
+    private let purge: @Sendable ([Purge]) async throws(StoreUnreachable) -> Void
+
+    /// - Parameter purge: invalidates the results that these purges name.
+    package init(_ purge: @escaping @Sendable ([Purge]) async throws(StoreUnreachable) -> Void) { self.purge = purge }
+
+    /// - Returns: no number: each node drops its own copies.
+    package func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
+        let ids = IDsToErase(of: subject).texts.sorted()
+        if ids.isEmpty { return [:] }
+        let isLong = ids.count > Limits.ids
+        try await purge(isLong ? [.all(of: subject.bundleID)] : ids.map { Purge($0, in: subject.bundleID) })
+        return [:]
+    }
+}

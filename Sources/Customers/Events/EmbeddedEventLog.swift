@@ -14,7 +14,6 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
 
     fileprivate struct Entries {
         var events: [LoggedEvent] = []
-        /// The bytes of these events.
         var bytes = 0
         var lastNumber: UInt64 = 0
         var last = EventPosition.start
@@ -52,8 +51,7 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
     private let entries = Mutex<[Key: Entries]>([:])
 
     package init(_ retention: EventRetention, clock: @escaping @Sendable () -> Timestamp) {
-        self.retention = retention
-        self.clock = clock
+        (self.retention, self.clock) = (retention, clock)
     }
 
     package func append(_ event: Event) { append(event, to: .events, of: event.partition) }
@@ -116,9 +114,7 @@ extension EmbeddedEventLog: CustomerDataStore {
     }
 
     /// Deletes the events of an app's log that are about a customer.
-    package func erase(
-        from stream: EventStream, of bundleID: String, where isErased: (Event) -> Bool
-    ) -> ErasureCount {
+    package func erase(from stream: EventStream, of bundleID: String, where isErased: (Event) -> Bool) -> ErasureCount {
         entries.withLock { entries in
             var number = 0
             for key in entries.keys where key.partition.bundleID == bundleID && key.stream == stream {

@@ -4,13 +4,10 @@
 internal import Cryptography
 package import Receipts
 
-/// One change of a customer's state, as clients receive it.
-///
-/// The JSON is written once, when the change is found, and stored: an event does not change between deliveries or after
-/// an upgrade of the gateway.
+/// One change of a customer's state, as clients receive it. The JSON is written once and stored: it does not change
+/// between deliveries, or after an upgrade of the gateway.
 package struct Event: Hashable, Sendable {
-    /// `evt_` and 32 base64url characters. Derived from environment, cause and change, so every node derives the same
-    /// ID for a change at any time.
+    /// `evt_` and 32 base64url characters, derived from environment, cause and change: equal on every node.
     package var id: String
     package var type: EventType
     package var bundleID: String
@@ -22,8 +19,7 @@ package struct Event: Hashable, Sendable {
     package var occurredAt: Timestamp
     /// The JSON object that clients receive: `{"id", "type", "timestamp", "data"}` (docs/events.yaml).
     package var json: [UInt8]
-    /// The JSON object of what Apple signed (`signed_transaction`, `signed_renewal_info`), for those who request it; empty
-    /// if it is not kept.
+    /// The JSON object of `signed_transaction` and `signed_renewal_info`; empty if they are not kept.
     package var signedData: [UInt8] = []
 
     package init(
@@ -50,7 +46,6 @@ package struct Event: Hashable, Sendable {
         originalTransactionID.map(ids.contains) ?? false || ids.areNamed(in: json)
     }
 
-    /// The partition whose log has the event.
     package var partition: AppPartition { AppPartition(bundleID: bundleID, of: originalTransactionID ?? id) }
 }
 
@@ -59,9 +54,7 @@ extension Event {
     /// - Parameters:
     ///   - change: the name of the change. Events of different types that report the same change share it.
     ///   - cause: what the change happened to, such as a transaction ID and a date.
-    package static func id(
-        _ change: String, bundleID: String, _ environment: Environment, cause: [String]
-    ) -> String {
+    package static func id(_ change: String, bundleID: String, _ environment: Environment, cause: [String]) -> String {
         let parts = [change, bundleID, environment.rawValue] + cause
         // With the length of each part, so that no two lists have the same text.
         let text = parts.map { "\($0.utf8.count):\($0)" }.joined()

@@ -21,7 +21,6 @@ package struct EventCursor: Hashable, Sendable {
 
     private static let version: UInt8 = 1
 
-    /// The position of the reader in each partition.
     private var positions: [AppPartition: EventPosition] = [:]
 
     /// Creates the cursor before the oldest event of every app.
@@ -79,7 +78,6 @@ extension [UInt8] {
     }
 }
 
-/// The unread bytes of a cursor.
 private struct CursorBytes {
     var rest: ArraySlice<UInt8>
 

@@ -21,7 +21,6 @@ package struct EventPosition: Hashable, Sendable {
         (self.milliseconds, self.counter, self.number) = (milliseconds, counter, number)
     }
 
-    /// The time of writing.
     package var time: Timestamp { Timestamp(millisecondsSince1970: Int64(clamping: milliseconds)) }
 
     /// The position before the oldest event.
@@ -34,14 +33,12 @@ extension EventPosition: Comparable {
     }
 }
 
-/// An event with its place in the log.
 package struct LoggedEvent: Hashable, Sendable {
     package var position: EventPosition
     package var event: Event
 
     package init(_ event: Event, at position: EventPosition) {
-        self.event = event
-        self.position = position
+        (self.event, self.position) = (event, position)
     }
 }
 
@@ -57,7 +54,6 @@ package struct EventQuery: Hashable, Sendable {
     package var partition: AppPartition
     package var stream: EventStream
     package var after: EventPosition
-    /// The maximum number of events.
     package var maximum: Int
 
     package init(_ partition: AppPartition, _ stream: EventStream = .events, after: EventPosition, maximum: Int) {
@@ -65,7 +61,6 @@ package struct EventQuery: Hashable, Sendable {
     }
 }
 
-/// The answer to an `EventQuery`.
 package struct EventBatch: Hashable, Sendable {
     /// In order, oldest first.
     package var events: [LoggedEvent]
@@ -102,8 +97,7 @@ package protocol EventLog: Sendable {
     /// - Returns: a batch for each query, in order; nil if the store is unreachable.
     func read(_ queries: [EventQuery]) async -> [EventBatch]?
 
-    /// Returns the newest position of each partition (`.start` for an empty partition); nil if the store is
-    /// unreachable.
+    /// Returns the newest position of each partition, `.start` without events; nil if the store is unreachable.
     func newest(_ partitions: [AppPartition], _ stream: EventStream) async -> [EventPosition]?
 
     /// Returns the event at this position; nil if the log no longer has it.
@@ -116,14 +110,11 @@ package protocol EventLog: Sendable {
         async throws(StoreUnreachable) -> EventPosition
 }
 
-/// The limits of an event log.
 package struct EventRetention: Hashable, Sendable {
     /// The events of one app that are kept at most, the newest.
     package var maximumCount: Int
-    /// The maximum age of an event.
     package var maximumAge: Duration
-    /// The bytes of one app's relayed notifications that are kept at most, the newest. A notification of version 1 may have
-    /// 4 MiB.
+    /// The bytes of one app's relayed notifications that are kept at most, the newest.
     package var maximumRelayBytes: Int
 
     package init(maximumCount: Int, maximumAge: Duration, maximumRelayBytes: Int = 1 << 30) {
@@ -131,10 +122,8 @@ package struct EventRetention: Hashable, Sendable {
         self.maximumRelayBytes = maximumRelayBytes
     }
 
-    /// The events of one partition that are kept at most.
     package var maximumCountOfPartition: Int { max(1, maximumCount / AppPartition.count) }
 
-    /// The bytes of one partition's relayed notifications that are kept at most.
     package var maximumRelayBytesOfPartition: Int { max(1, maximumRelayBytes / AppPartition.count) }
 }
 
@@ -142,4 +131,49 @@ package struct EventRetention: Hashable, Sendable {
 package protocol EventWriter: Sendable {
     /// Adds an event to the log of its partition. It may be added twice with the same ID.
     func append(_ event: Event) async throws(StoreUnreachable)
+}
+
+/// The log of events: `GET /v1/events`, and webhooks.
+package struct EventsConfiguration: Hashable, Sendable {
+    package var retention = EventRetention(maximumCount: 100_000, maximumAge: .seconds(7 * 86_400))
+    package var rules = EventRules()
+
+    package init() {}
+}
+
+/// The settings of the events that changes make.
+package struct EventRules: Hashable, Sendable {
+    /// True to keep what Apple signed with each event, for those who request it.
+    package var keepsSignedData = false
+    /// The time after the end of a period at which a subscription without other news counts as expired.
+    package var expiryDelay: Duration = .seconds(3600)
+
+    package init() {}
+}
+
+/// A part of an app's notifications, states and events, whose keys are on one node of a Redis cluster.
+package struct AppPartition: Hashable, Sendable {
+    /// The number of partitions of each app. A change would lose all that is stored: it is part of the stored form.
+    package static let count = 8
+
+    package let bundleID: String
+    /// From 0 to below `count`.
+    package let number: Int
+
+    /// Returns the partition of what has this ID: an original transaction, or a notification about none.
+    package init(bundleID: String, of id: String) {
+        self.bundleID = bundleID
+        // Independent of any key: the partition must not change with the keys of Redis.
+        number = Int(Fingerprint(of: Array(id.utf8).span).fraction * Double(Self.count))
+    }
+
+    package init(bundleID: String, number: Int) { (self.bundleID, self.number) = (bundleID, number) }
+
+    package static func all(of bundleID: String) -> [AppPartition] {
+        (0..<count).map { AppPartition(bundleID: bundleID, number: $0) }
+    }
+}
+
+extension PurchaseChain {
+    package var partition: AppPartition { AppPartition(bundleID: bundleID, of: originalTransactionID) }
 }

@@ -8,7 +8,6 @@ struct EventMerge {
         let partition: AppPartition
         /// The position behind the events that were taken.
         var position: EventPosition
-        /// The events that were read and not taken.
         var pending: ArraySlice<LoggedEvent> = []
         /// The position behind `pending`.
         var end: EventPosition
@@ -28,11 +27,8 @@ struct EventMerge {
         sources = partitions.map { Source(partition: $0, position: cursor[$0], end: cursor[$0]) }
     }
 
-    var cursor: EventCursor {
-        sources.reduce(into: EventCursor()) { $0[$1.partition] = $1.position }
-    }
+    var cursor: EventCursor { sources.reduce(into: EventCursor()) { $0[$1.partition] = $1.position } }
 
-    /// False once all events were taken.
     var hasMore: Bool { sources.contains { !$0.pending.isEmpty || !$0.isAtEnd } }
 
     // MARK: - Reading

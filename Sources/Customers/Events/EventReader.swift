@@ -1,7 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request for the events after a cursor.
+package import Gateway
+
 package struct EventReadRequest: Hashable, Sendable {
     package var apps: [String]
     package var cursor: EventCursor
@@ -44,14 +45,12 @@ package struct MergedEventPage: Hashable, Sendable {
     /// The events that the logs no longer have, by bundle ID.
     package fileprivate(set) var missed: [String: MissedEvents] = [:]
 
-    /// True if there is nothing to report to the client.
     package var isEmpty: Bool { entries.isEmpty && missed.isEmpty }
 }
 
 /// Reads the logs of several apps as one.
 package struct EventReader: Sendable {
     package enum Limits {
-        /// The apps of one request.
         package static let apps = 16
         /// The size of the events in a page, together; a larger event is a page of its own.
         static let pageBytes = 1 << 20
@@ -90,7 +89,6 @@ package struct EventReader: Sendable {
     }
 }
 
-/// The room that is left in a page.
 private struct Room {
     private let types: Set<EventType>?
     private let includesSignedData: Bool
@@ -122,8 +120,7 @@ private struct Room {
 extension MergedEventPage {
     fileprivate init(start: EventCursor, next: EventCursor) { (self.start, self.next) = (start, next) }
 
-    /// Takes events as long as there is room.
-    /// - Returns: true if an event did not fit.
+    /// Takes events while there is room; returns true if an event did not fit.
     fileprivate mutating func fill(_ room: inout Room, from merge: inout EventMerge) -> Bool {
         var isFull = false
         let accept = { (partition: AppPartition, logged: LoggedEvent) in
@@ -136,5 +133,66 @@ extension MergedEventPage {
         }
         while merge.take(if: accept) {}
         return isFull
+    }
+}
+
+/// Reads the events of several partitions one by one, in the order of writing.
+package struct EventScan: Sendable {
+    enum Limits {
+        /// The entries of one partition that are read at once, about.
+        static let entries = 100
+        static let partitions = 64
+    }
+
+    private let log: any EventLog
+    private var merge: EventMerge
+
+    /// - Parameter start: the position in each partition after which events are read.
+    package init(_ log: any EventLog, from start: [(AppPartition, EventPosition)]) {
+        self.log = log
+        merge = EventMerge(start.map(\.0), after: start.reduce(into: EventCursor()) { $0[$1.0] = $1.1 })
+    }
+
+    /// Creates a reader of the events that were written at or after a time, in milliseconds since 1970.
+    package init(
+        _ log: any EventLog, _ partitions: [AppPartition], since milliseconds: UInt64
+    ) async throws(StoreUnreachable) {
+        self.init(log, from: try await log.positions(before: milliseconds, in: partitions))
+    }
+
+    /// The entries that cannot be decrypted.
+    package var unreadable: Int { merge.unreadable }
+
+    package mutating func next() async throws(StoreUnreachable) -> LoggedEvent? {
+        while true {
+            var next: LoggedEvent?
+            if merge.take(if: {
+                next = $1; return true
+            }) {
+                return next
+            }
+            let queries = merge.queries(ofEach: Limits.entries).prefix(Limits.partitions)
+            guard !queries.isEmpty else { return nil }
+            guard let batches = await log.read(Array(queries)), batches.count == queries.count else {
+                throw StoreUnreachable()
+            }
+            merge.add(batches)
+        }
+    }
+
+    /// Reads on, if there are new events since the end.
+    package mutating func resume() { merge.resume() }
+}
+
+extension EventLog {
+    /// Returns the position in each partition before the first event written at or after a time.
+    package func positions(
+        before milliseconds: UInt64, in partitions: [AppPartition]
+    ) async throws(StoreUnreachable) -> [(AppPartition, EventPosition)] {
+        var positions: [(AppPartition, EventPosition)] = []
+        for partition in partitions {
+            positions.append((partition, try await position(before: milliseconds, in: partition, .events)))
+        }
+        return positions
     }
 }

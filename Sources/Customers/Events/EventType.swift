@@ -26,9 +26,7 @@ package enum EventType: String, CaseIterable, Hashable, Sendable {
     case consumptionRequested = "consumption.requested"
     /// A family member no longer shares the purchase.
     case familyRevoked = "family.revoked"
-    /// One purchase is used by many accounts.
     case fraudSuspected = "fraud.suspected"
-    /// A deferred verification has its verdict.
     case verificationCompleted = "verification.completed"
     /// A notification without another event, passed on with its type.
     case unknown

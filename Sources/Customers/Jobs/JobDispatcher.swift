@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
+package import Gateway
 package import Receipts
 internal import Resilience
 internal import Synchronization
@@ -12,8 +12,8 @@ internal import Synchronization
 /// due ──▶ take, as the pace of the lane permits ──▶ attempt ──▶ postpone
 ///                                                       └─────▶ end ──▶ event ──▶ announced
 /// ```
-/// Each step may be repeated. A job whose worker disappears is due again when its lease ends, and goes on from there. Only
-/// a process that ended during an attempt counts as a loss of the job: results for an unreachable store are reported later.
+/// Each step may be repeated. A job whose worker disappears is due again when its lease ends. Only a process that ended
+/// during an attempt counts as a loss of the job: results for an unreachable store are reported later.
 package final class JobDispatcher: Sendable {
     package enum Limits {
         /// The time between two checks whether something may be taken.
@@ -29,10 +29,8 @@ package final class JobDispatcher: Sendable {
         /// The attempts to store a result, and the time between them.
         static let saves = 5
         static let savePause: Duration = .seconds(1)
-        /// The jobs whose losses this process takes back once the store is reachable: more than it attempts during an
-        /// outage.
+        /// The jobs whose losses are taken back once the store is reachable: more than are attempted in an outage.
         static let survivals = 1000
-        /// The time between two surveys of the store.
         package static let survey: Duration = .seconds(5)
     }
 
@@ -56,10 +54,7 @@ package final class JobDispatcher: Sendable {
     private let timeouts = Timeouts()
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - onEnd: called after a job ended.
-    ///   - onEvents: called after an event was written.
-    ///   - now: the clock of pauses.
+    /// - Parameter now: the clock of pauses.
     package init(
         store: any JobStore, runner: any JobRunner, events: any EventWriter,
         observe: @escaping @Sendable (JobEvent) -> Void, onEnd: @escaping @Sendable (_ id: String) -> Void,
@@ -131,8 +126,7 @@ extension JobDispatcher {
         return taken
     }
 
-    /// Takes back the losses that the store counted although their worker lives.
-    /// - Returns: false if the store is unreachable.
+    /// Takes back the losses of jobs whose worker lives; returns false if the store is unreachable.
     private func reportSurvivals() async -> Bool {
         let ids = state.withLock { state in
             defer { state.survivals = [] }
@@ -148,7 +142,6 @@ extension JobDispatcher {
         }
     }
 
-    /// Takes the next step of a job.
     func work(on taken: TakenJob, in lane: JobLane) async {
         defer { withPace(of: lane) { $0.finished() } }
         switch JobStep(taken, at: clock()) {
@@ -181,7 +174,6 @@ extension JobDispatcher {
         }
     }
 
-    /// Runs an attempt, but not beyond its time.
     private func outcome(of job: VerificationJob, _ request: JobRequest) async -> JobOutcome {
         let waiter = Waiter<JobOutcome>()
         let attempt = Task { waiter.end(with: await runner.run(job, request)) }
@@ -243,7 +235,6 @@ extension JobDispatcher {
     }
 }
 
-/// The next step of a taken job.
 enum JobStep: Hashable, Sendable {
     case attempt(JobRequest)
     /// It has no request that can be read, or its time is over.
@@ -266,5 +257,60 @@ enum JobStep: Hashable, Sendable {
         } else {
             self = .end(.failed)
         }
+    }
+}
+
+package protocol JobRunner: Sendable {
+    func run(_ job: VerificationJob, _ request: JobRequest) async -> JobOutcome
+}
+
+package enum JobOutcome: Hashable, Sendable {
+    case decided(JobResult)
+    case waiting(JobResult, JobObstacle)
+    /// This node does not know the client, or the client may not use the app.
+    case impossible
+}
+
+/// The reason why an attempt brought no final verdict.
+package enum JobObstacle: Hashable, Sendable {
+    /// Apple answered this request in a way that may change, or not at all. Without a reason it was not sent.
+    case request(DegradedReason?)
+    /// Apple cannot be called at all now, or not so often: other jobs of the lane would not get further.
+    case upstream(DegradedReason)
+}
+
+package enum JobEvent: Hashable, Sendable {
+    case created
+    /// A request was answered with a job that there was already.
+    case joined
+    /// A request should have been deferred, and was not.
+    case refused(JobRefusal)
+    case attempted(JobAttemptEnd)
+    /// - Parameter after: the time since the job was created.
+    case ended(JobStatus, after: Duration)
+    /// The job ended the process of its worker too often. It follows `ended`.
+    case deadLettered
+    /// The state of the queue, for all nodes together.
+    case surveyed(JobSurvey)
+}
+
+/// The end of an attempt. The raw values appear in metrics.
+package enum JobAttemptEnd: String, CaseIterable, Hashable, Sendable {
+    case decided
+    /// Apple answered this request in a way that may change, or not at all.
+    case request
+    /// Apple cannot be called at all now, or not so often.
+    case upstream
+    /// There will be no verdict.
+    case impossible
+
+    init(_ outcome: JobOutcome) {
+        self =
+            switch outcome {
+            case .decided: .decided
+            case .waiting(_, .request): .request
+            case .waiting(_, .upstream): .upstream
+            case .impossible: .impossible
+            }
     }
 }

@@ -3,14 +3,11 @@
 
 internal import Gateway
 
-/// The number of jobs of a lane that this node may take now.
-///
-/// While Apple cannot be called, no job gets further than another, so the lane pauses as a whole. The guards before Apple
-/// keep the budget; the pace only avoids attempts that they would refuse.
+/// The number of jobs of a lane that this node may take now. The lane pauses as a whole: while Apple cannot be called,
+/// no job gets further. The guards before Apple keep the budget; the pace avoids attempts that they would refuse.
 struct JobPace: Sendable {
     enum Limits {
-        /// The attempts in flight. Each attempt that reaches Apple raises the limit by a fraction of an attempt; a
-        /// used-up budget halves the limit.
+        /// The attempts in flight. Reaching Apple raises the limit by a fraction, a used-up budget halves it.
         static let concurrency: ClosedRange<Double> = 1...16
         /// The time between two reads of the store if the first read found fewer jobs than permitted.
         static let poll: Duration = .milliseconds(500)
@@ -30,7 +27,6 @@ struct JobPace: Sendable {
     private var pausedUntil: ContinuousClock.Instant?
     private var nextPoll: ContinuousClock.Instant?
 
-    /// True while attempts run.
     var isBusy: Bool { inFlight > 0 }
 
     func permitted(at now: ContinuousClock.Instant) -> Int {
@@ -39,7 +35,6 @@ struct JobPace: Sendable {
         return max(0, Int(concurrency) - inFlight)
     }
 
-    /// Records that jobs were taken.
     mutating func took(_ count: Int, of permitted: Int, at now: ContinuousClock.Instant) {
         inFlight += count
         nextPoll = count < permitted ? now + Limits.poll : nil
@@ -48,7 +43,6 @@ struct JobPace: Sendable {
     /// Records that a job is due at once.
     mutating func announce() { nextPoll = nil }
 
-    /// Records that the work on a job has ended.
     mutating func finished() { inFlight -= 1 }
 
     /// Records that Apple answered, or failed to answer a request of its own.
@@ -57,10 +51,8 @@ struct JobPace: Sendable {
         concurrency = min(concurrency + 1 / concurrency, Limits.concurrency.upperBound)
     }
 
-    /// Records an obstacle that other jobs of the lane may meet, too. Attempts that ran beside the first attempt make
-    /// the pause no longer.
-    /// - Returns: the time to the next attempt of the job. Other jobs go first, because the obstacle may concern only
-    ///   this job's app.
+    /// Records an obstacle that other jobs of the lane may meet, too. Attempts beside the first prolong no pause.
+    /// - Returns: the time to the next attempt. Other jobs go first: the obstacle may concern only this job's app.
     mutating func pause(
         _ reason: DegradedReason, at now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator
     ) -> Duration {
@@ -98,8 +90,7 @@ extension ClosedRange<Duration> {
 }
 
 extension Duration {
-    /// Returns a random duration between half and all of this duration, so that jobs that failed together do not return
-    /// together.
+    /// Returns half to all of this duration, at random, so that jobs that failed together do not return together.
     fileprivate func jittered(using generator: inout some RandomNumberGenerator) -> Duration {
         self * Double.random(in: 0.5...1, using: &generator)
     }

@@ -3,18 +3,14 @@
 
 package import Gateway
 
-/// The limits of deferred verifications.
 package struct JobRules: Hashable, Sendable {
     package enum Limits {
-        /// The `Idempotency-Key`s of one job.
         package static let keys = 16
     }
 
     /// The time for which a job waits for Apple.
     package var maximumAge: Duration = .seconds(72 * 3600)
-    /// The time for which the verdict is kept.
     package var retention: Duration = .seconds(7 * 86_400)
-    /// The waiting jobs of one client.
     package var maximumCount = 1000
     /// The bytes of the waiting jobs of one client, as stored.
     package var maximumBytes = 64 << 20
@@ -66,20 +62,15 @@ package struct JobSurvey: Hashable, Sendable {
     package var bytes = 0
     /// The time since the oldest waiting job was created; nil without waiting jobs.
     package var oldestAge: Duration?
-    /// The kept jobs with status `failed`.
     package var failed = 0
-    /// The bytes of the kept verdicts.
     package var keptBytes = 0
 
     package init() {}
 }
 
-/// Deferred verifications: Redis, or this process.
-///
-/// A job is in one of three states: due at a time, taken until a time, or ended and kept. A taken job whose lease ends is
-/// due again.
+/// Deferred verifications: Redis, or this process. A job is due at a time, taken until a time, or ended and kept. A
+/// taken job whose lease ends is due again.
 package protocol JobStore: CustomerDataStore {
-    /// True if jobs outlive this process.
     var isDurable: Bool { get }
 
     /// Stores a job that is due at once, unless it is there already. One atomic step.
@@ -97,8 +88,7 @@ package protocol JobStore: CustomerDataStore {
     /// Returns the statuses of jobs, in order; nil for a job that is not there.
     func statuses(of ids: [String]) async throws(StoreUnreachable) -> [JobStatus?]
 
-    /// Takes jobs that are due, in order of their due times. A job whose request is unreadable comes without its
-    /// request.
+    /// Takes jobs that are due, the earliest first. A job with an unreadable request comes without it.
     func take(_ maximum: Int, in lane: JobLane, lease: Duration) async throws(StoreUnreachable) -> [TakenJob]
 
     /// Makes a taken job due after a delay, with what is known by now.
@@ -106,7 +96,7 @@ package protocol JobStore: CustomerDataStore {
     func postpone(_ taken: TakenJob, for delay: Duration, result: JobResult, isAttempt: Bool)
         async throws(StoreUnreachable)
 
-    /// Ends a taken job, and deletes its evidence. It stays taken until it is announced.
+    /// Ends a taken job, which stays taken until it is announced, and deletes its evidence.
     /// - Returns: false if the token no longer holds.
     func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+internal import JSON
 package import Receipts
 
 /// A verification that is repeated until Apple answers, or until its time is over.
@@ -17,7 +18,6 @@ package struct VerificationJob: Hashable, Sendable {
     /// Nil once it has ended: evidence is deleted with the verdict.
     package var request: JobRequest?
     package var status: JobStatus
-    /// The attempts that have ended.
     package var attempts: Int
     /// The time of the next attempt; nil once it has ended.
     package var nextAttempt: Timestamp?
@@ -37,7 +37,6 @@ package struct VerificationJob: Hashable, Sendable {
 /// The raw values appear in the API and in metrics.
 package enum JobStatus: String, CaseIterable, Hashable, Sendable {
     case waiting
-    /// There is a verdict.
     case done
     /// The deadline has passed; the result is the last result.
     case expired
@@ -47,14 +46,13 @@ package enum JobStatus: String, CaseIterable, Hashable, Sendable {
 
 /// The jobs that wait for the same upstream. A failing upstream does not hold back the jobs of another upstream. The
 /// raw values are part of keys.
-package enum JobLane: String, CaseIterable, Hashable, Sendable {
-    case production
-    case sandbox
+package typealias JobLane = UpstreamEnvironment
 
-    package init(_ environment: Environment?) { self = environment == .sandbox ? .sandbox : .production }
+extension JobLane {
+    /// Returns the lane of a job: production if its environment is unknown.
+    package init(lane environment: Environment?) { self = environment == .sandbox ? .sandbox : .production }
 }
 
-/// The request that a job repeats.
 package struct JobRequest: Hashable, Sendable {
     package var subject: RequestSubject
     package var options: JobOptions
@@ -94,7 +92,6 @@ package struct JobOptions: Hashable, Sendable {
     }
 }
 
-/// An answer to a deferred verification.
 package struct JobResult: Hashable, Sendable {
     /// The JSON object that `POST /v1/verify` answers with.
     package var json: [UInt8]
@@ -121,6 +118,25 @@ package struct JobResult: Hashable, Sendable {
         guard let bundleID, let environment else { return [] }
         return originalTransactionIDs.map {
             PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: $0)
+        }
+    }
+}
+
+extension Event {
+    /// Creates the event about a job that has ended; nil if its app is unknown. Every repetition derives the same ID.
+    package init?(completed job: VerificationJob, at now: Timestamp) {
+        let result = job.result, environment = result.environment ?? (job.lane == .sandbox ? .sandbox : .production)
+        guard let bundleID = result.bundleID, environment.isApples else { return nil }
+        let id = Event.id("verification.completed", bundleID: bundleID, environment, cause: [job.id])
+        let scope = EventScope(
+            bundleID: bundleID, environment: environment, originalTransactionID: result.originalTransactionIDs.first)
+        let cause = EventCause(source: .verification, signedDate: now)
+        self.init(.verificationCompleted, id: id, of: scope, at: now, cause) { json in
+            json.member("verification_id", job.id)
+            json.member("status", job.status.rawValue)
+            json.member("verdict", result.verdict)
+            json.member("reason", result.reason)
+            json.member("is_degraded", result.isDegraded)
         }
     }
 }

@@ -10,8 +10,7 @@ package struct OrderedState: Hashable, Sendable {
     package let order: SignedStateOrder
 
     package init(_ item: SignedStateItem, _ order: SignedStateOrder) {
-        self.item = item
-        self.order = order
+        (self.item, self.order) = (item, order)
     }
 
     /// Returns true for a state of the same transaction, or also of the plan.
@@ -27,13 +26,11 @@ package struct OrderedState: Hashable, Sendable {
     }
 }
 
-/// The record of one chain: the newest signed state of each transaction and of the plan, and the events made of them.
-///
-/// Two nodes that merge the same states in any order have the same record.
+/// The newest signed state of each transaction and of the plan of one chain, and the events made of them: the same
+/// record in whatever order states are merged.
 package struct ChainRecord: Hashable, Sendable {
     package enum Limits {
-        /// The transactions of a chain whose state is kept, the latest signed. Apple signs a refunded transaction anew,
-        /// so even the refund of an old purchase is kept.
+        /// The transactions whose state is kept, the latest signed: a refund of an old purchase is signed anew.
         package static let transactions = 32
         /// The events that a chain remembers, the newest.
         package static let announced = 64
@@ -49,9 +46,7 @@ package struct ChainRecord: Hashable, Sendable {
     package private(set) var isRenamed: Bool
 
     package init(_ chain: PurchaseChain, announced: [String] = [], isRenamed: Bool = false) {
-        self.chain = chain
-        self.announced = announced
-        self.isRenamed = isRenamed
+        (self.chain, self.announced, self.isRenamed) = (chain, announced, isRenamed)
     }
 
     package var states: [OrderedState] { transactions.values + [renewal].compactMap(\.self) }
@@ -106,7 +101,7 @@ package struct ChainRecord: Hashable, Sendable {
         since before: ChainRecord, _ cause: EventCause, _ rules: EventRules, at now: Timestamp
     ) -> [Event] {
         StateTransition(
-            of: chain, from: before.state, to: state, announced: Set(announced), cause: cause, at: now,
+            chain: chain, before: before.state, after: state, announced: Set(announced), cause: cause, now: now,
             expiryDelay: rules.expiryDelay, keepsSignedData: rules.keepsSignedData
         ).events
     }

@@ -13,7 +13,6 @@ package final class EmbeddedNotificationStore: NotificationStore {
         static let seen: Duration = .seconds(8 * 86_400)
         static let identities = 100_000
         static let stateBytes = 64 << 20
-        /// The notifications that are taken at once.
         static let taken = 64
         /// The time after which a notification that was taken and not finished is taken again.
         static let stalled: Duration = .seconds(15)
@@ -63,9 +62,7 @@ package final class EmbeddedNotificationStore: NotificationStore {
         relays: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.log, self.rules, self.relays) = (log, rules, relays)
-        self.isPermitted = isPermitted
-        self.maximumBytes = maximumBytes
-        self.clock = clock
+        (self.isPermitted, self.maximumBytes, self.clock) = (isPermitted, maximumBytes, clock)
         states = Mutex(S3FIFOCache(maximumBytes: Limits.stateBytes))
     }
 }
@@ -123,9 +120,7 @@ extension EmbeddedNotificationStore {
         }
     }
 
-    package func discard(
-        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
-    ) {
+    package func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) {
         state.withLock { state in
             state.remove(taken, from: partition)
             state.queues[partition]?.deadLetters += 1
@@ -159,8 +154,7 @@ extension EmbeddedNotificationStore.State {
     mutating func remember(_ identity: NotificationIdentity, at now: Timestamp) {
         if seen.count >= Limits.identities {
             seen = seen.filter { now < $0.value.advanced(by: Limits.seen) }
-            // No trial has so many in eight days. Without its identity, a repeated notification is stored again, to no
-            // further effect.
+            // No trial has so many in eight days. A repeated notification is then stored again, to no further effect.
             if seen.count >= Limits.identities { seen = [:] }
         }
         seen[identity] = now
@@ -254,7 +248,6 @@ extension EmbeddedNotificationStore: CustomerDataStore {
 }
 
 extension EmbeddedNotificationStore.State {
-    /// - Returns: the number of deleted notifications.
     fileprivate mutating func erase(_ ids: IDsToErase, of bundleID: String) -> Int {
         var number = 0
         for partition in queues.keys where partition.bundleID == bundleID {

@@ -7,8 +7,7 @@ package import Receipts
 /// The reading of a span of Apple's notification history, page by page: first the notifications that no server has
 /// acknowledged, then all of them. A fault loses no position: the same page may be read again.
 package struct HistoryReading: Sendable {
-    /// A notification that is read twice, first as unacknowledged and then among all, is known the second time. Test
-    /// notifications are not counted.
+    /// The second time that a notification is read, among all, it is known. Tests are not counted.
     package struct Counts: Hashable, Sendable {
         package var pages = 0
         /// The notifications that had not arrived before.

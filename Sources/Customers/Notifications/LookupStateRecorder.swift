@@ -20,7 +20,6 @@ package final class LookupStateRecorder: Sendable {
     private let answers = AsyncStream.makeStream(
         of: UpstreamAnswer.self, bufferingPolicy: .bufferingOldest(Limits.answers))
 
-    /// - Parameter onEvents: called after events were written.
     package init(
         _ states: any CustomerStateStore, onEvents: @escaping @Sendable (AppPartition, [Event]) -> Void,
         clock: @escaping @Sendable () -> Timestamp
@@ -28,18 +27,16 @@ package final class LookupStateRecorder: Sendable {
         (self.states, self.onEvents, self.clock) = (states, onEvents, clock)
     }
 
-    /// Returns a lookup whose answers are recorded.
     package func recording(_ lookup: any CustomerLookup) -> any CustomerLookup {
         RecordedLookup(lookup: lookup) { self.answers.continuation.yield($0) }
     }
 
-    /// Records answers until the task is cancelled.
     package func run() async {
         for await answer in answers.stream { await record(answer) }
     }
 
     private func record(_ answer: UpstreamAnswer) async {
-        let updates = answer.updates(cause: EventCause(.verification, signedDate: clock()))
+        let updates = answer.updates(cause: EventCause(source: .verification, signedDate: clock()))
         for (update, result) in zip(updates, await states.merge(updates)) {
             guard let outcome = try? result.get(), !outcome.events.isEmpty else { continue }
             onEvents(update.chain.partition, outcome.events)
@@ -70,9 +67,10 @@ extension UpstreamAnswer {
             let newest = signed.filter { $0.chainID == id }.sorted { $0.expiryOrder > $1.expiryOrder }
             let plans = renewals.filter { $0.originalTransactionID == id && $0.signedDate != nil }
             return CustomerStateUpdate(
-                PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id),
-                newest.prefix(SignedNotification.Limits.transactions).map(SignedStateItem.transaction)
-                    + plans.map(SignedStateItem.renewal), cause)
+                chain: PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id),
+                items: newest.prefix(SignedNotification.Limits.transactions).map(SignedStateItem.transaction)
+                    + plans.map(SignedStateItem.renewal),
+                cause: cause)
         }
     }
 }

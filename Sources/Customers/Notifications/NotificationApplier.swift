@@ -15,14 +15,12 @@ internal import Synchronization
 /// it stored itself. A survey of all partitions finds notifications that other nodes left.
 package final class NotificationApplier: Sendable {
     package enum Limits {
-        /// The time between two surveys of all partitions.
         package static let surveyInterval: Duration = .seconds(2)
         /// The batches of one partition that are applied before other partitions have their turn.
         static let batches = 16
         /// The attempts to purge, and the time between them.
         static let purges = 3
         static let purgePause: Duration = .milliseconds(200)
-        /// The partitions that are applied at once.
         static let concurrentPartitions = 8
         /// The age at which a notification that cannot be applied becomes a dead letter.
         static let attempts: Duration = .seconds(3600)
@@ -40,7 +38,6 @@ package final class NotificationApplier: Sendable {
     private let onEvents: @Sendable (AppPartition) -> Void
     private let onSurvey: @Sendable (_ bundleID: String, [QueueSurvey]) -> Void
     private let clock: @Sendable () -> Timestamp
-    /// The partitions with notifications that this node stored.
     private let stored = Mutex<Set<AppPartition>>([])
     private let wakeUps = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let refreshes = AsyncStream.makeStream(
@@ -49,7 +46,6 @@ package final class NotificationApplier: Sendable {
     /// - Parameters:
     ///   - apps: returns the apps whose partitions are surveyed.
     ///   - refresh: looks evidence up at Apple, within the limits for requests.
-    ///   - onEvents: called after events were written.
     ///   - onSurvey: receives the state of an app's queue.
     package init(
         queue: any NotificationQueue, states: any CustomerStateStore, purging resultPurges: any ResultPurges,
@@ -60,18 +56,15 @@ package final class NotificationApplier: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.queue, self.states, self.resultPurges, self.verifier) = (queue, states, resultPurges, verifier)
-        (self.apps, self.refresh, self.observe, self.onSurvey) = (apps, refresh, observe, onSurvey)
-        self.onEvents = onEvents
-        self.clock = clock
+        (self.apps, self.refresh, self.observe) = (apps, refresh, observe)
+        (self.onEvents, self.onSurvey, self.clock) = (onEvents, onSurvey, clock)
     }
 
-    /// Announces that a partition has a notification to apply.
     package func announce(_ partition: AppPartition) {
         stored.withLock { _ = $0.insert(partition) }
         wakeUps.continuation.yield()
     }
 
-    /// Applies notifications until the task is cancelled.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.applyStored() }
@@ -109,13 +102,12 @@ package final class NotificationApplier: Sendable {
         onSurvey(bundleID, surveys.withLock { $0 })
     }
 
-    /// Makes the events that only dates cause.
     private func makeDueEvents(in partition: AppPartition) async {
         for _ in 0..<Limits.batches where !Task.isCancelled {
             let chains = await states.due(in: partition), now = clock()
             guard !chains.isEmpty else { return }
-            let cause = EventCause(.schedule, signedDate: now)
-            let results = await states.merge(chains.map { CustomerStateUpdate($0, [], cause) })
+            let cause = EventCause(source: .schedule, signedDate: now)
+            let results = await states.merge(chains.map { CustomerStateUpdate(chain: $0, items: [], cause: cause) })
             report(results.flatMap { (try? $0.get())?.events ?? [] }, in: partition)
         }
     }
@@ -124,14 +116,9 @@ package final class NotificationApplier: Sendable {
         _ partitions: some Collection<AppPartition>,
         _ work: @escaping @Sendable (AppPartition) async -> Void
     ) async {
-        var waiting = Array(partitions)
-        await withTaskGroup { group in
-            for _ in 0..<min(Limits.concurrentPartitions, waiting.count) {
-                let partition = waiting.removeLast()
-                group.addTask { await work(partition) }
-            }
-            while await group.next() != nil {
-                guard let partition = waiting.popLast() else { continue }
+        await withTaskGroup(of: Void.self) { group in
+            for (number, partition) in partitions.reversed().enumerated() {
+                if number >= Limits.concurrentPartitions { await group.next() }
                 group.addTask { await work(partition) }
             }
         }
@@ -141,7 +128,6 @@ package final class NotificationApplier: Sendable {
 // MARK: - One partition
 
 extension NotificationApplier {
-    /// Applies all notifications of a partition that wait.
     package func apply(_ partition: AppPartition, includingStalled: Bool) async {
         for _ in 0..<Limits.batches where !Task.isCancelled {
             let taken = await queue.take(from: partition, includingStalled: includingStalled)
@@ -179,14 +165,10 @@ extension NotificationApplier {
         let taken: TakenNotification
         let signed: SignedNotification
         let changed: Bool
-        /// The events that were written with the states.
         let events: [Event]
-        /// The event of a notification about no chain.
         let ownEvent: Event?
 
-        init(
-            _ taken: TakenNotification, _ signed: SignedNotification, _ outcomes: [MergeOutcome], at now: Timestamp
-        ) {
+        init(_ taken: TakenNotification, _ signed: SignedNotification, _ outcomes: [MergeOutcome], at now: Timestamp) {
             (self.taken, self.signed) = (taken, signed)
             changed = outcomes.contains(where: \.changed)
             events = outcomes.flatMap(\.events)
@@ -208,7 +190,7 @@ extension NotificationApplier {
         // Not all IDs are signed in version 1: the app's secret purges no results of another app.
         let outdated = Set(applied.flatMap(\.signed.outdated)).sorted()
         guard await purge(outdated.map { Purge($0, in: partition.bundleID) }) else { return }
-        await queue.finish(applied.map { FinishedNotification($0.taken, $0.ownEvent) }, in: partition)
+        await queue.finish(applied.map { FinishedNotification(taken: $0.taken, event: $0.ownEvent) }, in: partition)
         report(applied.compactMap(\.ownEvent), in: partition)
         for notification in applied {
             observe(.applied(changed: notification.changed, after: notification.taken.age))
@@ -237,9 +219,7 @@ extension NotificationApplier {
     }
 
     /// Leaves a notification that cannot be applied to another node, and at last to the dead letters.
-    private func leave(
-        _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
-    ) async {
+    private func leave(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async {
         guard reason == .unreadable || taken.age >= Limits.attempts else { return }
         await queue.discard(taken, reason, in: partition)
         observe(.deadLetter(reason))

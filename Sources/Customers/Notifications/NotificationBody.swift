@@ -32,14 +32,12 @@ package enum NotificationBody: Sendable {
         static let json = JSONValue.Limits(bytes: v1Bytes, depth: 8, values: 20_000)
     }
 
-    /// Returns true for a body that is much larger than Apple's would be. What is in a body of version 1 cannot be told from
-    /// padding.
+    /// Returns true for a body of version 2 that is much larger than Apple's would be.
     func isPadded(in body: [UInt8]) -> Bool {
         guard case .v2(let jws) = self else { return false }
         return body.count - jws.count > Limits.paddingBytes
     }
 
-    /// Parses a body that Apple posted.
     package init(_ body: [UInt8]) throws(NotificationRejection) {
         let json: JSONValue
         do throws(JSONFault) {
@@ -72,9 +70,7 @@ extension NotificationBody {
 package struct NotificationV1: Sendable {
     /// Such as `DID_RENEW`.
     let notificationType: String
-    /// The app's bundle ID.
     let bundleID: String
-    /// The app's shared secret.
     let password: Secret
     /// The newest receipt after base64 is removed; nil without a receipt.
     let latestReceipt: String?
@@ -100,15 +96,14 @@ package struct NotificationV1: Sendable {
         changes = Self.changing.map { json[$0]?.idText ?? "" }
     }
 
-    /// Returns true for a text in the form of Apple's types.
     private static func isType(_ text: String) -> Bool {
         let letters = UInt8(ascii: "A")...UInt8(ascii: "Z"), digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         return (1...NotificationBody.Limits.typeBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy { letters.contains($0) || digits.contains($0) || $0 == UInt8(ascii: "_") }
     }
 
-    /// Returns the notification's identity. Apple gives it none, and a repetition has a receipt with other bytes, so it is
-    /// made of the type and of the purchases it is about.
+    /// Returns the notification's identity. Apple gives it none, and a repetition has a receipt with other bytes, so it
+    /// is made of the type and of the purchases it is about.
     /// - Parameter chain: the transactions with its original transaction ID, in any order.
     func identity(_ chain: [Transaction]) -> NotificationIdentity {
         let purchases = chain.map { transaction in

@@ -22,10 +22,7 @@ package struct NotificationIntake: Sendable {
         _ verifier: NotificationVerifier, queue: any NotificationQueue, observe: @escaping NotificationObserver,
         onStored: @escaping @Sendable (AppPartition) -> Void
     ) {
-        self.verifier = verifier
-        self.queue = queue
-        self.observe = observe
-        self.onStored = onStored
+        (self.verifier, self.queue, self.observe, self.onStored) = (verifier, queue, observe, onStored)
     }
 
     /// Verifies a body that was posted, in less than a millisecond.
@@ -39,7 +36,6 @@ package struct NotificationIntake: Sendable {
         return VerifiedNotificationBody(record: record, signed: signed, isPadded: notification.isPadded(in: body))
     }
 
-    /// Stores a notification that was posted.
     package func store(
         _ notification: VerifiedNotificationBody
     ) async throws(NotificationRejection) -> AcceptedNotification {
@@ -104,7 +100,6 @@ package struct VerifiedNotificationBody: Sendable {
     package var byteCount: Int { record.bytes.count }
 }
 
-/// A notification that is stored.
 package struct AcceptedNotification: Hashable, Sendable {
     /// `stored` or `duplicate`.
     package let outcome: IntakeOutcome
@@ -112,3 +107,37 @@ package struct AcceptedNotification: Hashable, Sendable {
     /// Production if nothing is signed.
     package let environment: Environment
 }
+
+/// The outcome of a posted notification. The raw values appear in metrics.
+package enum IntakeOutcome: String, CaseIterable, Hashable, Sendable {
+    case stored
+    case duplicate
+    /// The body, a signature or a claim is wrong.
+    case invalid
+    /// Genuine, for an app that is not configured.
+    case unknownApp = "unknown_app"
+    /// Not stored: the store is unreachable, full, or would lose it.
+    case refused
+}
+
+/// The source of a notification. The raw values appear in metrics.
+package enum NotificationOrigin: String, CaseIterable, Hashable, Sendable {
+    case posted
+    case history
+}
+
+/// An event in the handling of notifications, for metrics and logs.
+package enum NotificationEvent: Hashable, Sendable {
+    case received(IntakeOutcome, NotificationRecord.Version?, NotificationOrigin)
+    /// A genuine notification is of an app that is not configured.
+    case unknownApp(bundleID: String)
+    case refused(NotificationStoreFault)
+    /// A notification took effect; the time is since its intake.
+    case applied(changed: Bool, after: Duration)
+    case deadLetter(DeadLetterReason)
+    case event(EventType)
+    /// A span of Apple's notification history was read, or could not be.
+    case recovery(succeeded: Bool)
+}
+
+package typealias NotificationObserver = @Sendable (NotificationEvent) -> Void

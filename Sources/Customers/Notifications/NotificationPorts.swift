@@ -6,8 +6,7 @@ package import Receipts
 
 /// Stores notifications until they are applied, each once.
 package protocol NotificationQueue: Sendable {
-    /// Stores a notification and its identity in one atomic step.
-    /// - Returns: false for a duplicate, which has no effect.
+    /// Stores a notification and its identity in one atomic step; returns false for a duplicate.
     func store(
         _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: AppPartition
     ) async throws(NotificationStoreFault) -> Bool
@@ -16,13 +15,11 @@ package protocol NotificationQueue: Sendable {
     func hasSeen(_ identity: NotificationIdentity, in partition: AppPartition) async throws(StoreUnreachable)
         -> Bool
 
-    /// Takes stored notifications that no node has taken. Bounded in number and bytes; empty if there are none, or the
-    /// store is unreachable.
-    /// - Parameter includingStalled: true to also take over notifications that a node took and did not finish in time.
+    /// Takes notifications that no node has taken, bounded in number and bytes; none if the store is unreachable.
+    /// - Parameter includingStalled: true to also take over notifications that a node did not finish in time.
     func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification]
 
-    /// Removes applied notifications, and writes their events, if any, in the same step. A notification that cannot be
-    /// removed now is taken again later.
+    /// Removes applied notifications and writes their events in one step. What cannot be removed now is taken again.
     func finish(_ finished: [FinishedNotification], in partition: AppPartition) async
 
     /// Moves a notification that cannot be applied to the dead letters.
@@ -32,37 +29,23 @@ package protocol NotificationQueue: Sendable {
     func survey(_ partition: AppPartition) async -> QueueSurvey?
 }
 
-/// A notification that a node took and has not finished.
 package struct TakenNotification: Sendable {
-    /// The name of its entry in the store.
     package let id: String
     /// The bytes of its stored form.
     package let storedBytes: Int
-    /// The time since it was stored.
     package let age: Duration
     /// The notification, or the reason why its stored form cannot be read.
     package let record: Result<NotificationRecord, DeadLetterReason>
 
-    package init(
-        id: String, storedBytes: Int, age: Duration, record: Result<NotificationRecord, DeadLetterReason>
-    ) {
-        self.id = id
-        self.storedBytes = storedBytes
-        self.age = age
-        self.record = record
+    package init(id: String, storedBytes: Int, age: Duration, record: Result<NotificationRecord, DeadLetterReason>) {
+        (self.id, self.storedBytes, self.age, self.record) = (id, storedBytes, age, record)
     }
 }
 
-/// An applied notification.
 package struct FinishedNotification: Sendable {
     package let taken: TakenNotification
     /// The event of a notification about no chain. For a notification about chains, their states make the events.
-    package let event: Event?
-
-    package init(_ taken: TakenNotification, _ event: Event? = nil) {
-        self.taken = taken
-        self.event = event
-    }
+    package var event: Event?
 }
 
 /// The reason why a stored notification cannot be applied. The raw values appear in metrics.
@@ -73,14 +56,10 @@ package enum DeadLetterReason: String, Error, CaseIterable, Hashable, Sendable {
     case unknownForm = "unknown_form"
     /// It no longer verifies, for example because a trust root was removed.
     case notGenuine = "not_genuine"
-
-    /// True if another node may be able to apply it.
-    var mayBeReadable: Bool { self == .unknownForm }
 }
 
 /// The state of a partition's queue.
 package struct QueueSurvey: Hashable, Sendable {
-    /// The notifications that are not applied yet.
     package var entries = 0
     /// The bytes of their stored form.
     package var bytes = 0
@@ -89,8 +68,7 @@ package struct QueueSurvey: Hashable, Sendable {
     /// The time since the last intake, over all nodes; nil if unknown.
     package var lastIntakeAge: Duration?
     package var deadLetters = 0
-    /// The time since the newest notification that the store still knows of, if the store lost a later notification;
-    /// else nil.
+    /// The time since the newest notification that the store knows, if it lost a later one; else nil.
     package var lostSince: Duration?
     /// True if dates alone make events by now.
     package var hasDueEvents = false
@@ -103,7 +81,6 @@ package struct QueueSurvey: Hashable, Sendable {
 /// The reason why a notification is not stored. The raw values appear in metrics.
 package enum NotificationStoreFault: String, Error, CaseIterable, Hashable, Sendable {
     case unreachable = "store_unreachable"
-    /// The memory of the store is full.
     case full = "store_full"
     /// The backlog of notifications that are not applied has its maximum size.
     case backlog = "backlog_full"
@@ -117,8 +94,7 @@ package enum NotificationStoreFault: String, Error, CaseIterable, Hashable, Send
 
 /// Keeps the newest signed state of each chain, and writes the events of its changes in the same step.
 package protocol CustomerStateStore: CustomerStates {
-    /// Adds signed states; each replaces an older state of its transaction or plan, and nothing newer. The resulting
-    /// events are in the log once the call returns.
+    /// Adds signed states, each in place of an older state of its transaction or plan, and writes their events.
     /// - Returns: the outcome of each update, in order.
     func merge(_ updates: [CustomerStateUpdate]) async -> [Result<MergeOutcome, StoreUnreachable>]
 
@@ -131,23 +107,12 @@ package struct CustomerStateUpdate: Hashable, Sendable {
     package var chain: PurchaseChain
     package var items: [SignedStateItem]
     package var cause: EventCause
-
-    package init(_ chain: PurchaseChain, _ items: [SignedStateItem], _ cause: EventCause) {
-        self.chain = chain
-        self.items = items
-        self.cause = cause
-    }
 }
 
 /// The effect of a `CustomerStateUpdate`.
 package struct MergeOutcome: Hashable, Sendable {
-    /// True if the chain's record changed.
     package var changed: Bool
     package var events: [Event]
-
-    package init(changed: Bool, events: [Event]) {
-        (self.changed, self.events) = (changed, events)
-    }
 }
 
 /// Apple's record of the notifications that it sent (Get Notification History).
@@ -155,8 +120,7 @@ package protocol NotificationHistory: Sendable {
     /// Returns true if the app has a key, without which Apple shows no history.
     func isAvailable(forApp bundleID: String) -> Bool
 
-    /// Returns a page of the notifications that Apple signed in a span of time.
-    /// - Throws: the reason why there is none.
+    /// Returns a page of the notifications that Apple signed in a span of time, or throws the reason for none.
     func page(_ query: NotificationHistoryQuery, after token: String?) async throws(DegradedReason)
         -> NotificationHistoryPage
 }
@@ -172,10 +136,7 @@ package struct NotificationHistoryQuery: Hashable, Sendable {
     package var onlyFailures = false
 
     package init(bundleID: String, environment: Environment, start: Timestamp, end: Timestamp) {
-        self.bundleID = bundleID
-        self.environment = environment
-        self.start = start
-        self.end = end
+        (self.bundleID, self.environment, self.start, self.end) = (bundleID, environment, start, end)
     }
 }
 
@@ -186,8 +147,7 @@ package struct NotificationHistoryPage: Hashable, Sendable {
     package var next: String?
 
     package init(_ signedPayloads: [[UInt8]], next: String? = nil) {
-        self.signedPayloads = signedPayloads
-        self.next = next
+        (self.signedPayloads, self.next) = (signedPayloads, next)
     }
 }
 

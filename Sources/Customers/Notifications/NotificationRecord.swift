@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 package import Receipts
 
 /// A notification as it is stored until it is applied.
@@ -10,7 +11,6 @@ package struct NotificationRecord: Hashable, Sendable {
         case v1 = 1
         case v2 = 2
 
-        /// The name in logs and metrics.
         package var name: String { "\(self)" }
     }
 
@@ -23,9 +23,7 @@ package struct NotificationRecord: Hashable, Sendable {
     package var origin = NotificationOrigin.posted
 
     package init(_ version: Version, _ bytes: [UInt8], receivedAt: Timestamp) {
-        self.version = version
-        self.bytes = bytes
-        self.receivedAt = receivedAt
+        (self.version, self.bytes, self.receivedAt) = (version, bytes, receivedAt)
     }
 }
 
@@ -34,7 +32,6 @@ package struct NotificationIdentity: Hashable, Sendable {
     /// The parts that together identify it, for a pseudonymous name.
     package let parts: [String]
 
-    /// Creates the identity of a notification of version 2.
     package init(_ environment: Environment, uuid: String) {
         // Apple writes UUIDs in lower case; another spelling is the same UUID (RFC 9562 §4).
         parts = ["v2", environment.rawValue, uuid.lowercased()]
@@ -51,12 +48,56 @@ extension AppPartition {
 }
 
 extension Event {
-    /// Creates the entry of the relay log for a notification.
     package init(relaying record: NotificationRecord, of bundleID: String) {
         let cause = [Fingerprint(of: record.bytes.span).description]
         self.init(
             id: Event.id("relay", bundleID: bundleID, .production, cause: cause), type: .unknown,
             bundleID: bundleID, environment: .production, originalTransactionID: nil,
             occurredAt: record.receivedAt, json: record.bytes)
+    }
+}
+
+extension NotificationRecord {
+    /// Returns true if the notification names one of these purchases, in what is signed or beside it. Signatures are
+    /// not verified: they were at the intake, and dead letters may no longer verify.
+    package func names(_ ids: IDsToErase) -> Bool {
+        guard let json = try? JSONValue(parsing: bytes, limits: NotificationBody.Limits.json) else {
+            return ids.areNamed(in: bytes)
+        }
+        return json.names(ids, depth: 0)
+    }
+}
+
+private enum Limits {
+    /// The signed payloads within each other: a notification has transactions.
+    static let depth = 3
+    /// The characters of the shortest receipt or payload, about.
+    static let encodedBytes = 64
+}
+
+extension JSONValue {
+    fileprivate func names(_ ids: IDsToErase, depth: Int) -> Bool {
+        switch self {
+        case .string(let text): text.string.map { ids.contains($0) || $0.encodes(ids, depth: depth) } ?? false
+        case .number(let number): ids.contains(number.text)
+        case .array(let elements): elements.contains { $0.names(ids, depth: depth) }
+        case .object(let members): members.contains { $0.value.names(ids, depth: depth) }
+        case .null, .bool: false
+        }
+    }
+}
+
+extension String {
+    /// Returns true if the text is a JWS or a receipt that names one of these purchases.
+    fileprivate func encodes(_ ids: IDsToErase, depth: Int) -> Bool {
+        guard utf8.count >= Limits.encodedBytes, depth < Limits.depth else { return false }
+        let parts = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3 else {
+            return (try? Base64.decode(self)).map { ids.areNamed(in: $0) } ?? false
+        }
+        guard let payload = Base64URLDecoder.decode(Array(parts[1]).span),
+            let json = try? JSONValue(parsing: payload, limits: NotificationBody.Limits.json)
+        else { return false }
+        return json.names(ids, depth: depth + 1)
     }
 }

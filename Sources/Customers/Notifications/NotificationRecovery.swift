@@ -18,7 +18,6 @@ package final class NotificationRecovery: Sendable {
         static let runTime: Duration = .seconds(300)
         /// The time after which another node may read a history: the time of a run and of its last page.
         static let lease: Duration = .seconds(360)
-        /// The time between two checks whether a run is due.
         static let tick: Duration = .seconds(1)
         /// The seconds from which each node takes its delay before the first run at random.
         package static let startDelay = 5.0...60.0
@@ -33,11 +32,9 @@ package final class NotificationRecovery: Sendable {
         }
     }
 
-    /// The reading of one span.
     private struct Run {
         var reading: HistoryReading
         let end: Timestamp
-        /// The progress of the fleet at the beginning.
         let recovered: Timestamp?
 
         init(_ subject: Subject, _ span: RecoverySpan, after recovered: Timestamp?) {
@@ -77,7 +74,6 @@ package final class NotificationRecovery: Sendable {
         (self.interval, self.startDelay, self.observe, self.clock) = (interval, startDelay, observe, clock)
     }
 
-    /// Recovers notifications until the task is cancelled.
     package func run() async {
         while !Task.isCancelled {
             await runDue()
@@ -175,9 +171,7 @@ extension NotificationRecovery {
         return .recovered(upTo: run.end)
     }
 
-    private func keep(_ run: Run, of subject: Subject) {
-        state.withLock { $0.interrupted[subject] = run }
-    }
+    private func keep(_ run: Run, of subject: Subject) { state.withLock { $0.interrupted[subject] = run } }
 }
 
 extension HistoryReading.Fault {

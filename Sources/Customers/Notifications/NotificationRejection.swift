@@ -22,8 +22,7 @@ package enum NotificationRejection: Error, Hashable, Sendable {
     case receiptOfOtherApp
     /// The receipt in a notification of version 1 is not base64.
     case receiptNotBase64
-    /// Of an app that this gateway does not serve. Genuine if the app is signed; nil in version 1, which is not verified
-    /// then.
+    /// Of an app that is not served. Genuine if the app is signed; nil in version 1, not verified then.
     case appNotConfigured(signedApp: String?)
     case notStored(NotificationStoreFault)
 
@@ -37,7 +36,6 @@ package enum NotificationRejection: Error, Hashable, Sendable {
         }
     }
 
-    /// The outcome, for metrics.
     var outcome: IntakeOutcome {
         switch self {
         case .malformed, .unknownForm, .tooLarge, .notGenuine, .passwordWrong, .withoutApp, .appAppleIDMismatch,

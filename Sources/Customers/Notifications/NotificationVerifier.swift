@@ -21,9 +21,7 @@ package struct NotificationApps: Sendable {
         appAppleID: @escaping @Sendable (_ bundleID: String) -> Int64?,
         isSharedSecret: @escaping @Sendable (_ password: Secret, _ bundleID: String) -> Bool
     ) {
-        self.isConfigured = isConfigured
-        self.appAppleID = appAppleID
-        self.isSharedSecret = isSharedSecret
+        (self.isConfigured, self.appAppleID, self.isSharedSecret) = (isConfigured, appAppleID, isSharedSecret)
     }
 }
 
@@ -34,8 +32,7 @@ package struct NotificationVerifier: Sendable {
     private let recent = RecentlyVerified()
 
     package init(_ verifier: ReceiptVerifier, apps: NotificationApps) {
-        self.verifier = verifier
-        self.apps = apps
+        (self.verifier, self.apps) = (verifier, apps)
     }
 
     /// Verifies a notification that a client posted.
@@ -122,7 +119,6 @@ private final class RecentlyVerified: Sendable {
 
     private let notifications = Mutex(S3FIFOCache<Fingerprint, SignedNotification>(maximumBytes: Limits.bytes))
 
-    /// - Returns: the record.
     func insert(_ notification: SignedNotification, of record: NotificationRecord) -> NotificationRecord {
         let digest = Fingerprint(of: record.bytes.span)
         notifications.withLock { $0.insert(notification, for: digest, byteCount: record.bytes.count) }

@@ -13,8 +13,7 @@ package struct RecoverySpan: Hashable, Sendable {
         package static let overlap: Duration = .seconds(600)
         /// The part that is read if nothing is known of earlier recoveries.
         package static let unknown: Duration = .seconds(86_400)
-        /// The longest span, whose end is recorded before the next span is read. Apple does not document the order of
-        /// notifications in a span.
+        /// The longest span. Its end is recorded before the next: Apple's order within a span is not documented.
         package static let longest: Duration = unknown + overlap
         /// Apple's limits, 180 days and 30 in the sandbox, without an hour in which pages are read.
         package static let productionHistory: Duration = .seconds(180 * 86_400 - 3600)
@@ -38,7 +37,6 @@ package struct RecoverySpan: Hashable, Sendable {
     }
 }
 
-/// The times at which the history of an app in an environment is read.
 struct RecoverySchedule: Sendable {
     enum Limits {
         /// The delay after the first failure, which doubles with each further failure up to the interval.
@@ -48,7 +46,6 @@ struct RecoverySchedule: Sendable {
         static let doublings = 16
     }
 
-    /// The result of a run.
     enum Outcome: Hashable, Sendable {
         /// The history is read up to this time, by this node or another node.
         case recovered(upTo: Timestamp)
@@ -71,7 +68,6 @@ struct RecoverySchedule: Sendable {
     /// True if Apple did not know the app in the last run.
     private(set) var isAppUnknown = false
 
-    /// - Parameter delay: the time before the first run.
     init(interval: Duration, startingAt now: Timestamp, after delay: Duration) {
         self.interval = interval
         nextRun = now.advanced(by: delay)
@@ -96,7 +92,6 @@ struct RecoverySchedule: Sendable {
         (nextRun, required) = (now, now)
     }
 
-    /// Removes a loss that is recorded in the fleet's progress.
     mutating func removeLoss(since time: Timestamp) {
         if lostSince == time { lostSince = nil }
     }

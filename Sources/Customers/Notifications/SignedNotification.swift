@@ -27,7 +27,6 @@ struct SignedNotification: Sendable {
         static let transactions = 16
     }
 
-    /// The partition that stores the notification.
     var partition: AppPartition {
         updates.first?.chain.partition ?? AppPartition(bundleID: bundleID, of: identity)
     }
@@ -43,25 +42,27 @@ package struct NotifiedRefresh: Sendable {
 
 extension SignedNotification {
     init(_ notification: VerifiedNotification) throws(NotificationRejection) {
-        let signed = notification.signedEnvironment, environment = signed ?? .production
+        let (transaction, plan) = (notification.transaction, notification.renewalInfo)
+        let signed = notification.environment ?? transaction?.environment ?? plan?.environment
+        let environment = signed ?? .production
         guard let bundleID = notification.bundleID, environment.isApples else { throw .withoutApp }
-        self.bundleID = bundleID
-        self.environment = environment
+        (self.bundleID, self.environment) = (bundleID, environment)
         identity = NotificationIdentity(environment, uuid: notification.notificationUUID)
         cause = EventCause(notification, identity)
         appAppleID = notification.appAppleID
-        outdated = [
-            notification.appTransaction?.appTransactionID, notification.transaction?.signedFields.appTransactionID,
-        ]
-        .compactMap(\.self)
-        guard let name = notification.chainID else { return }
+        outdated = [notification.appTransaction?.appTransactionID, transaction?.signedFields.appTransactionID]
+            .compactMap(\.self)
+        // The plan may come alone. A notification about no purchase has neither.
+        guard let name = transaction?.originalTransactionID ?? plan?.originalTransactionID else { return }
         // Evidence may still have the name of the chain from before Apple renamed it.
-        let chains = [name] + [notification.previousChainID].compactMap(\.self).filter { $0 != name }
+        let previous =
+            transaction?.signedFields.previousOriginalTransactionID ?? plan?.signedFields.previousOriginalTransactionID
+        let chains = [name] + [previous].compactMap(\.self).filter { $0 != name }
         outdated += chains
         // Without a signed environment nothing says whose state it is.
         guard signed != nil else { return }
         let items = notification.stateItems
-        updates = chains.map { CustomerStateUpdate(chain($0), items, cause) }
+        updates = chains.map { CustomerStateUpdate(chain: chain($0), items: items, cause: cause) }
     }
 
     private func chain(_ id: String) -> PurchaseChain {
@@ -70,20 +71,6 @@ extension SignedNotification {
 }
 
 extension VerifiedNotification {
-    fileprivate var signedEnvironment: Environment? {
-        environment ?? transaction?.environment ?? renewalInfo?.environment
-    }
-
-    /// The original transaction ID in the transaction, or in the plan alone; nil for a notification about no purchase.
-    fileprivate var chainID: String? {
-        transaction?.originalTransactionID ?? renewalInfo?.originalTransactionID
-    }
-
-    fileprivate var previousChainID: String? {
-        transaction?.signedFields.previousOriginalTransactionID
-            ?? renewalInfo?.signedFields.previousOriginalTransactionID
-    }
-
     fileprivate var stateItems: [SignedStateItem] {
         var plan = renewalInfo.map { renewalInfo in
             Renewal(renewalInfo, status.flatMap { ReportedStatus(code: $0, at: signedDate) })
@@ -124,12 +111,12 @@ extension SignedNotification {
     private func update(of id: String, _ chain: [Transaction], _ signedAt: Timestamp) -> CustomerStateUpdate? {
         guard !chain.isEmpty else { return nil }
         let newest = chain.sorted { $0.expiryOrder > $1.expiryOrder }.prefix(Limits.transactions)
-        return CustomerStateUpdate(self.chain(id), newest.map { .transaction($0.signed(at: signedAt)) }, cause)
+        return CustomerStateUpdate(
+            chain: self.chain(id), items: newest.map { .transaction($0.signed(at: signedAt)) }, cause: cause)
     }
 }
 
 extension SignedItem {
-    /// The receipt, to be sent to Apple.
     fileprivate var evidence: Evidence? {
         switch self {
         case .appReceipt(let receipt): .appReceipt(receipt.bytes)
@@ -154,7 +141,7 @@ extension Transaction {
 
 extension EventCause {
     fileprivate init(_ notification: VerifiedNotification, _ identity: NotificationIdentity) {
-        self.init(.notification, signedDate: notification.signedDate)
+        self.init(source: .notification, signedDate: notification.signedDate)
         notificationUUID = notification.notificationUUID.lowercased()
         notificationType = notification.notificationType
         subtype = notification.subtype
@@ -171,7 +158,7 @@ extension EventCause {
         _ notification: NotificationV1, signedAt date: Timestamp, _ identity: NotificationIdentity,
         _ chain: [Transaction]
     ) {
-        self.init(.notification, signedDate: date)
+        self.init(source: .notification, signedDate: date)
         notificationType = notification.notificationType
         notificationIdentity = identity.parts
         transaction = chain.newest?.signed(at: date)

@@ -45,7 +45,6 @@ package struct SignedStateOrder: Comparable, Hashable, Sendable {
         padded(String(signedDate), 15) + (isFinal ? "1" : "0") + padded(String(tieBreaker), 10)
     }
 
-    /// Reads `text`.
     package init?(text: some Sequence<UInt8>) {
         let text = Array(text)
         guard text.count == Self.textBytes, text.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -55,7 +54,6 @@ package struct SignedStateOrder: Comparable, Hashable, Sendable {
         (signedDate, isFinal, self.tieBreaker) = (date, text[15] == UInt8(ascii: "1"), tieBreaker)
     }
 
-    /// The length of `text`.
     package static let textBytes = 26
 
     private func padded(_ digits: String, _ count: Int) -> String {

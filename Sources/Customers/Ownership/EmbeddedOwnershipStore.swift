@@ -88,7 +88,6 @@ package final class EmbeddedOwnershipStore: OwnershipStore {
 private struct OwnershipRecord: Sendable {
     /// The account that the purchase is bound to; nil if the account was erased.
     private var owner: Account?
-    /// The time of each account's last use.
     private(set) var accounts: [Account: Timestamp] = [:]
     private var reportedAt: Timestamp?
 
@@ -114,16 +113,14 @@ private struct OwnershipRecord: Sendable {
         add(account, at: now)
     }
 
-    /// Records that a suspicious use is reported.
-    /// - Returns: false if a use was reported in this window.
+    /// Records a report of a suspicious use; returns false if there was one in this window.
     mutating func report(at now: Timestamp, _ rules: OwnershipRules) -> Bool {
         if isReported(at: now, rules) { return false }
         reportedAt = now
         return true
     }
 
-    /// Removes an account, and the binding to it.
-    /// - Returns: false if it was not there.
+    /// Removes an account, and the binding to it; returns false if it was not there.
     mutating func leave(_ account: Account) -> Bool {
         if owner == account { owner = nil }
         return accounts.removeValue(forKey: account) != nil

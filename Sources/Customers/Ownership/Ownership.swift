@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+internal import JSON
+package import Receipts
 
 /// The relation of an account to the purchases of an answer. The raw values appear in the API.
 package enum Ownership: String, CaseIterable, Hashable, Sendable {
@@ -15,7 +17,6 @@ package enum Ownership: String, CaseIterable, Hashable, Sendable {
     case unknown
 }
 
-/// A purchase that an account presents.
 package struct OwnershipClaim: Hashable, Sendable {
     package let chain: PurchaseChain
     /// The `appAccountToken` of the newest transaction of the chain that has a token.
@@ -28,7 +29,6 @@ package struct OwnershipClaim: Hashable, Sendable {
     }
 }
 
-/// The settings of bindings.
 package struct OwnershipRules: Hashable, Sendable {
     package enum Limits {
         /// The accounts that are remembered for one purchase, the latest.
@@ -42,4 +42,48 @@ package struct OwnershipRules: Hashable, Sendable {
     package var window: Duration = .seconds(30 * 86_400)
 
     package init() {}
+}
+
+extension OwnershipClaim {
+    package enum Limits {
+        /// The purchases of one answer that are checked, the newest.
+        package static let claims = 256
+    }
+}
+
+extension Answer {
+    /// The purchases of a genuine answer that can be bound to an account, the newest first. Without a signature of
+    /// Apple's, or with an ID of another form than Apple's, a purchase may belong to several customers.
+    package var ownershipClaims: [OwnershipClaim] {
+        guard verdict == .genuine, let bundleID = subject?.bundleID, let environment, environment.isApples else {
+            return []
+        }
+        let transactions = transactions.values, byChain = Dictionary(grouping: transactions, by: \.chainID)
+        return transactions.chainsByAge.filter(\.isTransactionID).prefix(OwnershipClaim.Limits.claims).map { id in
+            let chain = byChain[id] ?? []
+            return OwnershipClaim(
+                PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id),
+                appAccountToken: chain.filter { $0.appAccountToken != nil }.newest?.appAccountToken,
+                isFamilyShared: chain.filter { $0.ownership != nil }.newest?.ownership == .familyShared)
+        }
+    }
+}
+
+extension Event {
+    /// Creates the event about a purchase that many accounts use. It has their number, and none of their IDs.
+    package init(suspecting claim: OwnershipClaim, usedBy accounts: Int, within window: Duration, at now: Timestamp) {
+        let chain = claim.chain
+        let key = [chain.originalTransactionID, String(now.millisecondsSince1970)]
+        self.init(
+            .fraudSuspected,
+            id: Event.id("fraud", bundleID: chain.bundleID, chain.environment, cause: key), of: EventScope(chain),
+            at: now, EventCause(source: .verification, signedDate: now)
+        ) { json in
+            if claim.isFamilyShared {
+                json.member("in_app_ownership_type", Transaction.Ownership.familyShared.rawValue)
+            }
+            json.member("account_count", accounts)
+            json.member("window_seconds", window.components.seconds)
+        }
+    }
 }

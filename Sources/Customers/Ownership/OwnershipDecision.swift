@@ -6,7 +6,6 @@ internal import JSON
 
 /// The consequence of a purchase that is bound to another account. The raw values appear in the clients file.
 package enum OwnershipPolicy: String, CaseIterable, Hashable, Sendable {
-    /// The answer says so.
     case report
     /// The answer is rejected, unless the family shares the purchase.
     case reject
@@ -56,7 +55,6 @@ extension OwnershipClaim {
 
 /// An event in the check of ownership, for metrics.
 package enum OwnershipEvent: Hashable, Sendable {
-    /// An answer was checked for an account.
     case checked(Ownership)
     /// An answer was rejected because a purchase is bound to another account.
     case rejected
@@ -64,5 +62,44 @@ package enum OwnershipEvent: Hashable, Sendable {
     case fraudSuspected
 }
 
-/// Observes the check of ownership.
 package typealias OwnershipObserver = @Sendable (OwnershipEvent) -> Void
+
+/// The use of a purchase by an account, as the store has it.
+package struct RecordedUse: Hashable, Sendable {
+    package enum Binding: Hashable, Sendable {
+        /// The chain was unbound, and is bound to the account now.
+        case new
+        case same
+        case other
+        /// The store could not read this chain's binding.
+        case unknown
+    }
+
+    package var binding: Binding
+    /// The accounts within the window, if more than permitted and not reported in this window yet; else nil.
+    package var suspiciousAccounts: Int?
+
+    package init(_ binding: Binding, suspiciousAccounts: Int? = nil) {
+        (self.binding, self.suspiciousAccounts) = (binding, suspiciousAccounts)
+    }
+}
+
+/// The accounts that purchases are bound to. Entries do not expire in the store: their age is held beside them.
+package protocol OwnershipStore: CustomerDataStore {
+    /// Binds each unbound chain to the account, and records its use. Each is one atomic step.
+    /// - Returns: a use for each chain, in order; nil if the store is unreachable.
+    func record(_ account: Account, using chains: [PurchaseChain]) async -> [RecordedUse]?
+
+    /// Writes an event about a suspicious use, unless one was written for the chain in this window; returns true if so.
+    func report(_ event: Event, about chain: PurchaseChain) async throws(StoreUnreachable) -> Bool
+
+    /// Binds a chain to an account, whatever it was bound to.
+    func transfer(_ chain: PurchaseChain, to account: Account) async throws(StoreUnreachable)
+
+    /// Deletes the binding of a chain, and the accounts seen with it; returns false if there was none.
+    func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool
+
+    /// Returns the chains of an app that an account was seen with and that are bound to it, or to no account, whose
+    /// data is deleted with the account: `ErasureSubject.Limits.chains` at most, none whose binding cannot be read.
+    func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
+}

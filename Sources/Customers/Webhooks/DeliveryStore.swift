@@ -17,10 +17,8 @@ package struct DeliveryQueue: Hashable, Sendable {
     }
 }
 
-/// The state of a delivery queue in the store.
 package struct DeliveryState: Hashable, Sendable {
-    /// The last event that was read from the log: delivered, or in `held`. Nil for a new endpoint, which begins at the
-    /// newest event.
+    /// The last event that was read: delivered, or in `held`. Nil for a new endpoint, which begins at the newest.
     package var position: EventPosition?
     /// The events behind `position` that are not delivered: failed events, and later events of the same chain.
     package var held: [HeldEvent] = []
@@ -32,17 +30,14 @@ package struct DeliveryState: Hashable, Sendable {
     package init() {}
 }
 
-/// An event that waits for its delivery.
 package struct HeldEvent: Hashable, Sendable {
     package var position: EventPosition
-    /// The chain, as a digest: events of a chain are delivered in order. Equal to the event's ID for an event about no
-    /// chain.
+    /// The chain, whose events stay in order, as a digest; the event's ID for an event about no chain.
     package var chain: String
     /// The failed attempts; 0 for an event that waits behind another event of its chain.
     package var attempts: Int
     /// The time of the next attempt; nil for an event that waits behind another event.
     package var nextAttempt: Timestamp?
-    /// The time of the first attempt; nil before it.
     package var firstAttempt: Timestamp?
 
     package init(_ position: EventPosition, chain: String) {
@@ -51,13 +46,12 @@ package struct HeldEvent: Hashable, Sendable {
     }
 }
 
-/// An event whose delivery was given up.
 package struct DeadDelivery: Hashable, Sendable {
     package var position: EventPosition
     package var eventID: String
     package var chain: String
     package var attempts: Int
-    /// The last fault, in the words of metrics (`DeliveryFault.name`).
+    /// The last fault, in the words of metrics (`DeliveryFault.rawValue`).
     package var reason: String
     package var time: Timestamp
 
@@ -74,7 +68,6 @@ package struct DeliveryChanges: Hashable, Sendable {
     package var position: EventPosition?
     /// Added or replaced, by position.
     package var held: [HeldEvent] = []
-    /// Delivered or given up.
     package var removed: [EventPosition] = []
     package var dead: [DeadDelivery] = []
     package var gapsAdded: Set<String> = []
@@ -94,17 +87,14 @@ package enum DeliveryStoreFault: Error, Hashable, Sendable {
     case unreachable
 }
 
-/// A summary of a queue, for operators.
 package struct DeliverySurvey: Hashable, Sendable {
     package var position: EventPosition?
     package var held = 0
     package var dead = 0
     package var disabledAt: Timestamp?
-    /// The events in the log after `position`.
     package var unread: UInt64 = 0
     /// The time since the oldest undelivered event was written; nil if all are delivered.
     package var lag: Duration?
-    /// True if a node works on it.
     package var isLeased = false
 
     package init() {}
@@ -115,8 +105,7 @@ package protocol DeliveryStore: Sendable {
     /// Sets the position of new queues to the newest event, so that they get the next event whenever a node takes them.
     func begin(_ queues: [DeliveryQueue]) async throws(StoreUnreachable)
 
-    /// Takes the lease of a queue, and reads its state.
-    /// - Returns: nil if another node has it.
+    /// Takes the lease of a queue, and reads its state; nil if another node has it.
     func acquire(_ queue: DeliveryQueue, for lease: Duration) async throws(StoreUnreachable) -> DeliveryState?
 
     /// Writes changes, and renews the lease, in one step. Without changes only the lease is renewed.
@@ -131,9 +120,8 @@ package protocol DeliveryStore: Sendable {
     func survey(_ queues: [DeliveryQueue]) async -> [DeliverySurvey]?
     /// Returns the dead deliveries of a queue, the newest first.
     func dead(_ queue: DeliveryQueue, maximum: Int) async throws(StoreUnreachable) -> [DeadDelivery]
-    /// Moves dead deliveries back to the held events, for an attempt at once; all if `eventID` is nil. The worker that
-    /// has the lease loses it, and the state is read anew.
-    /// - Returns: the number moved.
+    /// Moves dead deliveries, all if `eventID` is nil, back to the held events, for an attempt at once, and returns
+    /// their number. The worker that has the lease loses it, and the state is read anew.
     func redeliver(_ queue: DeliveryQueue, eventID: String?) async throws(StoreUnreachable) -> Int
     /// Sets the position back or forward, and enables the endpoint. The worker that has the lease loses it.
     func rewind(_ queue: DeliveryQueue, to position: EventPosition) async throws(StoreUnreachable)

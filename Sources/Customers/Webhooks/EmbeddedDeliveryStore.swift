@@ -157,9 +157,7 @@ extension EmbeddedDeliveryStore {
         }
     }
 
-    package func enable(_ queue: DeliveryQueue) {
-        change(queue) { $0.state.disabledAt = nil }
-    }
+    package func enable(_ queue: DeliveryQueue) { change(queue) { $0.state.disabledAt = nil } }
 
     /// Changes a queue and ends its lease, so that the worker reads its state anew.
     private func change<Result>(_ queue: DeliveryQueue, _ change: (inout Entry) -> Result) -> Result {

@@ -4,9 +4,7 @@
 internal import Gateway
 internal import Receipts
 
-/// The next thing to do for an endpoint.
 enum DeliveryAction: Sendable {
-    /// Reads the events of several queues at once.
     case read([EventRead])
     case send(DeliveryAttempt)
     /// Saves changes, and renews the lease.
@@ -15,19 +13,16 @@ enum DeliveryAction: Sendable {
     case acquire(DeliveryQueue)
 }
 
-/// A read of a queue's events.
 struct EventRead: Sendable {
     let queue: DeliveryQueue
     let lease: Int
     let query: EventQuery
 }
 
-/// The deliveries to one endpoint by this node: the rules, without a clock, a lock or input and output.
-///
-/// Nothing here is shared with other endpoints, so that a slow endpoint delays only itself.
+/// The deliveries to one endpoint by this node: the rules, without a clock, a lock or input and output. Nothing is
+/// shared with other endpoints, so that a slow endpoint delays only itself.
 struct EndpointDeliveries: Sendable {
     enum Limits {
-        /// The events in memory.
         static let loaded = 256
     }
 
@@ -64,8 +59,7 @@ struct EndpointDeliveries: Sendable {
         queues[queue] = QueueDeliveries(queue, lease: lastLease, state, beginningAt: position, at: now)
     }
 
-    /// Removes a queue.
-    /// - Returns: the changes that are not saved; nil if this node does not have the queue.
+    /// Removes a queue; returns the changes that are not saved, nil if this node does not have the queue.
     mutating func remove(_ queue: DeliveryQueue) -> DeliveryChanges? {
         rotation.removeAll { $0 == queue }
         return queues.removeValue(forKey: queue)?.allUnsavedChanges
@@ -123,7 +117,6 @@ extension EndpointDeliveries {
         }
     }
 
-    /// - Parameter start: the time before the save.
     mutating func endSave(
         of queue: DeliveryQueue, lease: Int, _ fault: DeliveryStoreFault?, startedAt start: Timestamp, at now: Timestamp
     ) -> DeliveryAction? {
@@ -202,7 +195,6 @@ extension EndpointDeliveries {
         return attempt
     }
 
-    /// Ends an attempt.
     mutating func end(
         _ attempt: DeliveryAttempt, _ outcome: AttemptOutcome, at now: Timestamp,
         using generator: inout some RandomNumberGenerator
@@ -278,4 +270,31 @@ extension EndpointDeliveries {
 
     /// Returns true if the queue was not lost or taken again since the attempt began.
     private func isCurrent(_ attempt: DeliveryAttempt) -> Bool { queues[attempt.queue]?.lease == attempt.lease }
+}
+
+struct DeliveryAttempt: Sendable {
+    let queue: DeliveryQueue
+    /// The lease under which it was begun (`QueueDeliveries.lease`).
+    let lease: Int
+    let position: EventPosition
+    let chain: String
+    /// Nil for a held event, which is read from the log again.
+    let event: Event?
+    let followsGap: Bool
+    let isProbe: Bool
+    let startedAt: Timestamp
+
+    /// True for a held event.
+    var isRetry: Bool { event == nil }
+}
+
+enum AttemptOutcome: Hashable, Sendable {
+    case delivered
+    /// The endpoint no longer receives events of this type.
+    case filtered
+    case failed(DeliveryFault, eventID: String, retryAfter: Duration?)
+    /// The log no longer has the event.
+    case removed
+    /// The log is unreachable.
+    case unread
 }

@@ -4,8 +4,7 @@
 internal import Gateway
 internal import Receipts
 
-/// The decision whether an endpoint is sent events now. An endpoint that fails several events in a row is paused as a
-/// whole, and probed with one event at a time.
+/// The decision whether an endpoint is sent events now: it is paused when several fail in a row, then probed with one.
 struct EndpointHealth: Sendable {
     enum Limits {
         /// The different events that fail in a row until the endpoint is paused.
@@ -22,8 +21,7 @@ struct EndpointHealth: Sendable {
         case none
     }
 
-    /// The events that failed since the last answer. One event alone, however often it fails, says nothing about other
-    /// events.
+    /// The events that failed since the last answer. One event alone says nothing about the endpoint.
     private var failed: Set<String> = []
     private var pausedUntil: Timestamp?
     private var failedProbes = 0
@@ -75,13 +73,5 @@ struct EndpointHealth: Sendable {
 
 extension DeliveryFault {
     /// True if the fault is the endpoint's, and the next event would meet it too.
-    var isOfEndpoint: Bool {
-        switch self {
-        case .rejected, .gone: false
-        case .invalidURL, .resolve, .forbiddenAddress, .connect, .tls, .timeout, .reset, .redirect, .overloaded,
-            .failed,
-            .local:
-            true
-        }
-    }
+    var isOfEndpoint: Bool { self != .rejected && self != .gone }
 }

@@ -5,7 +5,6 @@ internal import Gateway
 internal import Receipts
 internal import Synchronization
 
-/// The ports through which events are delivered.
 struct DeliveryPorts: Sendable {
     let log: any EventLog
     let store: any DeliveryStore
@@ -171,7 +170,6 @@ extension EndpointWorker {
         return await ports.log.newest([queue.partition], queue.stream)?.first
     }
 
-    /// Leaves queues to other nodes.
     func release(_ queues: [DeliveryQueue]) async {
         for queue in queues {
             guard let changes = state.withLock({ $0.deliveries.remove(queue) }) else { continue }

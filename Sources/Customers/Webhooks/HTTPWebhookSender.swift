@@ -3,11 +3,9 @@
 
 package import HTTPClient
 
-/// Sends webhooks over a transport that nothing else uses, so that a slow endpoint cannot delay requests to Apple.
-///
-/// One transport serves all endpoints. It has room for each endpoint with the most attempts in flight that the
-/// dispatcher permits, and as many connections to one host: an endpoint that holds all its attempts takes none from
-/// another, even on the same host.
+/// Sends webhooks over a transport that nothing else uses, so that a slow endpoint cannot delay requests to Apple. It
+/// has room for each endpoint with the most attempts in flight that the dispatcher permits, and as many connections to
+/// one host: an endpoint that holds all its attempts takes none from another, even on the same host.
 package struct HTTPWebhookSender: WebhookSender {
     package enum Limits {
         /// The size of an answer, which is not read.

@@ -3,14 +3,12 @@
 
 internal import Receipts
 
-/// The events of a queue that wait for a further attempt, or behind another of their chain. Of each chain only the first
-/// is sent.
+/// The events of a queue that wait for a further attempt, or behind another of their chain, whose first alone is sent.
 struct HeldEvents: Sendable {
     /// In order of their positions.
     private var chains: [String: [HeldEvent]]
     /// The times of the next attempts, for chains without an event that is being sent.
     private var due: [String: Timestamp]
-    /// The earliest time in `due`.
     private(set) var nextAttempt: Timestamp?
     private(set) var count: Int
 
@@ -28,9 +26,7 @@ struct HeldEvents: Sendable {
     }
 
     /// Returns the events that a probe may send, due or not, the oldest first.
-    var firsts: [HeldEvent] {
-        due.keys.compactMap { chains[$0]?.first }.sorted { $0.position < $1.position }
-    }
+    var firsts: [HeldEvent] { due.keys.compactMap { chains[$0]?.first }.sorted { $0.position < $1.position } }
 
     /// Returns the event whose attempt has been due for the longest time, of several the oldest; nil if none is due.
     func due(at now: Timestamp) -> HeldEvent? {
@@ -46,7 +42,6 @@ struct HeldEvents: Sendable {
         if chains[event.chain]?.count == 1 { schedule(event.chain) }
     }
 
-    /// Begins an attempt of the first event of a chain.
     mutating func begin(_ chain: String) {
         due[chain] = nil
         nextAttempt = due.values.min()
@@ -75,4 +70,35 @@ struct HeldEvents: Sendable {
 extension HeldEvent {
     /// The time of the next attempt; always past for an event that waited behind another event.
     fileprivate var dueTime: Timestamp { nextAttempt ?? .earliest }
+}
+
+/// The times of the attempts to deliver one event (Standard Webhooks, "Deliverability and reliability").
+package enum DeliverySchedule {
+    package enum Limits {
+        /// The longest `Retry-After` that is respected.
+        package static let retryAfter: Duration = .seconds(3600)
+        /// The share of a delay that is added at most, so that events that failed together do not return together.
+        static let jitter = 0.1
+    }
+
+    /// The time from each failed attempt to the next attempt, together 75.6 hours.
+    static let delays: [Duration] = [
+        .seconds(5), .seconds(5 * 60), .seconds(30 * 60), .seconds(2 * 3600), .seconds(5 * 3600), .seconds(10 * 3600),
+        .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
+    ]
+
+    package static let attempts = delays.count + 1
+
+    /// Returns the time from a failed attempt to the next attempt; nil after the last attempt.
+    /// - Parameters:
+    ///   - attempts: the attempts so far, at least 1.
+    ///   - retryAfter: the delay that the endpoint requested.
+    static func delay(
+        afterAttempts attempts: Int, retryAfter: Duration?, using generator: inout some RandomNumberGenerator
+    ) -> Duration? {
+        guard attempts < Self.attempts else { return nil }
+        let delay = delays[max(0, attempts - 1)]
+        let requested = min(retryAfter ?? .zero, Limits.retryAfter)
+        return max(delay * (1 + .random(in: 0...Limits.jitter, using: &generator)), requested)
+    }
 }

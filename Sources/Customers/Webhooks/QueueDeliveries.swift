@@ -44,8 +44,7 @@ struct QueueDeliveries: Sendable {
     private var lastRead: EventPosition
     private var loaded: [LoadedEvent] = []
     private var held: HeldEvents
-    /// The events after the position that were held when the lease was taken, and are not yet read again: an older event
-    /// was being sent when the position was saved.
+    /// The events after the position that were held when the lease was taken, and are not yet read again.
     private var heldBefore: Set<EventPosition>
     private var gaps: Set<String>
     /// The chains with an event that is being sent.
@@ -59,9 +58,6 @@ struct QueueDeliveries: Sendable {
     private var renewal: Timestamp
     private var leaseEnd: Timestamp
 
-    /// - Parameters:
-    ///   - position: the position to begin at, if the state has none.
-    ///   - now: the time before the lease was taken.
     init(
         _ queue: DeliveryQueue, lease: Int, _ state: DeliveryState, beginningAt position: EventPosition,
         at now: Timestamp
@@ -72,10 +68,9 @@ struct QueueDeliveries: Sendable {
         heldBefore = Set(state.held.map(\.position).filter { $0 > position })
         (held, gaps, disabledAt) = (HeldEvents(state.held), state.gaps, state.disabledAt)
         (renewal, leaseEnd) = (now.advanced(by: Limits.renewal), now.advanced(by: Limits.lease))
-        if state.position == nil { unsaved.recordPosition(at: now) }
+        if state.position == nil { unsaved.record(at: now) { $0.hasPosition = true } }
     }
 
-    /// The number of events in memory.
     var loadedCount: Int { loaded.count }
 }
 
@@ -117,7 +112,7 @@ extension QueueDeliveries {
 
     private mutating func hold(_ event: HeldEvent, at now: Timestamp) {
         held.append(event)
-        unsaved.record(event.position, of: event.chain, at: now)
+        unsaved.record(at: now) { $0.events[event.position] = event.chain }
     }
 
     /// Advances the position over the events that are settled.
@@ -127,14 +122,13 @@ extension QueueDeliveries {
         loaded.removeFirst(settled.count)
         guard let reached, reached != position else { return }
         position = reached
-        unsaved.recordPosition(at: now)
+        unsaved.record(at: now) { $0.hasPosition = true }
     }
 }
 
 // MARK: - Attempts
 
 extension QueueDeliveries {
-    /// An event that may be sent now.
     struct Candidate: Sendable {
         let position: EventPosition
         let chain: String
@@ -143,7 +137,6 @@ extension QueueDeliveries {
         let followsGap: Bool
     }
 
-    /// Returns the held event whose attempt is due.
     func dueRetry(at now: Timestamp) -> Candidate? {
         disabledAt == nil ? held.due(at: now).map(candidate) : nil
     }
@@ -154,7 +147,6 @@ extension QueueDeliveries {
         return loaded.first { !$0.isSettled && !sending.contains($0.chain) }.map(candidate)
     }
 
-    /// The events that a probe may send.
     var probes: [Candidate] {
         guard disabledAt == nil else { return [] }
         return held.firsts.map(candidate) + (firstLoaded.map { [$0] } ?? [])
@@ -179,16 +171,18 @@ extension QueueDeliveries {
     mutating func settle(_ attempt: DeliveryAttempt, isDelivered: Bool, at now: Timestamp) {
         sending.remove(attempt.chain)
         remove(attempt, at: now)
-        if isDelivered, gaps.remove(attempt.chain) != nil { unsaved.recordGap(of: attempt.chain, at: now) }
+        if isDelivered, gaps.remove(attempt.chain) != nil {
+            unsaved.record(at: now) { $0.gaps.insert(attempt.chain) }
+        }
     }
 
     /// Ends an attempt whose event is no longer in the log, or is given up: the next event of its chain follows a gap.
     mutating func giveUp(_ attempt: DeliveryAttempt, at now: Timestamp) {
         sending.remove(attempt.chain)
         remove(attempt, at: now)
-        if gaps.count >= Limits.gaps, let other = gaps.popFirst() { unsaved.recordGap(of: other, at: now) }
+        let replaced = gaps.count >= Limits.gaps ? gaps.popFirst() : nil
         gaps.insert(attempt.chain)
-        unsaved.recordGap(of: attempt.chain, at: now)
+        unsaved.record(at: now) { $0.gaps.formUnion([attempt.chain, replaced].compactMap(\.self)) }
     }
 
     /// Ends an attempt that does not count.
@@ -224,7 +218,7 @@ extension QueueDeliveries {
             let dead = DeadDelivery(
                 position: event.position, eventID: eventID, chain: event.chain, attempts: event.attempts,
                 reason: fault.rawValue, time: now)
-            unsaved.record(dead, at: now)
+            unsaved.record(at: now) { $0.dead.append(dead) }
             giveUp(attempt, at: now)
             return dead
         }
@@ -237,7 +231,7 @@ extension QueueDeliveries {
         sending.remove(attempt.chain)
         if attempt.isRetry {
             held.retry(event)
-            unsaved.record(event.position, of: event.chain, at: now)
+            unsaved.record(at: now) { $0.events[event.position] = event.chain }
         } else {
             hold(event, at: now)
             holdLoaded(behind: event, at: now)
@@ -257,7 +251,7 @@ extension QueueDeliveries {
     private mutating func remove(_ attempt: DeliveryAttempt, at now: Timestamp) {
         if attempt.isRetry {
             held.removeFirst(of: attempt.chain)
-            unsaved.record(attempt.position, of: attempt.chain, at: now)
+            unsaved.record(at: now) { $0.events[attempt.position] = attempt.chain }
         } else if let index = loaded.firstIndex(where: { $0.logged.position == attempt.position }) {
             loaded[index].isSettled = true
             advance(at: now)
@@ -268,7 +262,7 @@ extension QueueDeliveries {
     mutating func disable(at now: Timestamp) {
         guard disabledAt == nil else { return }
         disabledAt = now
-        unsaved.recordDisabled(at: now)
+        unsaved.record(at: now) { $0.isDisabled = true }
     }
 }
 
@@ -328,5 +322,32 @@ extension QueueDeliveries {
             }
         }
         return changes
+    }
+}
+
+/// The parts of a queue's state that differ from the store.
+struct UnsavedDeliveries: Sendable {
+    var hasPosition = false
+    var isDisabled = false
+    /// The events that were held, changed or removed, and their chains.
+    var events: [EventPosition: String] = [:]
+    var gaps: Set<String> = []
+    var dead: [DeadDelivery] = []
+    /// The time of the oldest change; nil if there is none.
+    private(set) var since: Timestamp?
+
+    /// Adds earlier changes, whose writing failed.
+    mutating func merge(_ earlier: UnsavedDeliveries) {
+        hasPosition = hasPosition || earlier.hasPosition
+        isDisabled = isDisabled || earlier.isDisabled
+        events.merge(earlier.events) { later, _ in later }
+        gaps.formUnion(earlier.gaps)
+        dead = earlier.dead + dead
+        since = earlier.since ?? since
+    }
+
+    mutating func record(at now: Timestamp, _ change: (inout UnsavedDeliveries) -> Void) {
+        since = since ?? now
+        change(&self)
     }
 }

@@ -16,7 +16,6 @@ package final class WebhookDispatcher: Sendable {
         static let tick: Duration = .milliseconds(100)
         /// The time between two checks whether other nodes wrote events.
         static let poll: Duration = .milliseconds(500)
-        /// The time between two allocations of queues.
         static let allocation: Duration = .seconds(5)
     }
 
@@ -85,8 +84,7 @@ package final class WebhookDispatcher: Sendable {
         }
     }
 
-    /// Follows the configuration.
-    /// - Returns: the workers of new endpoints.
+    /// Follows the configuration, and returns the workers of new endpoints.
     private func updateWorkers() -> [EndpointWorker] {
         let current = Dictionary(endpoints().map { ($0.name, $0) }) { first, _ in first }
         return state.withLock { state in
@@ -164,10 +162,50 @@ extension WebhookDispatcher {
         guard let surveys = await ports.store.survey(others) else { return false }
         let free = zip(others, surveys).filter { !$1.isLeased }.map(\.0)
         var generator = SystemRandomNumberGenerator()
-        let additions = allocation.additions(
-            from: free, ownedCount: kept.count, at: ports.clock(), using: &generator)
+        let additions = allocation.additions(from: free, ownedCount: kept.count, at: ports.clock(), using: &generator)
         let byName = Dictionary(workers.map { ($0.endpoint.name, $0) }) { first, _ in first }
         for queue in additions where !isFinished { await byName[queue.endpoint]?.acquire(queue) }
         return true
+    }
+}
+
+/// The choice of the queues that this node works on: a fair share of all, and those that other nodes leave.
+struct LeaseAllocation: Sendable {
+    enum Limits {
+        /// The time after which a queue without a lease is taken beyond the fair share.
+        static let waitLimit: Duration = QueueDeliveries.Limits.lease
+    }
+
+    private var share = 0
+    /// The queues without a lease, and the time at which each was first seen so.
+    private var freeSince: [DeliveryQueue: Timestamp] = [:]
+    /// The queues taken beyond the share, which are kept until the share changes.
+    private var leftovers: Set<DeliveryQueue> = []
+
+    mutating func surplus(of owned: [DeliveryQueue], wanted: Set<DeliveryQueue>, liveNodes: Int) -> [DeliveryQueue] {
+        let newShare = (wanted.count + max(1, liveNodes) - 1) / max(1, liveNodes)
+        if newShare != share { (share, leftovers) = (newShare, []) }
+        let kept = owned.filter(wanted.contains)
+        leftovers.formIntersection(kept)
+        let surplus = max(0, kept.count - leftovers.count - share)
+        return owned.filter { !wanted.contains($0) } + kept.filter { !leftovers.contains($0) }.suffix(surplus)
+    }
+
+    /// Returns the queues to take.
+    /// - Parameter free: the queues without a lease.
+    mutating func additions(
+        from free: [DeliveryQueue], ownedCount: Int, at now: Timestamp,
+        using generator: inout some RandomNumberGenerator
+    ) -> [DeliveryQueue] {
+        let known = freeSince
+        freeSince = Dictionary(free.map { ($0, known[$0] ?? now) }) { first, _ in first }
+        // At random, so that nodes do not compete for the same queues.
+        let free = free.shuffled(using: &generator)
+        let fair = free.prefix(max(0, share - ownedCount + leftovers.count))
+        let left = free.dropFirst(fair.count).filter { queue in
+            freeSince[queue].map { $0.advanced(by: Limits.waitLimit) <= now } ?? false
+        }
+        leftovers.formUnion(left)
+        return fair + left
     }
 }

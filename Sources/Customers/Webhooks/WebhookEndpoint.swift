@@ -15,7 +15,6 @@ package struct WebhookEndpoint: Hashable, Sendable {
     package var keys: [WebhookKey]
     /// The types of events that are delivered; nil for all.
     package var types: Set<EventType>?
-    /// True to add what Apple signed.
     package var includesSignedData: Bool
 
     package init(
@@ -31,7 +30,6 @@ extension WebhookEndpoint {
     /// Returns true if the endpoint receives events of this type. Apple's own notifications have none.
     func receives(_ event: Event) -> Bool { stream == .relay || types?.contains(event.type) ?? true }
 
-    /// The queues of its events.
     package var queues: [DeliveryQueue] {
         apps.sorted().flatMap(AppPartition.all).map {
             DeliveryQueue(endpoint: name, partition: $0, stream: stream)

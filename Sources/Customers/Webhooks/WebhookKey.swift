@@ -4,9 +4,8 @@
 package import Cryptography
 package import Receipts
 
-/// A key that signs webhooks by the rules of Standard Webhooks (https://www.standardwebhooks.com).
-///
-/// Created by `init(_:)`, which checks the text. The secret is the text with its prefix.
+/// A key that signs webhooks by the rules of Standard Webhooks (https://www.standardwebhooks.com). The secret is the
+/// text with its prefix, which `init(_:)` has checked.
 package enum WebhookKey: Hashable, Sendable {
     /// `whsec_` and base64 of 24 to 64 bytes: HMAC-SHA256, signatures `v1,…`.
     case symmetric(Secret)
@@ -69,7 +68,6 @@ extension WebhookKey {
         return Self.publicPrefix + Base64.text(key.publicKey)
     }
 
-    /// A key that is ready to sign.
     enum SigningKey: Sendable {
         case hmac(HMACKey)
         case ed25519(Ed25519SigningKey)

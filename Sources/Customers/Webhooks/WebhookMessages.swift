@@ -1,7 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+internal import Cryptography
+internal import JSON
+package import Receipts
 
 /// The headers and body of deliveries to an endpoint.
 struct WebhookMessages: Sendable {
@@ -44,5 +46,59 @@ struct WebhookMessages: Sendable {
             ("ce-time", event.occurredAt.description),
         ]
         return attributes + (event.originalTransactionID.map { [("ce-subject", $0)] } ?? [])
+    }
+}
+
+/// The keys of an endpoint, ready to sign (Standard Webhooks, "Signature scheme").
+struct WebhookSigner: Sendable {
+    private let keys: [WebhookKey.SigningKey]
+
+    init(_ keys: [WebhookKey]) {
+        self.keys = keys.map { key in
+            guard let key = try? key.signingKey() else { preconditionFailure("the text of a key is checked before") }
+            return key
+        }
+    }
+
+    /// Returns the value of `webhook-signature`, by all keys, so that receivers may change theirs; nil without keys.
+    /// - Parameter timestamp: the seconds since 1970 in `webhook-timestamp`.
+    func signature(id: String, timestamp: Int64, body: [UInt8]) -> String? {
+        guard !keys.isEmpty else { return nil }
+        let content = Array("\(id).\(timestamp).".utf8) + body
+        return keys.map { key in
+            switch key {
+            case .hmac(let key): "v1," + Base64.text(key.code(for: content.span))
+            case .ed25519(let key): "v1a," + Base64.text(key.signature(over: content))
+            }
+        }.joined(separator: " ")
+    }
+}
+
+extension WebhookRequest {
+    /// Creates a request with a synthetic event, signed as others are, for trying an endpoint out.
+    /// - Parameter number: a random number, which makes the event's ID.
+    package init(testing endpoint: WebhookEndpoint, number: UInt64, at now: Timestamp) {
+        let event = Event.test(of: endpoint.apps.min() ?? "", id: "evt_test_\(number)", at: now)
+        self = WebhookMessages(to: endpoint).request(for: event, followsGap: false, at: now)
+    }
+}
+
+extension Event {
+    fileprivate static func test(of bundleID: String, id: String, at now: Timestamp) -> Event {
+        var json = JSONWriter(reservingCapacity: 256)
+        json.object { json in
+            json.member("id", id)
+            json.member("type", EventType.unknown.rawValue)
+            json.member("timestamp", now.description)
+            json.key("data")
+            json.object { json in
+                json.member("bundle_id", bundleID)
+                json.member("environment", Environment.sandbox.rawValue)
+                json.member("test", true)
+            }
+        }
+        return Event(
+            id: id, type: .unknown, bundleID: bundleID, environment: .sandbox, originalTransactionID: nil,
+            occurredAt: now, json: json.bytes)
     }
 }

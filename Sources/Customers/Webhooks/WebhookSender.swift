@@ -7,21 +7,12 @@ package struct WebhookRequest: Sendable {
     /// Names in lower case, and values.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-
-    package init(url: String, headers: [(name: String, value: String)], body: [UInt8]) {
-        (self.url, self.headers, self.body) = (url, headers, body)
-    }
 }
 
-/// The answer of an endpoint.
 package struct WebhookReply: Hashable, Sendable {
     package var status: Int
     /// The value of `Retry-After`, if the endpoint sent a valid value (RFC 9110 §10.2.3), as a time from now.
     package var retryAfter: Duration?
-
-    package init(status: Int, retryAfter: Duration? = nil) {
-        (self.status, self.retryAfter) = (status, retryAfter)
-    }
 }
 
 /// The reason why a delivery failed. The raw values appear in metrics.
@@ -45,7 +36,6 @@ package enum DeliveryFault: String, Error, CaseIterable, Hashable, Sendable {
     case rejected
     /// Another status, or an answer that is too large.
     case failed
-    /// A fault of this node.
     case local
 }
 
@@ -70,16 +60,13 @@ extension DeliveryFault {
 
 /// An event in the delivery of webhooks, for metrics and logs.
 package enum WebhookEvent: Hashable, Sendable {
-    /// An attempt succeeded.
     case delivered(endpoint: String, after: Duration, took: Duration)
     case failed(endpoint: String, DeliveryFault)
     /// An event is given up, after its last attempt.
     case dead(endpoint: String, DeliveryFault)
-    /// The endpoint answered 410.
     case disabled(endpoint: String)
     /// Events were removed from the log before they were delivered.
     case missed(endpoint: String, count: UInt64?)
 }
 
-/// Observes the delivery of webhooks.
 package typealias WebhookObserver = @Sendable (WebhookEvent) -> Void

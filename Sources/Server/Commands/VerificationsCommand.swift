@@ -4,6 +4,7 @@
 internal import ArgumentParser
 internal import Clients
 internal import Customers
+internal import Gateway
 internal import JSON
 internal import Receipts
 internal import RedisStore

@@ -40,7 +40,7 @@ struct TestWebhookCommand: AsyncParsableCommand {
             return (Access(rules), try HTTPWebhookSender(testing: configuration.webhooks))
         }
         let endpoint = try access.webhook(named: endpoint)
-        let test = WebhookTest(for: endpoint, number: .random(in: .min ... .max), at: .now())
+        let test = WebhookRequest(testing: endpoint, number: .random(in: .min ... .max), at: .now())
         let result = await WebhookTestResult(of: test, through: sender)
         await sender.shutdown()
         print(result.text(for: endpoint.name))
@@ -68,10 +68,10 @@ struct WebhookTestResult: Hashable, Sendable {
 }
 
 extension WebhookTestResult {
-    init(of test: WebhookTest, through sender: any WebhookSender) async {
+    init(of test: WebhookRequest, through sender: any WebhookSender) async {
         let start = ContinuousClock.now
         do throws(DeliveryFault) {
-            let reply = try await test.send(through: sender)
+            let reply = try await sender.send(test)
             self.init(status: reply.status, fault: DeliveryFault(status: reply.status), took: start.duration(to: .now))
         } catch {
             self.init(status: nil, fault: error, took: start.duration(to: .now))

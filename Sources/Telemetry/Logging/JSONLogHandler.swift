@@ -29,11 +29,8 @@ package struct JSONLogHandler: LogHandler {
         label: String, settings: LogSettings, metadataProvider: Logger.MetadataProvider? = nil,
         clock: @escaping @Sendable () -> Timestamp = { .now() }, write: @escaping @Sendable ([UInt8]) -> Void
     ) {
-        self.metadataProvider = metadataProvider
-        self.label = label
-        self.settings = settings
-        self.clock = clock
-        self.write = write
+        (self.metadataProvider, self.label, self.settings) = (metadataProvider, label, settings)
+        (self.clock, self.write) = (clock, write)
     }
 
     package init(

@@ -7,11 +7,8 @@ internal import NIOCore
 package import NIOPosix
 internal import Synchronization
 
-/// Batches the log lines of requests, so that a request pays for formatting its line, not for waking the log's writer
-/// thread.
-///
-/// Each event loop has its own buffer, which other threads access only at the end of the process. All other threads
-/// share one buffer: they answer few requests.
+/// Batches the log lines of requests: a request pays for formatting its line, not for waking the log's writer thread.
+/// Each event loop has its own buffer, all other threads, which answer few requests, share one.
 package final class LogBatcher: Sendable {
     package struct Limits: Sendable {
         /// The size at which a buffer is flushed at once.
@@ -37,11 +34,8 @@ package final class LogBatcher: Sendable {
             })
     }
 
-    package func append(_ write: (inout JSONWriter) -> Void) {
-        bufferOfThisThread.append(write)
-    }
+    package func append(_ write: (inout JSONWriter) -> Void) { bufferOfThisThread.append(write) }
 
-    /// Flushes all buffers at the end of the process.
     package func flush() {
         for buffer in ofLoops.values { buffer.handOnAll() }
         shared.handOnAll()
@@ -53,7 +47,6 @@ package final class LogBatcher: Sendable {
     }
 }
 
-/// The pending lines of one event loop.
 private final class LineBuffer: Sendable {
     private struct Pending {
         var lines = JSONWriter(reservingCapacity: 0)
@@ -66,9 +59,7 @@ private final class LineBuffer: Sendable {
     private let pending = Mutex(Pending())
 
     init(limits: LogBatcher.Limits, loop: any EventLoop, handOn: @escaping @Sendable ([UInt8]) -> Void) {
-        self.limits = limits
-        self.loop = loop
-        self.handOn = handOn
+        (self.limits, self.loop, self.handOn) = (limits, loop, handOn)
     }
 
     // Lines are flushed under the lock: they stay in order, and none is in flight once `flush` has returned.

@@ -24,8 +24,7 @@ package final class LogQueue: Sendable {
 
     /// Creates a queue in front of `write`, which takes whole lines and may block.
     init(limits: Limits = Limits(), write: @escaping @Sendable ([UInt8]) -> Void) {
-        self.limits = limits
-        self.write = write
+        (self.limits, self.write) = (limits, write)
         lines = Mutex(WaitingLines(limit: limits.waiting))
     }
 
@@ -58,35 +57,30 @@ package final class LogQueue: Sendable {
     }
 }
 
-/// The lines waiting for the writer, as a value.
 private struct WaitingLines {
-    struct Taken {
-        var droppedLines = 0
-        var startsWriting = false
-    }
-
     let limit: ByteCount
     private var bytes: [UInt8] = []
     private var droppedLines = 0
     private var isWriting = false
 
-    init(limit: ByteCount) {
-        self.limit = limit
-    }
+    init(limit: ByteCount) { self.limit = limit }
 
     private var room: Int { limit.bytes - bytes.count }
 
-    mutating func append(_ lines: [UInt8]) -> Taken {
-        var taken = Taken()
-        if lines.count <= room { bytes += lines } else { taken.droppedLines = appendWhatFits(lines) }
-        droppedLines += taken.droppedLines
-        taken.startsWriting = !isWriting && !bytes.isEmpty
-        isWriting = isWriting || taken.startsWriting
-        return taken
+    mutating func append(_ lines: [UInt8]) -> (droppedLines: Int, startsWriting: Bool) {
+        let dropped = appendWhatFits(lines)
+        droppedLines += dropped
+        let startsWriting = !isWriting && !bytes.isEmpty
+        isWriting = isWriting || startsWriting
+        return (dropped, startsWriting)
     }
 
     /// Adds each line that fits, and returns the number of dropped lines.
     private mutating func appendWhatFits(_ lines: [UInt8]) -> Int {
+        if lines.count <= room {
+            bytes += lines
+            return 0
+        }
         var dropped = 0, rest = lines[...]
         while !rest.isEmpty {
             let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.endIndex

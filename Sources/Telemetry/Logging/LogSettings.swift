@@ -1,9 +1,44 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Clients
 package import Logging
 package import Receipts
 internal import Synchronization
+
+package struct LogConfiguration: Hashable, Sendable {
+    /// In force until an operator changes them at run time.
+    package var values = LogSettings.Values()
+    package var sampling = RequestSampling()
+
+    package init() {}
+}
+
+package enum RequestLogging: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
+    case none
+    /// Failed and slow requests, and a share of the ordinary requests.
+    case sampled
+    case all
+}
+
+package struct RequestSampling: Hashable, Sendable {
+    package var oneIn: Int
+    package var slow: Duration
+    package var notablePerSecond: Int
+
+    package init(oneIn: Int = 100, slow: Duration = .seconds(1), notablePerSecond: Int = 10) {
+        (self.oneIn, self.slow, self.notablePerSecond) = (oneIn, slow, notablePerSecond)
+    }
+}
+
+extension Logger.Level: ConfigurationValue {
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        guard let level = Logger.Level(rawValue: text) else {
+            throw ConfigurationValueFault(description: "\"\(text)\" is not a log level")
+        }
+        self = level
+    }
+}
 
 /// The log settings: as configured, until an operator changes them at run time.
 package final class LogSettings: Sendable {
@@ -44,9 +79,7 @@ package final class LogSettings: Sendable {
     package var requests: RequestLogging { Self.loggings[logging.load(ordering: .relaxed)] }
     package var current: Current { state.withLock { $0.current } }
 
-    /// - Parameters:
-    ///   - span: the time after which the configured values return; nil for never.
-    ///   - onFallBack: called after they returned.
+    /// - Parameter span: the time after which the configured values return; nil for never.
     package func change(
         to values: Values, for span: Duration?, at now: Timestamp,
         onFallBack: @escaping @Sendable (Current) -> Void

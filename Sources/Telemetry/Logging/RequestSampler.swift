@@ -13,7 +13,6 @@ package enum NotableRequest: String, SeriesLabels {
 
     package static let labelNames = ["line"]
 
-    /// Returns nil for an ordinary request.
     init?(status: Int, took: Duration, slow: Duration) {
         switch status {
         case 500...: self = .serverError
@@ -28,8 +27,7 @@ package enum NotableRequest: String, SeriesLabels {
 package final class RequestSampler: Sendable {
     package enum Decision: Hashable, Sendable {
         case omit
-        /// Write a line; `suppressed` lines of its kind were not written since the last line. Nil for an ordinary
-        /// request.
+        /// Write a line; `suppressed` were not written since the last of its kind. Nil for an ordinary request.
         case write(NotableRequest?, suppressed: Int)
     }
 
@@ -52,9 +50,7 @@ package final class RequestSampler: Sendable {
         return suppressed.map { .write(kind, suppressed: $0) } ?? .omit
     }
 
-    func suppressedLines(of kind: NotableRequest) -> Int {
-        notable.withLock { $0[kind]?.suppressed ?? 0 }
-    }
+    func suppressedLines(of kind: NotableRequest) -> Int { notable.withLock { $0[kind]?.suppressed ?? 0 } }
 
     package var readings: [MetricReading] {
         NotableRequest.allCases.map { kind in
@@ -71,8 +67,7 @@ struct LineBudget: Sendable {
     private var reported = 0
 
     init(linesPerSecond: Int) {
-        bucket = TokenBucket(
-            TokenBucket.Policy(capacity: linesPerSecond, refill: linesPerSecond, per: .seconds(1)))
+        bucket = TokenBucket(TokenBucket.Policy(capacity: linesPerSecond, refill: linesPerSecond, per: .seconds(1)))
     }
 
     /// Returns the number of lines suppressed since the last written line; nil if this line is suppressed too.

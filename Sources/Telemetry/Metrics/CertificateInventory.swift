@@ -5,7 +5,6 @@ package import Logging
 package import Receipts
 internal import Synchronization
 
-/// A certificate that the gateway depends on.
 package enum DependedCertificate: String, SeriesLabels {
     /// The trust anchor that ends first, of the anchors that are configured or that genuine receipts carried.
     case trustRoot = "trust_root"
@@ -33,9 +32,7 @@ package final class CertificateInventory: Sendable {
     private let state = Mutex(State())
     private let logger: Logger
 
-    package init(logger: Logger) {
-        self.logger = logger
-    }
+    package init(logger: Logger) { self.logger = logger }
 
     func end(of certificate: DependedCertificate) -> Timestamp? { state.withLock { $0.ends[certificate] } }
 

@@ -3,27 +3,54 @@
 
 package import Customers
 
-/// Counts the erasures of customers' data.
-package final class ErasureMetrics: Sendable {
-    private let erasures: [ErasureLabel: PrometheusCounter]
-    private let entries: [CustomerData: PrometheusCounter]
+// Ownership of purchases, and the erasure of customers' data.
+extension MetricCatalogue {
+    package static let ownership = MetricFamily(
+        "receipt_gateway_ownership_total", .counter,
+        "Answers to requests with an account, by its relation to the purchases.",
+        by: Ownership.self)
+    package static let ownershipRejections = MetricFamily(
+        "receipt_gateway_ownership_rejections_total", .counter,
+        "Verdicts rejected because a purchase is another account's.")
+    package static let fraudSuspected = MetricFamily(
+        "receipt_gateway_fraud_suspected_total", .counter, "Purchases that more accounts used than permitted.")
+    package static let erasures = MetricFamily(
+        "receipt_gateway_erasures_total", .counter, "Requests to delete a customer's data.", by: ErasureLabel.self)
+    package static let erasedEntries = MetricFamily(
+        "receipt_gateway_erased_entries_total", .counter, "Stored entries that were deleted with a customer's data.",
+        by: CustomerData.self)
 
-    package init(_ registry: PrometheusRegistry) {
-        erasures = registry.counters(MetricCatalogue.erasures)
-        entries = registry.counters(MetricCatalogue.erasedEntries)
-    }
+    static let customers = [ownership, ownershipRejections, fraudSuspected, erasures, erasedEntries]
+}
+
+extension Ownership: SeriesLabels { package static let labelNames = ["result"] }
+extension CustomerData: SeriesLabels { package static let labelNames = ["kind"] }
+
+package enum ErasureLabel: String, SeriesLabels {
+    case done
+    /// A store did not answer. A part may be deleted.
+    case failed
+
+    package static let labelNames = ["outcome"]
+}
+
+package final class ErasureMetrics: Sendable {
+    private let registry: PrometheusRegistry
+
+    package init(_ registry: PrometheusRegistry) { self.registry = registry }
 
     package func observe(_ event: ErasureEvent) {
         switch event {
         case .done(let erased):
-            erasures[.done]?.increment()
-            for (kind, count) in erased { entries[kind]?.increment(by: Int64(count)) }
-        case .failed: erasures[.failed]?.increment()
+            registry.count(MetricCatalogue.erasures, ErasureLabel.done)
+            for (kind, count) in erased {
+                registry.counter(MetricCatalogue.erasedEntries, kind.labelValues).increment(by: Int64(count))
+            }
+        case .failed: registry.count(MetricCatalogue.erasures, ErasureLabel.failed)
         }
     }
 }
 
-/// Counts the checks of ownership.
 package final class OwnershipMetrics: Sendable {
     private let checks: [Ownership: PrometheusCounter]
     private let rejections: PrometheusCounter

@@ -25,9 +25,7 @@ package final class LimitMetrics: Sendable {
         if !admission.isAdmitted { limited[.rate]?.increment() }
     }
 
-    package func countTooManyInFlight() {
-        limited[.concurrency]?.increment()
-    }
+    package func countTooManyInFlight() { limited[.concurrency]?.increment() }
 
     package func count(_ fault: FormCredentialFault) {
         switch fault {

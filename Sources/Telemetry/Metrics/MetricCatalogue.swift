@@ -5,9 +5,7 @@ internal import Gateway
 internal import Receipts
 internal import Resilience
 
-/// The metrics that no other target declares. docs/metrics.md has their meaning and thresholds.
-///
-/// A target declares the metrics about itself in an extension; the program joins all families.
+/// The metrics that no other target declares; the program joins all. docs/metrics.md has their meaning and thresholds.
 package enum MetricCatalogue {
     package static let telemetry =
         limits + verification + upstream + serverAPI + lifecycleOfUpstream + notifications + webhooks
@@ -202,8 +200,7 @@ package enum MetricCatalogue {
 
     // MARK: - The process: names that Prometheus' client libraries agree on
 
-    static let processCPU = MetricFamily(
-        "process_cpu_seconds_total", .counter, "CPU time in user and system mode.")
+    static let processCPU = MetricFamily("process_cpu_seconds_total", .counter, "CPU time in user and system mode.")
     static let processResidentMemory = MetricFamily(
         "process_resident_memory_bytes", .gauge, "Memory of the process in RAM.")
     static let processVirtualMemory = MetricFamily(

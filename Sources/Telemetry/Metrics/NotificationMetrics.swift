@@ -2,103 +2,230 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Customers
+internal import Gateway
 package import Logging
 package import Receipts
 internal import Synchronization
 
+extension MetricCatalogue {
+    package static let notificationsReceived = MetricFamily(
+        "receipt_gateway_notifications_received_total", .counter,
+        "App Store Server Notifications that arrived, or were found in Apple's history.",
+        by: ReceivedNotificationLabels.self)
+    package static let notificationsRefused = MetricFamily(
+        "receipt_gateway_notifications_refused_total", .counter, "Genuine notifications that could not be stored.",
+        by: NotificationStoreFault.self)
+    package static let notificationsApplied = MetricFamily(
+        "receipt_gateway_notifications_applied_total", .counter, "Notifications that took effect.",
+        by: NotificationEffect.self)
+    package static let notificationApplySeconds = MetricFamily(
+        "receipt_gateway_notification_apply_seconds",
+        .histogram(buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]),
+        "The time from the intake of a notification to its effect.")
+    package static let notificationDeadLetters = MetricFamily(
+        "receipt_gateway_notification_dead_letters_total", .counter, "Stored notifications that cannot be applied.",
+        by: DeadLetterReason.self)
+    package static let notificationRecoveries = MetricFamily(
+        "receipt_gateway_notification_recoveries_total", .counter, "Reads of Apple's notification history.",
+        by: RecoveryOutcome.self)
+
+    // MARK: - From the last survey of the store, of all nodes together
+
+    package static let notificationBacklogEntries = MetricFamily(
+        "receipt_gateway_notification_backlog_entries", .gauge, "Notifications that are stored and not applied yet.")
+    package static let notificationBacklogBytes = MetricFamily(
+        "receipt_gateway_notification_backlog_bytes", .gauge, "The size of these notifications in the store.")
+    package static let notificationBacklogLimit = MetricFamily(
+        "receipt_gateway_notification_backlog_limit_bytes", .gauge,
+        "The maximum of this size: gateway.notifications.backlog.")
+    package static let notificationOldestPending = MetricFamily(
+        "receipt_gateway_notification_oldest_pending_seconds", .gauge,
+        "The time since the oldest of these notifications was stored; 0 without one.")
+    package static let notificationDeadLettersStored = MetricFamily(
+        "receipt_gateway_notification_dead_letters", .gauge, "Dead letters in the store.")
+    /// The labels name served apps: an operator must learn whose notifications Apple sends elsewhere.
+    package static let notificationLastAge = MetricFamily(
+        readAtScrape: "receipt_gateway_notification_last_age_seconds",
+        "The time since the last notification of an app, at any node; no series if unknown.", labelNames: ["bundle_id"])
+
+    static let notifications = [
+        notificationsReceived, notificationsRefused, notificationsApplied, notificationApplySeconds,
+        notificationDeadLetters, notificationRecoveries, notificationBacklogEntries, notificationBacklogBytes,
+        notificationBacklogLimit, notificationOldestPending, notificationDeadLettersStored, notificationLastAge,
+    ]
+}
+
+package struct ReceivedNotificationLabels: SeriesLabels {
+    /// Nil for a body of neither version.
+    let version: NotificationRecord.Version?
+    let origin: NotificationOrigin
+    package let outcome: IntakeOutcome
+
+    package static let labelNames = ["version", "origin", "outcome"]
+    package var labelValues: [String] { [version?.name ?? "unknown", origin.rawValue, outcome.rawValue] }
+
+    package static let allCases = (NotificationRecord.Version.allCases + [nil]).flatMap { version in
+        NotificationOrigin.allCases.flatMap { origin in
+            IntakeOutcome.allCases.map {
+                ReceivedNotificationLabels(version: version, origin: origin, outcome: $0)
+            }
+        }
+    }
+}
+
+package enum NotificationEffect: String, SeriesLabels {
+    /// The state of a customer is newer than before.
+    case changed
+    /// The state was known, or the notification has none.
+    case unchanged
+
+    package static let labelNames = ["effect"]
+}
+
+package enum RecoveryOutcome: String, SeriesLabels {
+    case succeeded, failed
+
+    package static let labelNames = ["outcome"]
+}
+
+extension NotificationStoreFault: SeriesLabels { package static let labelNames = ["reason"] }
+extension DeadLetterReason: SeriesLabels { package static let labelNames = ["reason"] }
+
 /// Counts the events in the handling of notifications, and logs the events that need an operator.
 package final class NotificationMetrics: Sendable {
-    private let received: [ReceivedNotificationLabels: PrometheusCounter]
-    private let refused: [NotificationStoreFault: PrometheusCounter]
-    private let applied: [NotificationEffect: PrometheusCounter]
-    private let applySeconds: PrometheusHistogram
-    private let deadLetters: [DeadLetterReason: PrometheusCounter]
-    private let recoveries: [RecoveryOutcome: PrometheusCounter]
-    private let events: [EventType: PrometheusCounter]
-    private let logger: Logger
-    private let clock: @Sendable () -> Timestamp
-    private let reported = Mutex(ReportedSubjects())
+    private let registry: PrometheusRegistry
+    private let log: OperatorLog
 
     package init(_ registry: PrometheusRegistry, logger: Logger, clock: @escaping @Sendable () -> Timestamp) {
-        received = registry.counters(MetricCatalogue.notificationsReceived)
-        refused = registry.counters(MetricCatalogue.notificationsRefused)
-        applied = registry.counters(MetricCatalogue.notificationsApplied)
-        applySeconds = registry.histogram(MetricCatalogue.notificationApplySeconds)
-        deadLetters = registry.counters(MetricCatalogue.notificationDeadLetters)
-        recoveries = registry.counters(MetricCatalogue.notificationRecoveries)
-        events = registry.counters(MetricCatalogue.eventsWritten)
-        self.logger = logger
-        self.clock = clock
+        self.registry = registry
+        log = OperatorLog(logger, clock: clock)
     }
 
     package func observe(_ event: NotificationEvent) {
         switch event {
         case .received(let outcome, let version, let origin):
-            received[ReceivedNotificationLabels(version: version, origin: origin, outcome: outcome)]?.increment()
-        case .unknownApp(let bundleID): reportUnknownApp(bundleID)
+            registry.count(
+                MetricCatalogue.notificationsReceived,
+                ReceivedNotificationLabels(version: version, origin: origin, outcome: outcome))
+        case .unknownApp(let bundleID):
+            log.log(
+                about: "app \(bundleID)",
+                "Apple sends notifications of an app that is not configured. Name it in the clients file",
+                metadata: ["bundle_id": "\(bundleID)"])
         case .refused(let fault):
-            refused[fault]?.increment()
+            registry.count(MetricCatalogue.notificationsRefused, fault)
             report(fault)
         case .applied(let changed, let age):
-            applied[changed ? .changed : .unchanged]?.increment()
-            applySeconds.record(age / .seconds(1))
+            registry.count(MetricCatalogue.notificationsApplied, changed ? NotificationEffect.changed : .unchanged)
+            registry.histogram(MetricCatalogue.notificationApplySeconds).record(age / .seconds(1))
         case .deadLetter(let reason):
-            deadLetters[reason]?.increment()
-            logger.warning(
+            registry.count(MetricCatalogue.notificationDeadLetters, reason)
+            log.logger.warning(
                 "A stored notification cannot be applied and was moved to the dead letters",
                 metadata: ["reason": "\(reason.rawValue)"])
-        case .event(let type): events[type]?.increment()
+        case .event(let type): registry.count(MetricCatalogue.eventsWritten, type)
         case .recovery(let succeeded):
-            recoveries[succeeded ? .succeeded : .failed]?.increment()
+            registry.count(MetricCatalogue.notificationRecoveries, succeeded ? RecoveryOutcome.succeeded : .failed)
             if !succeeded { reportFailedRecovery() }
         }
     }
 
     /// Reports a store that may lose what it holds: it needs an operator even while no notification arrives.
     package func report(_ fault: NotificationStoreFault?) {
-        guard fault == .evicts, isFirstReport(of: "store") else { return }
-        logger.error(
+        guard fault == .evicts else { return }
+        log.log(
+            about: "store", level: .error,
             "Notifications are refused: Redis may evict them. Set its maxmemory-policy to noeviction",
             metadata: ["reason": "\(NotificationStoreFault.evicts.rawValue)"])
     }
 
     private func reportFailedRecovery() {
-        guard isFirstReport(of: "recovery") else { return }
-        logger.warning(
+        log.log(
+            about: "recovery",
             """
             Apple's notification history was not read to its end, and is tried again. \
             receipt-gateway notifications backfill shows the reason
             """)
     }
+}
 
-    private func reportUnknownApp(_ bundleID: String) {
-        guard isFirstReport(of: "app \(bundleID)") else { return }
-        logger.warning(
-            "Apple sends notifications of an app that is not configured. Name it in the clients file",
-            metadata: ["bundle_id": "\(bundleID)"])
+/// The last survey of each app's notifications in the store, which each scrape reads.
+package final class NotificationSurveys: Sendable {
+    private let isServed: @Sendable (_ bundleID: String) -> Bool
+    private let clock: @Sendable () -> Timestamp
+    private let surveys = Mutex<[String: (partitions: [QueueSurvey], time: Timestamp)]>([:])
+
+    /// - Parameter isServed: returns false for an app whose survey is to be forgotten.
+    package init(
+        isServed: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.isServed, self.clock) = (isServed, clock)
     }
 
-    private func isFirstReport(of subject: String) -> Bool {
+    /// Records the survey of an app. A survey without all partitions is dropped: the store was not reachable.
+    package func record(_ partitions: [QueueSurvey], ofApp bundleID: String) {
+        let time = clock()
+        surveys.withLock { surveys in
+            surveys = surveys.filter { isServed($0.key) }
+            guard partitions.count == AppPartition.count else { return }
+            surveys[bundleID] = (partitions, time)
+        }
+    }
+
+    package var readings: [MetricReading] {
+        [
+            reading(MetricCatalogue.notificationBacklogEntries) { Double($0.reduce(0) { $0 + $1.pending }) },
+            reading(MetricCatalogue.notificationBacklogBytes) { Double($0.reduce(0) { $0 + $1.pendingBytes }) },
+            reading(MetricCatalogue.notificationOldestPending) {
+                ($0.compactMap(\.oldestPendingAge).max() ?? .zero) / .seconds(1)
+            },
+            reading(MetricCatalogue.notificationDeadLettersStored) { Double($0.reduce(0) { $0 + $1.deadLetters }) },
+        ]
+    }
+
+    private func reading(
+        _ family: MetricFamily, _ value: @escaping @Sendable ([AppNotifications]) -> Double
+    ) -> MetricReading {
+        MetricReading(family) { value(self.apps) }
+    }
+
+    package var lastAges: SeriesReading {
+        SeriesReading(MetricCatalogue.notificationLastAge) {
+            Dictionary(
+                uniqueKeysWithValues: self.apps.compactMap { app in
+                    app.lastIntakeAge.map { ([app.bundleID], $0 / .seconds(1)) }
+                })
+        }
+    }
+
+    /// The notifications of each app, in alphabetical order. Ages are by this node's clock.
+    package var apps: [AppNotifications] {
         let now = clock()
-        return reported.withLock { $0.insert(subject, at: now) }
+        let current = surveys.withLock { $0.filter { isServed($0.key) } }
+        return current.sorted { $0.key < $1.key }.map { bundleID, survey in
+            let (partitions, passed) = (survey.partitions, survey.time.duration(to: now))
+            return AppNotifications(
+                bundleID: bundleID,
+                lastIntakeAge: partitions.compactMap(\.lastIntakeAge).min().map { max(.zero, passed + $0) },
+                pending: partitions.reduce(0) { $0 + $1.entries },
+                pendingBytes: partitions.reduce(0) { $0 + $1.bytes },
+                oldestPendingAge: partitions.compactMap(\.oldestAge).max(),
+                deadLetters: partitions.reduce(0) { $0 + $1.deadLetters },
+                fault: partitions.compactMap(\.fault).first)
+        }
     }
 }
 
-/// The subjects of log lines of the last hour: one line for each is enough.
-struct ReportedSubjects {
-    enum Limits {
-        static let interval: Duration = .seconds(3600)
-        /// Beyond it, further subjects get no line within the hour.
-        static let subjects = 100
-    }
-
-    private var reported: [String: Timestamp] = [:]
-
-    /// Returns true for a subject that was not reported in the last hour.
-    mutating func insert(_ subject: String, at now: Timestamp) -> Bool {
-        reported = reported.filter { now < $0.value.advanced(by: Limits.interval) }
-        guard reported[subject] == nil, reported.count < Limits.subjects else { return false }
-        reported[subject] = now
-        return true
-    }
+/// The notifications of one app in the store, at the last survey.
+package struct AppNotifications: Hashable, Sendable {
+    package let bundleID: String
+    /// The time since the last intake, at any node; nil if unknown.
+    package let lastIntakeAge: Duration?
+    package let pending: Int
+    package let pendingBytes: Int
+    /// The time since the oldest pending notification was stored; nil if none is pending.
+    package let oldestPendingAge: Duration?
+    package let deadLetters: Int
+    /// The reason why nothing may be stored; nil if all is well.
+    package let fault: NotificationStoreFault?
 }

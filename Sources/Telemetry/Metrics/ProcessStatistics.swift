@@ -28,9 +28,7 @@ package enum ProcessStatistics {
         text("self/statm").flatMap { number(at: index, in: $0) }
     }
 
-    private static func bytes(ofPages count: Double) -> Double {
-        count * CLibrary.pageBytes
-    }
+    private static func bytes(ofPages count: Double) -> Double { count * CLibrary.pageBytes }
 
     /// The number of open files, without the file that reading the directory opens.
     private static var openFiles: Int? {
@@ -76,7 +74,5 @@ package enum ProcessStatistics {
         return index < words.count ? Double(String(words[index])) : nil
     }
 
-    private static func text(_ name: String) -> String? {
-        try? TextFile.read("/proc/\(name)")
-    }
+    private static func text(_ name: String) -> String? { try? TextFile.read("/proc/\(name)") }
 }

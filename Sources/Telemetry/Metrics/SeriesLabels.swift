@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+package import Receipts
 package import Resilience
 
-/// The labels of one series. All cases together are all series of a family, so there must be few: never a client, an
-/// app or a receipt.
+/// The labels of one series. All cases are series of a family, so there must be few: never a client, app or receipt.
 package protocol SeriesLabels: CaseIterable, Hashable, Sendable {
     static var labelNames: [String] { get }
     /// The label values, in the order of the names.
@@ -18,14 +18,18 @@ extension SeriesLabels where Self: RawRepresentable<String> {
 
 extension MetricFamily {
     package init<Labels: SeriesLabels>(_ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type) {
-        self.init(
-            name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
+        self.init(name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
     }
 }
 
 extension PrometheusRegistry {
     package func counters<Labels: SeriesLabels>(_ family: MetricFamily) -> [Labels: PrometheusCounter] {
         Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, counter(family, $0.labelValues)) })
+    }
+
+    /// Looks a series up and counts one: for events that are few and slow.
+    func count(_ family: MetricFamily, _ labels: some SeriesLabels) {
+        counter(family, labels.labelValues).increment()
     }
 }
 
@@ -47,16 +51,12 @@ package struct LabelPair<First: SeriesLabels, Second: SeriesLabels>: SeriesLabel
 package typealias EndpointLabels<Detail: SeriesLabels> = LabelPair<UpstreamEndpoint, Detail>
 
 extension UpstreamOutcome: SeriesLabels {
-    package static var labelNames: [String] { ["outcome"] }
+    package static let labelNames = ["outcome"]
     package var labelValues: [String] { [name] }
 }
 
-extension CircuitBreaker.State.Name: SeriesLabels {
-    package static var labelNames: [String] { ["state"] }
-}
-
 extension CircuitBreaker.Transition: SeriesLabels {
-    package static var labelNames: [String] { ["from", "to"] }
+    package static let labelNames = ["from", "to"]
     package var labelValues: [String] { [from.rawValue, to.rawValue] }
 }
 
@@ -82,35 +82,23 @@ package struct CacheLookupLabel: SeriesLabels {
 }
 
 extension UpstreamEndpoint: SeriesLabels {
-    package static var labelNames: [String] { ["api", "environment"] }
+    package static let labelNames = ["api", "environment"]
     package var labelValues: [String] { [api.rawValue, environment.rawValue] }
 }
 
-extension UpstreamEnvironment: SeriesLabels {
-    package static var labelNames: [String] { ["environment"] }
-}
-
-extension ServerAPIOperation: SeriesLabels {
-    package static var labelNames: [String] { ["operation"] }
-}
-
-extension ServerAPICallOutcome: SeriesLabels {
-    package static var labelNames: [String] { ["outcome"] }
-}
-
-/// The labels of a call of the App Store Server API.
 package typealias ServerAPICallLabels = LabelPair<
     LabelPair<ServerAPIOperation, UpstreamEnvironment>, ServerAPICallOutcome
 >
 
-extension Contradiction: SeriesLabels {
-    package static var labelNames: [String] { ["contradiction"] }
-}
+// MARK: - Enumerations whose raw values are the label values
 
-extension DegradedReason: SeriesLabels {
-    package static var labelNames: [String] { ["reason"] }
-}
-
-extension LeaseOutcome: SeriesLabels {
-    package static var labelNames: [String] { ["outcome"] }
-}
+extension CircuitBreaker.State.Name: SeriesLabels { package static let labelNames = ["state"] }
+extension UpstreamEnvironment: SeriesLabels { package static let labelNames = ["environment"] }
+extension ServerAPIOperation: SeriesLabels { package static let labelNames = ["operation"] }
+extension ServerAPICallOutcome: SeriesLabels { package static let labelNames = ["outcome"] }
+extension Contradiction: SeriesLabels { package static let labelNames = ["contradiction"] }
+extension DegradedReason: SeriesLabels { package static let labelNames = ["reason"] }
+extension LeaseOutcome: SeriesLabels { package static let labelNames = ["outcome"] }
+extension Provenance.Source: SeriesLabels { package static let labelNames = ["source"] }
+extension UndecidedReason: SeriesLabels { package static let labelNames = ["reason"] }
+extension IgnorableClaim: SeriesLabels { package static let labelNames = ["claim"] }

@@ -6,8 +6,7 @@ package import Logging
 package import Receipts
 internal import Resilience
 
-/// Counts the events of requests to Apple, and logs the events that need an operator. Most series are looked up at each
-/// event: requests to Apple are few and slow.
+/// Counts the events of requests to Apple, which are few and slow, and logs the events that need an operator.
 package struct UpstreamMetrics: Sendable {
     private let registry: PrometheusRegistry
     private let logger: Logger
@@ -15,8 +14,7 @@ package struct UpstreamMetrics: Sendable {
     private let degraded: [DegradedReason: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry, logger: Logger) {
-        self.registry = registry
-        self.logger = logger
+        (self.registry, self.logger) = (registry, logger)
         lookups = registry.counters(MetricCatalogue.cacheLookups)
         degraded = registry.counters(MetricCatalogue.degraded)
     }
@@ -24,21 +22,21 @@ package struct UpstreamMetrics: Sendable {
     package func observe(_ event: UpstreamEvent) {
         switch event {
         case .completed(let endpoint, let outcome, let took):
-            count(MetricCatalogue.upstreamRequests, EndpointLabels(endpoint, outcome))
+            registry.count(MetricCatalogue.upstreamRequests, EndpointLabels(endpoint, outcome))
             registry.histogram(MetricCatalogue.upstreamDuration, endpoint.labelValues).record(took / .seconds(1))
         case .rejected(let endpoint, let reason):
-            count(MetricCatalogue.upstreamRejected, EndpointLabels(endpoint, LocalRejection(reason: reason)))
-        case .retried(let endpoint): count(MetricCatalogue.upstreamRetries, endpoint)
+            registry.count(MetricCatalogue.upstreamRejected, EndpointLabels(endpoint, LocalRejection(reason: reason)))
+        case .retried(let endpoint): registry.count(MetricCatalogue.upstreamRetries, endpoint)
         case .breakerChanged(let endpoint, let transition):
-            count(MetricCatalogue.breakerTransitions, EndpointLabels(endpoint, transition))
+            registry.count(MetricCatalogue.breakerTransitions, EndpointLabels(endpoint, transition))
             logger.warning(
                 "Circuit breaker changed state",
                 metadata: endpoint.metadata([
                     "from": "\(transition.from.rawValue)", "to": "\(transition.to.rawValue)",
                 ]))
-        case .disagreed(let endpoint, _): count(MetricCatalogue.disagreements, endpoint)
+        case .disagreed(let endpoint, _): registry.count(MetricCatalogue.disagreements, endpoint)
         case .contradicted(let endpoint, let contradiction):
-            count(MetricCatalogue.contradictions, contradiction)
+            registry.count(MetricCatalogue.contradictions, contradiction)
             logger.log(
                 level: contradiction.showsInterception ? .error : .warning,
                 contradiction.showsInterception
@@ -46,25 +44,22 @@ package struct UpstreamMetrics: Sendable {
                     : "An answer of Apple contradicts what Apple signed and was rejected",
                 metadata: endpoint.metadata(["contradiction": "\(contradiction.rawValue)"]))
         case .leftOut(let endpoint, let item):
-            count(MetricCatalogue.unreadableItems, endpoint)
+            registry.count(MetricCatalogue.unreadableItems, endpoint)
             logger.warning(
                 "An item of Apple's answer cannot be read and was left out",
                 metadata: endpoint.metadata(["fault": "\(item.fault)"]))
-        case .unproven(let endpoint): count(MetricCatalogue.unprovenAnswers, endpoint)
+        case .unproven(let endpoint): registry.count(MetricCatalogue.unprovenAnswers, endpoint)
         case .joinedFlight: registry.counter(MetricCatalogue.coalescedRequests).increment()
         case .lookedUp(let result): lookups[CacheLookupLabel(cache: result)]?.increment()
         case .refreshedEarly: registry.counter(MetricCatalogue.earlyRefreshes).increment()
         case .purged: registry.counter(MetricCatalogue.cachePurges).increment()
-        case .leased(let outcome): count(MetricCatalogue.flightLeases, outcome)
+        case .leased(let outcome): registry.count(MetricCatalogue.flightLeases, outcome)
         case .degraded(let reason): degraded[reason]?.increment()
         case .called(let operation, let environment, let outcome):
-            count(MetricCatalogue.serverAPICalls, ServerAPICallLabels(LabelPair(operation, environment), outcome))
+            registry.count(
+                MetricCatalogue.serverAPICalls, ServerAPICallLabels(LabelPair(operation, environment), outcome))
         case .unknownTransaction: registry.counter(MetricCatalogue.unknownTransactionIDs).increment()
         }
-    }
-
-    private func count(_ family: MetricFamily, _ labels: some SeriesLabels) {
-        registry.counter(family, labels.labelValues).increment()
     }
 }
 

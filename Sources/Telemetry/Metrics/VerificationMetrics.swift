@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-internal import Receipts
+package import Logging
+package import Receipts
 
 package final class VerificationMetrics: Sendable {
     private let verifications: [VerificationLabels: PrometheusCounter]
@@ -36,9 +37,7 @@ package final class VerificationMetrics: Sendable {
     }
 
     /// Counts a look-up of a signed item among the items verified lately.
-    package func countSignedItem(isKnown: Bool) {
-        signedItems[isKnown ? .hit : .miss]?.increment()
-    }
+    package func countSignedItem(isKnown: Bool) { signedItems[isKnown ? .hit : .miss]?.increment() }
 }
 
 package struct VerdictCounters: Sendable {
@@ -108,29 +107,40 @@ extension VerificationLabels {
 }
 
 /// The outcome of a look-up among the signed items verified lately.
-package enum SignedItemLookup: String, CaseIterable, SeriesLabels {
+package enum SignedItemLookup: String, SeriesLabels {
     case hit, miss
 
     package static let labelNames = ["result"]
-    package var labelValues: [String] { [rawValue] }
 }
 
 extension RequestSubject.Kind: SeriesLabels {
-    package static var labelNames: [String] { ["kind"] }
+    package static let labelNames = ["kind"]
 
     /// True for the evidence that `verifyReceipt` takes.
     fileprivate var isReceipt: Bool { self == .appReceipt || self == .transactionReceipt }
 }
 
-extension Provenance.Source: SeriesLabels {
-    package static var labelNames: [String] { ["source"] }
-}
-
 extension Rejection: SeriesLabels {
-    package static var labelNames: [String] { ["rule"] }
+    package static let labelNames = ["rule"]
     package var labelValues: [String] { [name] }
 }
 
-extension UndecidedReason: SeriesLabels {
-    package static var labelNames: [String] { ["reason"] }
+/// Counts and reports the signed claims that have a form that is not read.
+package final class IgnoredClaims: Sendable {
+    private let registry: PrometheusRegistry
+    private let log: OperatorLog
+
+    package init(_ registry: PrometheusRegistry, logger: Logger, clock: @escaping @Sendable () -> Timestamp) {
+        self.registry = registry
+        log = OperatorLog(logger, clock: clock)
+    }
+
+    /// Counts a claim, and logs it once an hour.
+    /// - Parameter claim: the name of an `IgnorableClaim`.
+    package func saw(_ claim: String) {
+        if let claim = IgnorableClaim(rawValue: claim) { registry.count(MetricCatalogue.ignoredClaims, claim) }
+        log.log(
+            about: claim, "A signed claim has a form that is not read, and is left out of answers",
+            metadata: ["claim": "\(claim)"])
+    }
 }

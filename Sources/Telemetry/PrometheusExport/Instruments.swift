@@ -57,8 +57,7 @@ package final class PrometheusGauge: RecorderHandler, MeterHandler, Instrument {
 /// A histogram. Recording a value is a search among the bounds and two atomic additions.
 package final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrument {
     private let bounds: [Double]
-    /// A counter per bound and a counter for values beyond. Each counts its own values; the cumulative sums are
-    /// computed at a scrape.
+    /// A counter per bound and one for values beyond, each of its own values; sums are computed at a scrape.
     private let counters: [PrometheusCounter]
     private let total = Atomic<Double>(0)
 
@@ -102,18 +101,13 @@ package struct MetricReading: Sendable, Instrument {
     var valueTexts: [String] { [value().metricText] }
 
     /// Declares a reading for a series of a counter or gauge. The value of a counter must only increase.
-    package init(
-        _ family: MetricFamily, _ labelValues: [String] = [], value: @escaping @Sendable () -> Double
-    ) {
-        self.family = family
-        self.labelValues = labelValues
-        self.value = value
+    package init(_ family: MetricFamily, _ labelValues: [String] = [], value: @escaping @Sendable () -> Double) {
+        (self.family, self.labelValues, self.value) = (family, labelValues, value)
     }
 }
 
-/// The series of a family that are listed at each scrape.
-///
-/// Label values are the caller's responsibility: they must come from the operator's configuration, never from a client.
+/// The series of a family that are listed at each scrape. Their label values must come from the operator's
+/// configuration, never from a client.
 package struct SeriesReading: Sendable {
     let family: MetricFamily
     let values: @Sendable () -> [[String]: Double]
@@ -121,11 +115,9 @@ package struct SeriesReading: Sendable {
     /// - Parameter values: returns the values by label values; the values of a counter only increase. Beyond
     ///   `MetricFamily.Limits.readSeries`, the last in alphabetical order are left out.
     package init(_ family: MetricFamily, values: @escaping @Sendable () -> [[String]: Double]) {
-        self.family = family
-        self.values = values
+        (self.family, self.values) = (family, values)
     }
 
-    /// The lines of the family, sorted.
     var lines: [String] {
         let complete = values().filter { $0.key.count == family.labelNames.count }
         let sorted = complete.sorted { $0.key.lexicographicallyPrecedes($1.key) }

@@ -23,11 +23,8 @@ package struct MetricFamily: Hashable, Sendable {
     package init(
         _ name: String, _ kind: Kind, _ help: String, labelNames: [String] = [], labelSets: [[String]] = [[]]
     ) {
-        self.name = name
-        self.kind = kind
-        self.help = help
-        self.labelNames = labelNames
-        self.labelSets = labelSets
+        (self.name, self.kind, self.help) = (name, kind, help)
+        (self.labelNames, self.labelSets) = (labelNames, labelSets)
         isReadAtScrape = false
     }
 
@@ -40,7 +37,6 @@ package struct MetricFamily: Hashable, Sendable {
     enum Limits {
         /// Series of one family: each adds a line to every scrape, or a line per bucket for a histogram.
         static let series = 4096
-        /// Series of a family that is read at each scrape.
         static let readSeries = 1000
         static let buckets = 64
     }

@@ -12,9 +12,7 @@ package struct RequestTracing: Sendable {
     /// The tracer; nil if there is none. Tracing then costs nothing.
     package let tracer: (any Tracer)?
 
-    package init(tracer: (any Tracer)?) {
-        self.tracer = tracer
-    }
+    package init(tracer: (any Tracer)?) { self.tracer = tracer }
 
     package static let off = RequestTracing(tracer: nil)
 

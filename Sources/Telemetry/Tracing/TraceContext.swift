@@ -31,8 +31,8 @@ package struct TraceContext: Hashable, Sendable {
 
     /// Parses a value of `traceparent`; nil if it must be ignored.
     package init?(traceparent text: String) {
-        let bytes = text.utf8.span
-        guard bytes.count >= Layout.count, bytes.hasDashes(at: 2, 35, 52),
+        let bytes = text.utf8.span, dash = UInt8(ascii: "-")
+        guard bytes.count >= Layout.count, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash,
             let version = bytes.hexadecimal(from: Layout.version, digits: 2),
             Self.hasLength(bytes, ofVersion: version), bytes.hexadecimal(from: Layout.flags, digits: 2) != nil,
             let high = bytes.hexadecimal(from: Layout.traceID, digits: 16),
@@ -56,9 +56,7 @@ package struct TraceContext: Hashable, Sendable {
         ASCII.append(hexadecimal: traceLow, to: &text)
     }
 
-    package func appendSpanID(to text: inout [UInt8]) {
-        ASCII.append(hexadecimal: span, to: &text)
-    }
+    package func appendSpanID(to text: inout [UInt8]) { ASCII.append(hexadecimal: span, to: &text) }
 
     private func text(_ append: (inout [UInt8]) -> Void) -> String {
         var digits: [UInt8] = []
@@ -66,8 +64,7 @@ package struct TraceContext: Hashable, Sendable {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Checks the length. §3.2.2: version ff is invalid. Version 00 ends with its flags; later versions may continue
-    /// after a dash (§4).
+    /// §3.2.2: version ff is invalid, version 00 ends with its flags. §4: later versions may continue after a dash.
     private static func hasLength(_ bytes: Span<UInt8>, ofVersion version: UInt64) -> Bool {
         switch version {
         case 0xFF: false
@@ -78,11 +75,6 @@ package struct TraceContext: Hashable, Sendable {
 }
 
 extension Span<UInt8> {
-    fileprivate func hasDashes(at first: Int, _ second: Int, _ third: Int) -> Bool {
-        let dash = UInt8(ascii: "-")
-        return self[first] == dash && self[second] == dash && self[third] == dash
-    }
-
     /// Parses lower-case hexadecimal digits; nil for other characters.
     fileprivate func hexadecimal(from start: Int, digits: Int) -> UInt64? {
         var number: UInt64 = 0
@@ -174,9 +166,7 @@ extension UInt8 {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
     }
 
-    fileprivate var isKeyCharacter: Bool {
-        isKeyStart || "_-*/@".utf8.contains(self)
-    }
+    fileprivate var isKeyCharacter: Bool { isKeyStart || "_-*/@".utf8.contains(self) }
 
     /// Printable ASCII without the comma and the equals sign.
     fileprivate var isValueCharacter: Bool {

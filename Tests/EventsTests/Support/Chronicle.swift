@@ -1,9 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Customers
 import Gateway
 import Receipts
+
+@testable import Customers
 
 /// The states of chains and their events, as notifications, verifications and time make them.
 struct Chronicle {
@@ -25,13 +26,13 @@ struct Chronicle {
         _ transactions: [Transaction], _ renewal: Renewal? = nil, of chain: PurchaseChain = EventSamples.chain,
         at now: Timestamp
     ) -> [Event] {
-        apply(transactions, renewal, to: chain, EventCause(.verification, signedDate: now), at: now)
+        apply(transactions, renewal, to: chain, EventCause(source: .verification, signedDate: now), at: now)
     }
 
     /// Lets time pass until an event is due, and applies the schedule.
     mutating func wait(for chain: PurchaseChain = EventSamples.chain) -> [Event] {
         guard let due = nextEventTime(of: chain) else { return [] }
-        return apply([], nil, to: chain, EventCause(.schedule, signedDate: due), at: due)
+        return apply([], nil, to: chain, EventCause(source: .schedule, signedDate: due), at: due)
     }
 
     /// - Parameter now: by default long ago, so that no date is history.
@@ -47,7 +48,7 @@ struct Chronicle {
     @discardableResult mutating func pass(
         to now: Timestamp, of chain: PurchaseChain = EventSamples.chain
     ) -> [Event] {
-        apply([], nil, to: chain, EventCause(.schedule, signedDate: now), at: now)
+        apply([], nil, to: chain, EventCause(source: .schedule, signedDate: now), at: now)
     }
 
     /// Forgets the announced events, as a store does after some time.
@@ -62,7 +63,7 @@ struct Chronicle {
         for transaction in transactions { after.merge(transaction) }
         if let renewal { after.merge(renewal) }
         let transition = StateTransition(
-            of: chain, from: before, to: after, announced: announced[chain] ?? [], cause: cause, at: now,
+            chain: chain, before: before, after: after, announced: announced[chain] ?? [], cause: cause, now: now,
             expiryDelay: Self.expiryDelay, keepsSignedData: keepsSignedData)
         let events = transition.events
         states[chain] = after

@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Customers
 import Gateway
 import ReceiptForge
 import Receipts
+
+@testable import Customers
 
 /// A subscription of 30-day periods that begins on day 0, as Apple would sign it.
 enum EventSamples {
@@ -100,7 +101,7 @@ struct SignedNotice: Sendable {
         chain = PurchaseChain(
             bundleID: signed.bundleID, environment: signed.environment ?? .sandbox,
             originalTransactionID: transaction.chainID)
-        var cause = EventCause(.notification, signedDate: event.signedDate)
+        var cause = EventCause(source: .notification, signedDate: event.signedDate)
         (cause.notificationType, cause.subtype) = (event.notificationType, event.subtype)
         (cause.notificationUUID, cause.transaction) = (event.notificationUUID, transaction)
         (cause.signedTransaction, cause.signedRenewalInfo) = (jws, renewalJWS)
@@ -112,7 +113,7 @@ struct SignedNotice: Sendable {
         self.transaction = transaction.signed(at: date)
         renewal = nil
         chain = EventSamples.chain
-        var cause = EventCause(.notification, signedDate: date)
+        var cause = EventCause(source: .notification, signedDate: date)
         (cause.notificationType, cause.transaction) = (type, self.transaction)
         cause.notificationIdentity = ["v1", type, transaction.transactionID]
         self.cause = cause

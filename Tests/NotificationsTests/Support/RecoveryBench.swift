@@ -53,7 +53,7 @@ struct RecoveryBench: Sendable {
     func empty() {
         for partition in AppPartition.all(of: RecoverySamples.app) {
             let taken = store.take(from: partition, includingStalled: true)
-            store.finish(taken.map { FinishedNotification($0) }, in: partition)
+            store.finish(taken.map { FinishedNotification(taken: $0) }, in: partition)
         }
     }
 

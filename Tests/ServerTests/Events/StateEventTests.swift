@@ -35,10 +35,10 @@ import TestSupport
     }
 
     private static func update(_ transaction: Transaction, _ type: String = "DID_RENEW") -> CustomerStateUpdate {
-        var cause = EventCause(.notification, signedDate: transaction.signedDate ?? now)
+        var cause = EventCause(source: .notification, signedDate: transaction.signedDate ?? now)
         (cause.notificationUUID, cause.notificationType) = ("uuid of \(transaction.transactionID)", type)
         cause.transaction = transaction
-        return CustomerStateUpdate(Samples.chain, [.transaction(transaction)], cause)
+        return CustomerStateUpdate(chain: Samples.chain, items: [.transaction(transaction)], cause: cause)
     }
 
     private static func logged(_ stage: NotificationStage, keys: String = StoreSamples.firstKey) async throws -> [Event]
@@ -104,11 +104,12 @@ import TestSupport
             #expect(await store.due(in: Samples.partition) == [Samples.chain])
             // It is not due again at once for another node.
             #expect(await stage.store().due(in: Samples.partition).isEmpty)
-            let cause = EventCause(.schedule, signedDate: Self.now)
-            let outcome = try #require(await store.merge([CustomerStateUpdate(Samples.chain, [], cause)]).first).get()
+            let cause = EventCause(source: .schedule, signedDate: Self.now)
+            let update = CustomerStateUpdate(chain: Samples.chain, items: [], cause: cause)
+            let outcome = try #require(await store.merge([update]).first).get()
             #expect(outcome.events.map(\.type) == [.subscriptionExpired])
             #expect(outcome.events.first?.occurredAt == period.expiresDate)
-            let again = try #require(await store.merge([CustomerStateUpdate(Samples.chain, [], cause)]).first).get()
+            let again = try #require(await store.merge([update]).first).get()
             #expect(again.events.isEmpty)
             #expect(await store.survey(Samples.partition)?.hasDueEvents == false)
             #expect(try await Self.logged(stage).map(\.type) == [.subscriptionRenewed, .subscriptionExpired])
@@ -169,10 +170,11 @@ import TestSupport
         try await NotificationStage.with { stage in
             let period = Self.period("2001", signed: .seconds(86_400), ends: .seconds(-4000))
             _ = await stage.store().merge([Self.update(period)])
-            let cause = EventCause(.schedule, signedDate: Self.now)
+            let cause = EventCause(source: .schedule, signedDate: Self.now)
+            let update = CustomerStateUpdate(chain: Samples.chain, items: [], cause: cause)
             // The gateway was off for two weeks.
             let late = stage.store { Self.now.advanced(by: .seconds(14 * 86_400)) }
-            let outcome = try #require(await late.merge([CustomerStateUpdate(Samples.chain, [], cause)]).first).get()
+            let outcome = try #require(await late.merge([update]).first).get()
             let due = String(decoding: NotificationKeys(Samples.partition).due.bytes, as: UTF8.self)
             let exists = try stage.server.ask("EXISTS", due)
             #expect(outcome.events.isEmpty && exists == "0")
@@ -191,7 +193,7 @@ import TestSupport
     @Test func `without a notification there is no record to compare with`() async throws {
         try await NotificationStage.with { stage in
             var update = Self.update(Self.period("2001"))
-            update.cause = EventCause(.verification, signedDate: Self.now)
+            update.cause = EventCause(source: .verification, signedDate: Self.now)
             #expect(await stage.store().merge([update]) == [.success(MergeOutcome(changed: false, events: []))])
             let count = try stage.server.ask("DBSIZE")
             #expect(count == "0")
@@ -241,7 +243,9 @@ import TestSupport
             _ = try await store.store(Samples.record(), Samples.identity(1), in: partition)
             let taken = await store.take(from: partition, includingStalled: false)
             let event = StoredEventSamples.event(1)
-            for _ in 1...2 { await store.finish(taken.map { FinishedNotification($0, event) }, in: partition) }
+            for _ in 1...2 {
+                await store.finish(taken.map { FinishedNotification(taken: $0, event: event) }, in: partition)
+            }
             #expect(try await Self.logged(stage) == [event])
         }
     }

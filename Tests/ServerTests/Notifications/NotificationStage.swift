@@ -129,7 +129,7 @@ extension CustomerStateUpdate {
     /// An update by a notification of the same time as its newest item.
     init(_ chain: PurchaseChain, _ items: [SignedStateItem]) {
         let date = items.map(\.signedDate).max() ?? StoreSamples.time(0)
-        self.init(chain, items, EventCause(.notification, signedDate: date))
+        self.init(chain: chain, items: items, cause: EventCause(source: .notification, signedDate: date))
     }
 }
 
@@ -142,7 +142,7 @@ extension CustomerStateStore {
 
 extension NotificationQueue {
     func finish(_ taken: [TakenNotification], in partition: AppPartition) async {
-        await finish(taken.map { FinishedNotification($0) }, in: partition)
+        await finish(taken.map { FinishedNotification(taken: $0) }, in: partition)
     }
 }
 

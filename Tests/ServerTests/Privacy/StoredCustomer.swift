@@ -156,7 +156,7 @@ extension NotificationStage {
             log ?? redis, keys: StoreSamples.keys(), retention: .test, observe: { _ in })
         // The stores of deferred verifications and of ownership have their place before the cached results.
         return Erasure(
-            [notifications, events, deliveries()], purge: CachedResultPurge(cache.purges),
+            [notifications, events, deliveries()], purge: CachedResultPurge(cache.purges.purge),
             results: [RedisResultErasure(redis, keys: StoreSamples.keys())],
             indexes: [RedisStateErasure(store: notifications)], states: notifications,
             chains: { (_, _) throws(StoreUnreachable) in [] })

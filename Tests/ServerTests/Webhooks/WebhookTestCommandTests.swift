@@ -33,7 +33,7 @@ struct WebhookTestCommandTests {
             name: "shop/crm", apps: [WebhookSamples.app], url: "https://crm.example.com/hooks", keys: [key])
         let sender = OneReply(reply)
         let result = await WebhookTestResult(
-            of: WebhookTest(for: endpoint, number: 7, at: SignedSamples.now), through: sender)
+            of: WebhookRequest(testing: endpoint, number: 7, at: SignedSamples.now), through: sender)
         return (result, sender.sent.withLock(\.self))
     }
 

@@ -4,14 +4,12 @@
 internal import Gateway
 internal import Receipts
 
-/// The states of a chain on both sides of a transition, reduced to those with its present name: Apple may rename a chain,
-/// and then both names have the state.
+/// A chain's states before and after, under its present name: when Apple renames a chain, both names have the state.
 struct ChainChange: Sendable {
     let scope: EventScope
     let transition: StateTransition
     /// The transactions after, the oldest first.
     let transactions: [Transaction]
-    /// The plans before and after.
     let previousRenewal: Renewal?
     let renewal: Renewal?
     /// The notification's transaction, if it is of this chain.
@@ -59,7 +57,7 @@ struct ChainChange: Sendable {
         transition.announced.contains(scope.id(change, of: key))
     }
 
-    /// Returns the other copies of a purchase: Apple gives each device and each restoration a transaction ID of its own.
+    /// Returns the other copies of a purchase: Apple gives each device and each restoration an ID of its own.
     func copies(of transaction: Transaction) -> [Transaction] {
         guard let period = PurchasedPeriod(of: transaction) else { return [] }
         return transactions.filter {
@@ -76,12 +74,10 @@ struct ChainChange: Sendable {
         }
     }
 
-    /// Returns the subscription period that began before this period.
     func predecessor(of transaction: Transaction) -> Transaction? {
         transactions.last { $0.isSubscription && $0.startOrder < transaction.startOrder }
     }
 
-    /// Returns true if the payment for this period had failed first.
     func wasUnpaid(before transaction: Transaction) -> Bool {
         guard let previousRenewal else { return false }
         let isNewest = transactionsBefore.values.allSatisfy { $0.startOrder < transaction.startOrder }
@@ -89,8 +85,7 @@ struct ChainChange: Sendable {
     }
 
     /// Returns true if Apple refunded the transaction, or ended its sharing.
-    ///
-    /// In receipts an upgrade looks like a refund. It begins another product at that time.
+    /// In receipts an upgrade looks like a refund, and begins another product at that time.
     func isRevoked(_ transaction: Transaction) -> Bool {
         guard let date = transaction.cancellationDate, !transaction.isUpgraded else { return false }
         guard transaction.revocation == nil else { return true }
@@ -104,17 +99,5 @@ struct ChainChange: Sendable {
 }
 
 extension Transaction {
-    /// The order in which transactions began.
-    fileprivate var startOrder: StartOrder {
-        StartOrder(date: purchaseDate ?? Timestamp.earliest, transactionID: transactionID)
-    }
-}
-
-private struct StartOrder: Comparable {
-    let date: Timestamp
-    let transactionID: String
-
-    static func < (one: Self, other: Self) -> Bool {
-        (one.date, one.transactionID) < (other.date, other.transactionID)
-    }
+    fileprivate var startOrder: (Timestamp, String) { (purchaseDate ?? .earliest, transactionID) }
 }

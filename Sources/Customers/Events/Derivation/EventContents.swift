@@ -2,13 +2,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
-package import JSON
+internal import JSON
 package import Receipts
+
+/// The reason why a change was found.
+package struct EventCause: Hashable, Sendable {
+    /// The kind of the cause. The raw values appear in events.
+    package enum Source: String, CaseIterable, Hashable, Sendable {
+        case notification
+        case verification
+        /// Dates alone, such as the end of a period.
+        case schedule
+    }
+
+    package var source: Source
+    /// The notification's UUID; nil in version 1.
+    package var notificationUUID: String?
+    /// The notification's type in Apple's words, such as `DID_RENEW`.
+    package var notificationType: String?
+    package var subtype: String?
+    /// The parts that together identify a notification without a UUID. They do not change between deliveries.
+    package var notificationIdentity: [String] = []
+    /// The signing time of the notification or of the newest verified item; for dates, the time of the schedule.
+    package var signedDate: Timestamp
+    /// The transaction that the notification is about; in version 1, the newest of the chain that it names.
+    package var transaction: Transaction?
+    /// Apple's report of an extension for all subscribers (`summary`): a JSON object without white space.
+    package var summary: [UInt8]?
+    /// Apple's token of an external purchase (`externalPurchaseToken`): a JSON object without white space.
+    package var externalPurchaseToken: [UInt8]?
+    /// The JWS of the transaction, as Apple sent it.
+    package var signedTransaction: [UInt8]?
+    package var signedRenewalInfo: [UInt8]?
+}
 
 /// One change to announce, before its JSON is written.
 struct EventContents: Sendable {
-    /// The changes by which IDs are derived: several event types may report the same change, because each source shows
-    /// the change in its own way. The raw values are part of IDs.
+    /// The changes. Several event types may report one. The raw values are part of the IDs of events.
     enum Change: String, CaseIterable, Sendable {
         case period, refund, refundReversal = "refund_reversal", `extension`
         case renewal, nextProduct = "next_product", priceConsent = "price_consent"
@@ -22,7 +52,6 @@ struct EventContents: Sendable {
     var key: [String]
     var occurredAt: Timestamp
     var transaction: Transaction?
-    /// Apple's plan for the subscription.
     var renewal: Renewal?
     /// The product that the new product replaced.
     var previousProductID: String?
@@ -38,18 +67,18 @@ struct EventContents: Sendable {
 }
 
 /// The app and purchase chain that events are about.
-package struct EventScope: Sendable {
-    var bundleID: String
-    var environment: Environment
+struct EventScope: Sendable {
+    let bundleID: String
+    let environment: Environment
+    /// Nil for an event about no chain.
     var originalTransactionID: String?
+}
 
-    package init(_ chain: PurchaseChain) {
-        self.init(bundleID: chain.bundleID, environment: chain.environment)
-        originalTransactionID = chain.originalTransactionID
-    }
-
-    package init(bundleID: String, environment: Environment) {
-        (self.bundleID, self.environment) = (bundleID, environment)
+extension EventScope {
+    init(_ chain: PurchaseChain) {
+        self.init(
+            bundleID: chain.bundleID, environment: chain.environment, originalTransactionID: chain.originalTransactionID
+        )
     }
 
     func id(_ change: EventContents.Change, of key: [String]) -> String {
@@ -71,7 +100,7 @@ extension Event {
 
     /// Creates an event and its JSON. Members have the names of `POST /v1/verify` if it has them.
     /// - Parameter data: writes the members of `data` that not every event has.
-    package init(
+    init(
         _ type: EventType, id: String, of scope: EventScope, at date: Timestamp, _ cause: EventCause,
         data: (inout JSONWriter) -> Void
     ) {
@@ -102,7 +131,6 @@ extension Event {
 }
 
 extension EventCause {
-    /// The JSON object of the signed data; empty without any.
     fileprivate var signedData: [UInt8] {
         guard signedTransaction != nil || signedRenewalInfo != nil else { return [] }
         var json = JSONWriter(reservingCapacity: 12_288)
@@ -117,7 +145,6 @@ extension EventCause {
 // MARK: - JSON
 
 extension JSONWriter {
-    /// Absent members are left out.
     fileprivate mutating func data(_ contents: EventContents) {
         if let transaction = contents.transaction { purchase(transaction) }
         member("previous_product_id", contents.previousProductID)

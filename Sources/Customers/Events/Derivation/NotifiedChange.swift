@@ -1,21 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The change that a notification's type and subtype name, in the words of both versions (App Store Server Notifications,
-/// `notificationType` and `notification_type`).
-///
-/// It is a hint: the state decides. A known change that is no news makes no event.
+/// The change that a notification's type and subtype name, in the words of both versions (App Store Server
+/// Notifications, `notificationType` and `notification_type`). It is a hint: the state decides.
 enum NotifiedChange: Hashable, Sendable {
-    /// The transaction of the notification is a purchase.
     case purchase
     case renewal
     /// A renewal after a failed payment.
     case recovery
     /// The transaction of the notification replaced another product.
     case upgrade
-    /// The product of the next period.
     case nextProduct
-    /// The decision to renew the subscription or not.
     case renewalStatus
     /// An offer for the product that the customer has.
     case offer
@@ -34,7 +29,6 @@ enum NotifiedChange: Hashable, Sendable {
         self = Self.all[[type, subtype ?? ""].filter { !$0.isEmpty }.joined(separator: " ")] ?? .unknown
     }
 
-    /// By type and subtype.
     private static let all: [String: NotifiedChange] = [
         "CANCEL": .refund,
         "CONSUMPTION_REQUEST": .consumptionRequest,

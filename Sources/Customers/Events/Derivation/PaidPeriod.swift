@@ -80,7 +80,6 @@ struct PaidPeriod: Sendable {
 // MARK: - Schedule
 
 extension PaidPeriod {
-    /// A change that dates alone make.
     struct ScheduledChange: Sendable {
         let due: Timestamp
         let contents: EventContents

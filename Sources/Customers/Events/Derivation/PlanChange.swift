@@ -10,7 +10,6 @@ struct PlanChange: Sendable {
     let after: Renewal
     let signedDate: Timestamp
     let chain: ChainChange
-    /// The newest period.
     let period: Transaction
     /// The periods whose beginning the same transition announces.
     let periods: [EventContents]

@@ -4,41 +4,29 @@
 package import Gateway
 package import Receipts
 
-/// One chain before and after its state became newer, or dates passed.
-///
-/// `events` derives the changes to announce. It reads no clock and stores nothing, so every node derives the same
-/// changes.
-package struct StateTransition: Sendable {
-    package enum Limits {
+/// One chain before and after its state became newer, or dates passed. Reads no clock and stores nothing, so that
+/// every node derives the same `events`.
+struct StateTransition: Sendable {
+    enum Limits {
         /// The age at which a change is history: a gateway that sees it for the first time does not announce it. Stores
         /// keep the identities of notifications for the same time.
-        package static let window: Duration = .seconds(8 * 86_400)
+        static let window: Duration = .seconds(8 * 86_400)
     }
 
-    package var chain: PurchaseChain
+    let chain: PurchaseChain
     /// The state before; empty if it is unknown.
-    package var before: CustomerState
+    let before: CustomerState
     /// The state after, with all that is signed so far; equal to `before` for the schedule.
-    package var after: CustomerState
-    /// The IDs of the events that this chain already has.
-    package var announced: Set<String>
-    package var cause: EventCause
-    package var now: Timestamp
+    let after: CustomerState
+    let announced: Set<String>
+    let cause: EventCause
+    let now: Timestamp
     /// The time after the end of a period at which it counts as expired without a notification.
-    package var expiryDelay: Duration
-    /// True to keep the cause's signed data with the events.
-    package var keepsSignedData: Bool
-
-    package init(
-        of chain: PurchaseChain, from before: CustomerState, to after: CustomerState, announced: Set<String>,
-        cause: EventCause, at now: Timestamp, expiryDelay: Duration, keepsSignedData: Bool
-    ) {
-        (self.chain, self.before, self.after, self.announced) = (chain, before, after, announced)
-        (self.cause, self.now, self.expiryDelay, self.keepsSignedData) = (cause, now, expiryDelay, keepsSignedData)
-    }
+    let expiryDelay: Duration
+    let keepsSignedData: Bool
 
     /// The events to add to the log, in this order. None has an ID that was announced.
-    package var events: [Event] {
+    var events: [Event] {
         var known = announced
         let scope = EventScope(chain)
         return contents.filter { known.insert(scope.id($0.change, of: $0.key)).inserted }
@@ -98,8 +86,7 @@ extension EventCause {
 // MARK: - Dates
 
 extension CustomerState {
-    /// Returns the next time at which dates alone make an event of this chain; nil if there is none. In the past for an
-    /// event that is due.
+    /// Returns the next time, or the past time, at which dates alone make an event; nil if there is none.
     package func nextEventTime(
         of chain: PurchaseChain, announced: Set<String>, expiryDelay: Duration, at now: Timestamp
     ) -> Timestamp? {
@@ -110,9 +97,7 @@ extension CustomerState {
 // MARK: - Without a chain
 
 extension Event {
-    /// Creates the event for a notification about no chain, which has type `unknown`.
-    /// - Parameter cause: the notification.
-    /// - Returns: nil if the notification is too old.
+    /// Creates the event of type `unknown` for a notification about no chain; nil if the notification is too old.
     package static func notification(
         _ cause: EventCause, bundleID: String, _ environment: Environment, at now: Timestamp
     ) -> Event? {

@@ -14,11 +14,9 @@ struct TransactionChange: Sendable {
     let after: Transaction
     /// The transaction as the notification about it has it; nil for another cause.
     let notified: Transaction?
-    /// The change that the notification names.
     let named: NotifiedChange?
     let chain: ChainChange
 
-    /// The changes to announce.
     var contents: [EventContents] { [period, refund, refundReversal, `extension`].compactMap(\.self) }
 
     var isNews: Bool { before != after || notified != nil }
@@ -30,7 +28,6 @@ struct TransactionChange: Sendable {
         ([after] + chain.copies(of: after)).contains { chain.isAnnounced(change, of: [$0.transactionID] + key) }
     }
 
-    /// Creates the event for the change that a state shows.
     private func event(
         _ type: EventType, _ change: EventContents.Change, of key: [String] = [], shownBy shown: Transaction
     ) -> EventContents {
@@ -77,7 +74,6 @@ extension TransactionChange {
 
 extension TransactionChange {
     private enum Limits {
-        /// The reversed refunds of one transaction.
         static let reversals = 8
         /// The difference of two dates of one refund: Apple's copies of a transaction do not always agree.
         static let refundDates: Duration = .seconds(7 * 86_400)
@@ -134,7 +130,6 @@ extension TransactionChange {
 }
 
 extension Timestamp {
-    /// The time as part of an event's ID.
     var key: String { String(millisecondsSince1970) }
 }
 

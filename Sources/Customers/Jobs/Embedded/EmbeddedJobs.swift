@@ -13,7 +13,6 @@ struct EmbeddedJobs: Sendable {
         let chains: [PurchaseChain]
         let account: Account?
         var keys: [String]
-        /// The token of the worker that has it.
         var token: String?
         var losses = 0
         /// The time of the next attempt, or the end of the lease; nil once it is announced.
@@ -57,9 +56,7 @@ struct EmbeddedJobs: Sendable {
     // MARK: - Creation
 
     /// Returns the job that this request has already, and gives it the key.
-    mutating func known(
-        _ request: JobRequest, of client: String, key: String?
-    ) throws(JobRefusal) -> VerificationJob? {
+    mutating func known(_ request: JobRequest, of client: String, key: String?) throws(JobRefusal) -> VerificationJob? {
         let identity = request.identity
         if let key, let job = try job(withKey: key, identity, of: client) { return job }
         guard let id = byIdentity[Name(client: client, text: identity)], let old = entries[id] else { return nil }
@@ -95,9 +92,7 @@ struct EmbeddedJobs: Sendable {
 
     // MARK: - Work
 
-    mutating func take(
-        _ maximum: Int, in lane: JobLane, at now: Timestamp, until end: Timestamp
-    ) -> [TakenJob] {
+    mutating func take(_ maximum: Int, in lane: JobLane, at now: Timestamp, until end: Timestamp) -> [TakenJob] {
         let ids = due[lane]?.first(maximum, until: now) ?? []
         return ids.compactMap { id in
             guard let old = entries[id] else { return nil }
@@ -109,8 +104,7 @@ struct EmbeddedJobs: Sendable {
         }
     }
 
-    /// Changes a job on behalf of its worker.
-    /// - Returns: false if the job is another worker's by now, or gone.
+    /// Changes a job for its worker; returns false if the job is gone, or another worker's by now.
     mutating func change(_ taken: TakenJob, _ change: (inout Entry) -> Void) -> Bool {
         guard let old = entries[taken.job.id], old.token == taken.token else { return false }
         var entry = old
@@ -131,8 +125,7 @@ struct EmbeddedJobs: Sendable {
         return survey
     }
 
-    /// Deletes older verdicts. Beyond the maximum number or size, deletes the oldest verdicts of the client that has
-    /// most.
+    /// Deletes older verdicts and, beyond the maximum number or size, the oldest of the client that has most.
     mutating func forget(endedBefore time: Timestamp, maximum: Int, maximumBytes: Int) {
         let newestFirst = entries.values.filter { $0.endedAt != nil && $0.dueAt == nil }.sorted {
             ($0.endedAt ?? time) > ($1.endedAt ?? time)
@@ -207,26 +200,17 @@ struct EmbeddedJobs: Sendable {
     }
 }
 
-/// The jobs of a lane by the time at which they are due.
 struct DueJobs: Sendable {
-    private struct Item: Comparable {
-        let time: Timestamp
-        let id: String
-
-        static func < (one: Self, other: Self) -> Bool { (one.time, one.id) < (other.time, other.id) }
-    }
+    private typealias Item = (time: Timestamp, id: String)
 
     /// The earliest first.
     private var items: [Item] = []
 
-    mutating func insert(_ id: String, at time: Timestamp) {
-        let item = Item(time: time, id: id)
-        items.insert(item, at: index(of: item))
-    }
+    mutating func insert(_ id: String, at time: Timestamp) { items.insert((time, id), at: index(of: (time, id))) }
 
     mutating func remove(_ id: String, at time: Timestamp) {
-        let item = Item(time: time, id: id), index = index(of: item)
-        if index < items.count, items[index] == item { items.remove(at: index) }
+        let index = index(of: (time, id))
+        if index < items.count, items[index] == (time, id) { items.remove(at: index) }
     }
 
     func first(_ maximum: Int, until now: Timestamp) -> [String] {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Customers
+internal import Gateway
 internal import Redis
 
 /// The scripts over deferred verifications. Each is atomic. They derive the keys of jobs from IDs: all keys are in one

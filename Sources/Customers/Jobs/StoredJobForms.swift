@@ -89,10 +89,52 @@ extension PurchaseChain: StoredForm {
         try form.string(&bundleID)
         try form.word(&environment)
         try form.string(&originalTransactionID)
-        self = PurchaseChain(
-            bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID)
+        self = PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: originalTransactionID)
     }
 
     /// The value of a chain before it is read.
     package static let blank = PurchaseChain(bundleID: "", environment: .production, originalTransactionID: "")
+}
+
+/// The part of a job that never changes.
+package struct JobConstants: Hashable, Sendable, StoredForm {
+    package private(set) var client: String
+    package private(set) var lane: JobLane
+    package private(set) var createdAt: Timestamp
+    package private(set) var deadline: Timestamp
+
+    package init(_ job: VerificationJob) {
+        (client, lane, createdAt, deadline) = (job.client, job.lane, job.createdAt, job.deadline)
+    }
+
+    package init(storedBytes: [UInt8]) throws(StoredFormFault) {
+        (client, lane, createdAt, deadline) = ("", .production, .earliest, .earliest)
+        try read(storedBytes)
+    }
+
+    package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try form.version(1)
+        try form.string(&client)
+        try form.word(&lane)
+        try form.time(&createdAt)
+        try form.time(&deadline)
+    }
+}
+
+extension JobResult: StoredForm {
+    package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try form.version(1)
+        try form.data(&json)
+        try form.string(&verdict)
+        try form.optional(&reason, of: "")
+        try form.bit(&isDegraded)
+        try form.optional(&environment, of: .production)
+        try form.optional(&bundleID, of: "")
+        try form.list(&originalTransactionIDs, of: "")
+    }
+
+    package init(storedBytes: [UInt8]) throws(StoredFormFault) {
+        self.init(json: [], verdict: "")
+        try read(storedBytes)
+    }
 }
