@@ -42,7 +42,6 @@ let package = Package(
         .library(name: "ReceiptsFoundation", targets: ["ReceiptsFoundation"]),
         .executable(name: "receipt-gateway", targets: ["Server"]),
         .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
-        .executable(name: "receipt-ceilings", targets: ["Ceilings"]),
         // Nothing links it: ClockTests loads it into a gateway by LD_PRELOAD, so it must be a file of its own.
         .library(name: "WallClock", type: .dynamic, targets: ["WallClock"]),
     ],
@@ -236,7 +235,7 @@ let package = Package(
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "AppleSimulator", "COpenSSL", "JSON", "LoopbackPorts", "ReceiptForge", "Receipts", "Resilience",
+                "AppleSimulator", "COpenSSL", "JSON", "LoopbackPorts", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -252,15 +251,6 @@ let package = Package(
                 .embedInCode("Report/report.js"),
             ],
             swiftSettings: commonSettings),
-        .executableTarget(
-            name: "Ceilings",
-            dependencies: [
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "loadtest/Ceilings", swiftSettings: commonSettings),
 
         .testTarget(
             name: "CryptographyTests",
@@ -442,8 +432,7 @@ let package = Package(
         .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Gateway", "JSON", "LoadTest", "RealServers", "ReceiptForge", "Receipts",
-                "Resilience", "TestSupport",
+                "AppleSimulator", "JSON", "LoadTest", "RealServers", "ReceiptForge", "Receipts", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),

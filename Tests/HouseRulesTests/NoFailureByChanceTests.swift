@@ -79,7 +79,7 @@ struct NoFailureByChanceTests {
 
     /// They listen at the port that another process or address gave them.
     private static let choosers: Set<String> = [
-        "Tests/HTTPClientTests/Support/SilentAddress.swift", "loadtest/Ceilings/Ceilings.swift",
+        "Tests/HTTPClientTests/Support/SilentAddress.swift", "loadtest/LoadTest/Bench/CeilingCommand.swift",
         "Tests/HouseRulesTests/NoFailureByChanceTests.swift",
     ]
 }

@@ -96,14 +96,14 @@ struct JWSForgeTests {
 
     /// They are rejected for what they say: their signature and their chain hold.
     @Test func `faults of the payload are properly signed`() {
-        let payloads = Set(JWSFault.payloads + JWSFault.claims + JWSFault.notifications)
+        let payloads = Set(JWSForge.payloads + JWSForge.claims + JWSForge.notifications)
         for (fault, text) in Self.texts where payloads.contains(fault) {
             #expect(OpenSSLJWSVerifier.payload(of: text, root: Self.pki.root) != nil, "\(fault)")
         }
     }
 
     @Test func `faults of a signature are wrong for OpenSSL too`() {
-        let signatures = Set(JWSFault.signatures + JWSFault.signatureNumbers)
+        let signatures = Set(JWSForge.signatures + JWSForge.signatureNumbers)
         for (fault, text) in Self.texts where signatures.contains(fault) {
             #expect(OpenSSLJWSVerifier.payload(of: text, root: Self.pki.root) == nil, "\(fault)")
         }

@@ -15,3 +15,20 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable {
     /// The status for a receipt of the other environment: 21007 "sent to production", 21008 "sent to sandbox".
     var statusForOtherEnvironment: Int { self == .production ? 21007 : 21008 }
 }
+
+/// One of the two interfaces of the simulator.
+enum AppleAPI: String, CaseIterable, Hashable, Sendable {
+    case verifyReceipt = "verify_receipt"
+    case serverAPI = "server_api"
+}
+
+extension ServerFault {
+    /// The only interface that can have this fault; nil for both.
+    var api: AppleAPI? {
+        switch self {
+        case .receiptStatus, .latestReceipt: .verifyReceipt
+        case .serverAPIError: .serverAPI
+        default: nil
+        }
+    }
+}

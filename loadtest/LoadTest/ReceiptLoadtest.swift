@@ -46,10 +46,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
 
               receipt-loadtest deferred --outage 5m
 
-            A day of up to 1,000 nodes, simulated with the gateway's own rules:
-
-              receipt-loadtest simulate --nodes 1000 --rate 1000k
-
             A page of what a load run found, and in what two runs differ:
 
               receipt-loadtest report result.json
@@ -59,6 +55,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         subcommands: [
             HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self, ScenarioCommand.self,
             BenchCommand.self, VerifyCommand.self, CorpusCommand.self, AppleCommand.self,
-            ReceiverCommand.self, WebhooksCommand.self, DeferredCommand.self, SimulateCommand.self,
+            ReceiverCommand.self, WebhooksCommand.self, DeferredCommand.self, CeilingCommand.self,
         ])
 }

@@ -59,7 +59,7 @@ final class ModelBuckets: SharedBuckets {
         return fullAt.withLock { Self.carryOut(order, on: &$0, at: now) }
     }
 
-    private static func carryOut(
+    static func carryOut(
         _ order: TokenRequest, on fullAt: inout [RateBucket: Instant], at now: Instant
     ) -> TokenGrant {
         let levels = order.lines.map { Level($0, fullAt: fullAt[$0.charge.bucket], requests: order.requests, at: now) }

@@ -1,9 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import Receipts
+
+extension ByteBuffer {
+    /// The bytes of an object of JSON.
+    init(json writeMembers: (inout JSONWriter) -> Void) {
+        var json = JSONWriter(reservingCapacity: 4096)
+        json.object(writeMembers)
+        self.init(bytes: json.bytes)
+    }
+}
 
 struct HTTPAnswer: Sendable {
     var status = HTTPResponseStatus.ok
@@ -51,5 +61,58 @@ enum CorrelationKey {
     /// Returns thirteen digits of five bits each.
     private static func digits(of number: UInt64) -> String {
         String(decoding: (0..<13).map { alphabet[Int(number >> (5 * $0) & 31)] }, as: UTF8.self)
+    }
+}
+
+/// A content coding (RFC 9110 §8.4.1), without compression.
+enum ContentCoding: String, CaseIterable, Hashable, Sendable {
+    /// RFC 1952.
+    case gzip
+    /// RFC 1950.
+    case deflate
+
+    /// Returns the bytes in this coding.
+    func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        let bytes = Array(bytes)
+        return switch self {
+        // RFC 1952 §2.3: magic number, deflate, no flags, no time, no hint, unknown system.
+        case .gzip:
+            [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255] + Self.stored(bytes)
+                + Self.littleEndian(Self.crc32(of: bytes)) + Self.littleEndian(UInt32(truncatingIfNeeded: bytes.count))
+        // RFC 1950 §2.2: deflate with a window of 32 KiB, a multiple of 31; the checksum's most significant byte first.
+        case .deflate: [0x78, 0x01] + Self.stored(bytes) + Self.littleEndian(Self.adler32(of: bytes)).reversed()
+        }
+    }
+
+    /// Returns blocks without compression (RFC 1951 §3.2.4): a flag for the last, the length, and its complement.
+    private static func stored(_ bytes: [UInt8]) -> [UInt8] {
+        let longest = 65_535
+        return stride(from: 0, through: bytes.count, by: longest).reduce(into: []) { blocks, start in
+            let block = bytes[start..<min(start + longest, bytes.count)]
+            let length = UInt32(block.count)
+            blocks.append(start + longest > bytes.count ? 1 : 0)
+            blocks += littleEndian(length | ~length << 16)
+            blocks += block
+        }
+    }
+
+    private static func littleEndian(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+
+    /// RFC 1952 §8.
+    static func crc32(of bytes: [UInt8]) -> UInt32 {
+        ~bytes.reduce(~0) { crc, byte in
+            (0..<8).reduce(crc ^ UInt32(byte)) { crc, _ in crc >> 1 ^ (crc & 1) * 0xEDB8_8320 }
+        }
+    }
+
+    /// RFC 1950 §8.2.
+    static func adler32(of bytes: [UInt8]) -> UInt32 {
+        let (low, high) = bytes.reduce((1, 0)) { sums, byte -> (UInt32, UInt32) in
+            let low = (sums.0 + UInt32(byte)) % 65_521
+            return (low, (sums.1 + low) % 65_521)
+        }
+        return high << 16 | low
     }
 }

@@ -7,6 +7,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import ReceiptForge
+internal import Synchronization
 
 /// One endpoint on the loopback interface.
 struct Listener: Sendable {
@@ -110,5 +111,43 @@ struct TLSContexts: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
         return try NIOSSLContext(configuration: configuration)
+    }
+}
+
+/// The open connections, to limit their number and to close them all.
+final class Connections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let maximumConnections: Int
+
+    init(maximumConnections: Int) {
+        self.maximumConnections = maximumConnections
+    }
+
+    /// Adds a connection until it closes. Returns false at the limit.
+    func admit(_ channel: any Channel) -> Bool {
+        let isAdmitted = state.withLock { state in
+            guard !state.isClosed, state.channels.count < maximumConnections else { return false }
+            state.channels[ObjectIdentifier(channel)] = channel
+            return true
+        }
+        guard isAdmitted else { return false }
+        channel.closeFuture.whenComplete { [self] _ in
+            state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+        }
+        return true
+    }
+
+    /// Closes all connections and admits no more.
+    func closeAll() async {
+        let channels = state.withLock { state in
+            state.isClosed = true
+            return Array(state.channels.values)
+        }
+        for channel in channels { try? await channel.close() }
     }
 }

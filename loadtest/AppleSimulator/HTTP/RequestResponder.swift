@@ -65,7 +65,7 @@ struct RequestResponder: Sendable {
         do throws(ControlError) {
             let evidence = try AccountEvidence(body, limits: store.limits)
             let registered = try evidence.register(in: store, store.controlContext(at: endpoint))
-            return HTTPAnswer(body: ByteBuffer(bytes: registered.json))
+            return HTTPAnswer(body: registered.json)
         } catch {
             return Self.refusal(.unprocessableEntity, error.description)
         }
@@ -76,7 +76,7 @@ struct RequestResponder: Sendable {
             let now = UTCDate(store.controlContext(at: endpoint).now)
             let population = try Population(body, limits: store.limits, createdAt: now)
             try store.customers.add(population)
-            return HTTPAnswer(body: ByteBuffer(bytes: population.json))
+            return HTTPAnswer(body: population.json)
         } catch {
             return Self.refusal(.unprocessableEntity, error.description)
         }

@@ -1,17 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import FoundationEssentials
 internal import Receipts
 internal import Synchronization
 
 /// The notifications of all apps, and the addresses they are sent to.
 final class NotificationRegistry: Sendable {
-    private struct State {
-        var destinations: [AppInStore: NotificationDestination] = [:]
-        var log: NotificationLog
-    }
-
-    private let state: Mutex<State>
+    /// The history of version 2.
+    let log: Mutex<NotificationLog>
+    private let destinations = Mutex<[AppInStore: NotificationDestination]>([:])
     private let limits: SimulatorLimits
     private let timeScale: Double
 
@@ -19,21 +17,21 @@ final class NotificationRegistry: Sendable {
     init(limits: SimulatorLimits, timeScale: Double) {
         self.limits = limits
         self.timeScale = timeScale
-        state = Mutex(State(log: NotificationLog(maximumCount: limits.maximumNotifications)))
+        log = Mutex(NotificationLog(maximumCount: limits.maximumNotifications))
     }
 
     func destination(of app: AppInStore) -> NotificationDestination? {
-        state.withLock { $0.destinations[app] }
+        destinations.withLock { $0[app] }
     }
 
     /// Sets the destination of an app's notifications; nil removes it.
     func setDestination(_ destination: NotificationDestination?, of app: AppInStore) throws(ControlError) {
-        try state.withLock { state throws(ControlError) in
-            let isFull = state.destinations.count >= limits.maximumNotificationURLs
-            guard destination == nil || state.destinations[app] != nil || !isFull else {
+        try destinations.withLock { destinations throws(ControlError) in
+            let isFull = destinations.count >= limits.maximumNotificationURLs
+            guard destination == nil || destinations[app] != nil || !isFull else {
                 throw .tooManyNotificationURLs(maximum: limits.maximumNotificationURLs)
             }
-            state.destinations[app] = destination
+            destinations[app] = destination
         }
     }
 
@@ -43,23 +41,53 @@ final class NotificationRegistry: Sendable {
     }
 }
 
-extension NotificationRegistry {
-    /// Adds an entry to the history, and returns its number.
-    func add(_ entry: NotificationLog.Entry) -> Int64 {
-        state.withLock { $0.log.add(entry) }
+/// The address of a server on this machine that receives notifications.
+struct NotificationURL: Hashable, Sendable {
+    let host: String
+    let port: Int
+    /// The path with the query.
+    let target: String
+
+    /// Reads a URL; nil unless it is HTTP without TLS to the loopback interface.
+    init?(_ text: String) {
+        guard let url = URL(string: text), url.scheme?.lowercased() == "http", url.user() == nil,
+            let host = url.host()?.filter({ !"[]".contains($0) }), Self.loopback.contains(host)
+        else { return nil }
+        self.host = host
+        port = url.port ?? 80
+        let path = url.path(percentEncoded: true)
+        target = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
     }
 
-    func record(_ attempt: NotificationAttempt, of number: Int64) {
-        state.withLock { $0.log.record(attempt, of: number) }
+    private static let loopback: Set<String> = ["127.0.0.1", "localhost", "::1"]
+
+    /// The value of the field `Host`.
+    var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+}
+
+/// The place and the form of the notifications of one app in one environment.
+struct NotificationDestination: Hashable, Sendable {
+    let url: NotificationURL
+    var version = NotificationVersion.two
+    /// The factor of the waits between attempts; nil for the simulator's factor.
+    var timeScale: Double?
+}
+
+extension NotificationDestination {
+    init(_ text: String, _ version: NotificationVersion = .two, timeScale: Double? = nil) throws(ControlError) {
+        guard let url = NotificationURL(text) else {
+            throw .wrongValue(of: "url", needed: "http:// and 127.0.0.1, localhost or [::1]")
+        }
+        self.init(url: url, version: version, timeScale: timeScale)
     }
 
-    func entry(uuid: String, of app: AppInStore) -> NotificationLog.Entry? {
-        state.withLock { $0.log.entry(uuid: uuid, of: app) }
-    }
-
-    func page(
-        after number: Int64, count: Int, where isIncluded: (NotificationLog.Entry) -> Bool
-    ) -> (entries: [NotificationLog.Entry], continuation: Int64?) {
-        state.withLock { $0.log.page(after: number, count: count, where: isIncluded) }
+    /// Reads the body of `PUT /notifications`. Without a URL, there is no destination.
+    static func read(_ body: [UInt8]) throws(ControlError) -> (AppInStore, NotificationDestination?) {
+        let members = try ControlMembers(body, known: ["bundle_id", "environment", "time_scale", "url", "version"])
+        let app = try members.app()
+        let version = try members.integer("version", in: 1...2).flatMap(NotificationVersion.init) ?? .two
+        let timeScale = try members.number("time_scale", in: 0...1)
+        guard let url = try members.optionalText("url") else { return (app, nil) }
+        return (app, try NotificationDestination(url, version, timeScale: timeScale))
     }
 }

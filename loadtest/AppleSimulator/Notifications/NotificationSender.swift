@@ -91,7 +91,10 @@ final class NotificationSender: Sendable {
     }
 
     private func finish(_ delivery: NotificationDelivery, _ result: SendAttemptResult) {
-        if let entry = delivery.entry { registry.record(NotificationAttempt(date: now(), result: result), of: entry) }
+        if let entry = delivery.entry {
+            let attempt = NotificationAttempt(date: now(), result: result)
+            registry.log.withLock { $0.record(attempt, of: entry) }
+        }
         let (started, waiters) = state.withLock { state in
             state.counts.count(result)
             if result != .success, let retry = delivery.retry, !state.isStopped {

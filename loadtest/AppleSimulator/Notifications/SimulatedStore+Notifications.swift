@@ -4,6 +4,7 @@
 internal import FoundationEssentials
 internal import ReceiptForge
 internal import Receipts
+internal import Synchronization
 
 extension SimulatedStore {
     /// Changes customers, and sends the notifications about that. Returns the UUIDs of the notifications; version 1 has
@@ -75,9 +76,10 @@ extension SimulatedStore {
         let entry = NotificationLog.Entry(
             contents, of: request.app, appTransactionID: customer?.appTransactionID,
             signedPayload: serverAPI.signer.jws(contents))
-        let number = notifications.add(entry)
+        let number = notifications.log.withLock { $0.add(entry) }
         guard request.isDelivered, let destination else {
-            return notifications.record(NotificationAttempt(date: now, result: request.lostResult), of: number)
+            let attempt = NotificationAttempt(date: now, result: request.lostResult)
+            return notifications.log.withLock { $0.record(attempt, of: number) }
         }
         send(.signed(entry.signedPayload), entry: number, request, destination)
     }

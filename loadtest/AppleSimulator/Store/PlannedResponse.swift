@@ -93,17 +93,15 @@ struct StoreAnswer: Sendable {
         status: Int, retryable: ServerFault.Retryable? = nil,
         _ writeMembers: (inout JSONWriter) -> Void = { _ in }
     ) {
-        var json = JSONWriter()
-        json.object { answer in
+        body = ByteBuffer(json: { answer in
             answer.member("status", status)
             if let retryable {
                 answer.key(named: retryable.name)
                 answer.literal(retryable.literal)
             }
             writeMembers(&answer)
-        }
+        })
         self.status = status
-        body = ByteBuffer(bytes: json.bytes)
     }
 
     var planned: PlannedAnswer { PlannedAnswer(http: HTTPAnswer(body: body), outcome: "status_\(status)") }

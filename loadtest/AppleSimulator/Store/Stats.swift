@@ -108,3 +108,44 @@ final class StatsCounter: Sendable {
         }
     }
 }
+
+/// The counts of the App Store Server API in `GET /stats`.
+package struct ServerAPIStats: Hashable, Sendable, Codable {
+    /// Calls by endpoint, operation and outcome: `http_200`, `error_4040010`, `http_401`, `reset` and so on.
+    package var calls: [String: [String: [String: Int]]] = [:]
+    /// Calls with a valid token, by app, environment and operation.
+    package var quotas: [Quota] = []
+
+    package struct Quota: Hashable, Sendable, Codable {
+        package let bundleId: String
+        /// `production` or `sandbox`.
+        package let environment: String
+        package let operation: String
+        package let calls: Int
+        /// The calls beyond the hourly limit.
+        package let refused: Int
+        /// The most calls in any 3,600 seconds, without refused calls.
+        package let maximumPerHour: Int
+    }
+}
+
+/// The counts of server notifications in `GET /stats`.
+package struct NotificationStats: Hashable, Sendable, Codable {
+    /// Attempts that ended.
+    package var sent = 0
+    /// Attempts that were acknowledged with a status from 200 to 206.
+    package var succeeded = 0
+    /// Attempts that ended otherwise.
+    package var failed = 0
+    /// Notifications before or in their first attempt, and retries in flight.
+    package var pending = 0
+    /// Notifications that wait for a retry.
+    package var pendingRetries = 0
+
+    package init() {}
+
+    mutating func count(_ result: SendAttemptResult) {
+        sent += 1
+        result == .success ? (succeeded += 1) : (failed += 1)
+    }
+}

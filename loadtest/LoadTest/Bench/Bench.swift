@@ -18,12 +18,12 @@ final class Bench {
     private var doneSeconds = 0.0
     var report: BenchReport
 
-    init(_ plan: BenchPlan, gatewayPath: String, ceilingsPath: String, templates: String, folder: ScratchFolder)
+    init(_ plan: BenchPlan, gatewayPath: String, templates: String, folder: ScratchFolder)
         async throws
     {
         self.plan = plan
         self.gatewayPath = gatewayPath
-        peers = PeerStart(ceilingsPath: ceilingsPath, templates: templates, folder: folder, core: cores.server)
+        peers = PeerStart(templates: templates, folder: folder, core: cores.server)
         root = try folder.write(pki.rootPEM, to: "root.pem")
         // The port stands in no request: all servers get equal requests.
         let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: [])

@@ -51,9 +51,6 @@ struct BenchCommand: AsyncParsableCommand {
 
     @OptionGroup var gateway: GatewayProgram
 
-    @Option(help: .value("path", "The bare handler's program (default: receipt-ceilings beside this program)."))
-    var ceilings: String?
-
     @Option(help: .value("folder", "Configurations of nginx and Varnish."))
     var peers = "loadtest/peers"
 
@@ -91,8 +88,7 @@ struct BenchCommand: AsyncParsableCommand {
             let folder = try ScratchFolder()
             defer { folder.remove() }
             let bench = try await Bench(
-                plan, gatewayPath: gateway.path, ceilingsPath: ceilings ?? ThisProgram.neighbour("receipt-ceilings"),
-                templates: peers, folder: folder)
+                plan, gatewayPath: gateway.path, templates: peers, folder: folder)
             return try await bench.run()
         }
         try write(report)

@@ -44,16 +44,19 @@ struct BenchServer: Sendable {
     }
 }
 
+extension [BenchServer] {
+    var cpuSeconds: Double { map(\.processes.cpuSeconds).reduce(0, +) }
+}
+
 struct PeerStart: Sendable {
-    let ceilingsPath: String
     let templates: String
     let folder: ScratchFolder
     let core: Int?
 
     /// Starts the ceiling, which answers everything with so many bytes, its head included.
     func ceiling(answerBytes: Int, core: Int?) async throws -> ListeningProgram {
-        try await ListeningProgram.start(ceilingsPath, core: core) { port in
-            ["nio", "--port", "\(port)", "--bytes", "\(max(2, answerBytes - Self.headBytes))"]
+        try await ListeningProgram.start(ThisProgram.path, core: core) { port in
+            ["ceiling", "--port", "\(port)", "--bytes", "\(max(2, answerBytes - Self.headBytes))"]
         }
     }
 

@@ -8,7 +8,6 @@ internal import Synchronization
 /// An outage of the simulated Apple: requests that are deferred meanwhile, and their end after its return.
 struct DeferredRun: Sendable {
     private enum Limits {
-        static let connections = 32
         /// The receipts that are made and sent together, so that they need little memory.
         static let batch = 5000
         /// The end of one batch, in seconds.
@@ -98,7 +97,7 @@ struct DeferredRun: Sendable {
         for number in 0... {
             samples.record(await fleet.questions, at: (ContinuousClock.now - start).seconds)
             if number % Limits.samplesPerMemory == 0 {
-                samples.record(residentBytes: await fleet.servers.map(\.processes.residentBytes).max() ?? 0)
+                samples.record(residentBytes: await fleet.residentBytes)
             }
             try await Task.sleep(for: Limits.sample)
         }
@@ -112,7 +111,7 @@ extension DeferredRun {
     private func post(
         to fleet: RunningFleet, _ samples: DeferredSamples, _ outcome: inout DeferredOutcome
     ) async throws {
-        let target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verify")
+        let target = try await fleet.target
         let fields = [HeaderField(name: "Prefer", value: "respond-async")] + (await fleet.authorization)
         let form = RequestForm(target: target, mode: .apple, fields: fields)
         let factory = ReceiptFactory(
@@ -125,25 +124,15 @@ extension DeferredRun {
             var pools = ReceiptPools(repeated: [])
             pools.fresh = await factory.fresh(count, from: first) { progress.update(done: first + $0) }
             let source = TrafficSource.receipts(pools, .only(.fresh), KeyPopularity(keys: 0, exponent: 0))
-            let measurements = try await send(source, count, to: target, samples)
+            let measurements = try await source.post(count, to: target, seconds: Limits.posting) { load in
+                // The soft timeout of the gateway, and more on a busy machine.
+                load.timeout = .seconds(30)
+                load.completion = { samples.add($0) }
+            }
             outcome.statuses.merge(measurements.statuses, uniquingKeysWith: +)
             outcome.unanswered += count - measurements.statuses.values.reduce(0, +)
             outcome.postingSeconds += measurements.seconds
         }
-    }
-
-    private func send(
-        _ source: TrafficSource, _ count: Int, to target: LoadTarget, _ samples: DeferredSamples
-    ) async throws -> LoadMeasurements {
-        var load = LoadPlan(target: target)
-        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, Limits.posting, count)
-        load.connections = Limits.connections
-        // The soft timeout of the gateway, and more on a busy machine.
-        load.timeout = .seconds(30)
-        load.completion = { samples.add($0) }
-        let measurements = try await LoadRun(plan: load) { [load] in source.traffic(worker: $0, load) }.run()
-        try Task.checkCancellation()
-        return measurements
     }
 
     /// Reads results, and counts the results without Apple's verdict.
@@ -219,12 +208,6 @@ enum JobAnswer {
 }
 
 extension RunningFleet {
-    fileprivate var authorization: [HeaderField] {
-        key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
-    }
-
-    fileprivate var cpuSeconds: Double { servers.map(\.processes.cpuSeconds).reduce(0, +) }
-
     /// The jobs that wait in Redis, also jobs being worked on.
     fileprivate var waitingJobs: Int {
         get async throws {
@@ -245,4 +228,47 @@ extension RunningFleet {
             return number
         }
     }
+}
+
+/// The requests to Apple against a budget: a token bucket that holds the requests of one second. Time is an argument.
+struct CallMeter: Hashable, Sendable {
+    private enum Limits {
+        /// The samples of one second that are kept.
+        static let samples = 1000
+    }
+
+    private struct Sample: Hashable, Sendable {
+        let seconds: Double
+        let calls: Int
+    }
+
+    /// Requests per second.
+    let budget: Double
+    private var samples: [Sample] = []
+    private var level = 0.0
+    /// The maximum number of requests within a second.
+    private(set) var maximumPerSecond = 0
+    /// The maximum number of requests that the bucket must have held. It is never more than the gateways really took.
+    private(set) var maximumBurst = 0.0
+
+    init(budget: Double) { self.budget = budget }
+
+    /// Adds a sample.
+    /// - Parameters:
+    ///   - calls: all requests until now.
+    ///   - seconds: the time since the first sample.
+    mutating func record(_ calls: Int, at seconds: Double) {
+        if let last = samples.last {
+            // The new requests may have been the first of the interval, so that the bucket refilled after them.
+            level = max(0, level + Double(calls - last.calls) - budget * (seconds - last.seconds))
+            maximumBurst = max(maximumBurst, level)
+        }
+        samples.append(Sample(seconds: seconds, calls: calls))
+        let first = samples.firstIndex { $0.seconds >= seconds - 1 } ?? 0
+        samples.removeFirst(max(first, samples.count - Limits.samples))
+        maximumPerSecond = max(maximumPerSecond, calls - samples[0].calls)
+    }
+
+    /// True if the requests exceeded the budget by more than a tenth of a second's.
+    var isExceeded: Bool { maximumBurst > 1.1 * budget + 1 }
 }

@@ -135,8 +135,28 @@ actor RunningFleet: RunningProgram {
     }
 
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
+    /// The address of verifications.
+    var target: LoadTarget { get throws { try LoadTarget("http://127.0.0.1:\(clientPort)/v1/verify") } }
+    /// The header fields of clients: the API key if they need one.
+    var authorization: [HeaderField] { .bearer(key) }
     var adminPorts: [Int] { gateways.map(\.adminPort) }
     var servers: [BenchServer] { gateways.map { BenchServer($0) } }
+    var metricTargets: [LoadTarget] {
+        get throws { try adminPorts.map { port in try LoadTarget("http://127.0.0.1:\(port)/metrics") } }
+    }
+    /// The samples of all gateways.
+    var metrics: [MetricsText.Sample] {
+        get async throws {
+            var samples: [MetricsText.Sample] = []
+            for target in try metricTargets {
+                samples += try MetricsText(try await Exchange(target: target).get().body).samples
+            }
+            return samples
+        }
+    }
+    /// The processor time of the gateways, and the memory of the largest.
+    var cpuSeconds: Double { servers.cpuSeconds }
+    var residentBytes: Int { servers.map(\.processes.residentBytes).max() ?? 0 }
     /// The number of requests to both endpoints of Apple's until now, in either of its interfaces.
     var questions: Int { calls[.questions] ?? 0 }
 
@@ -201,6 +221,22 @@ actor RunningFleet: RunningProgram {
 }
 
 extension AppleSimulator: RunningProgram {}
+
+extension TrafficSource {
+    /// Sends so many requests over 32 connections, as fast as they are answered.
+    /// - Parameter seconds: the time after which the rest is left out.
+    func post(
+        _ count: Int, to target: LoadTarget, seconds: Double, _ edit: (inout LoadPlan) -> Void = { _ in }
+    ) async throws -> LoadMeasurements {
+        var load = LoadPlan(target: target)
+        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, seconds, count)
+        load.connections = 32
+        edit(&load)
+        let measurements = try await LoadRun(plan: load) { [load] in traffic(worker: $0, load) }.run()
+        try Task.checkCancellation()
+        return measurements
+    }
+}
 
 extension ServerAPIStats {
     /// The number of calls of all operations at both endpoints, whatever became of them.

@@ -177,7 +177,7 @@ struct TrafficOptions: ParsableArguments {
     var sendsReceipts: Bool { body == nil && method == nil }
 
     var fields: [HeaderField] {
-        header + (apiKey.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? [])
+        header + .bearer(apiKey)
     }
 
     var trust: TLSTrust { insecure ? .anything : caFile.map(TLSTrust.file) ?? .system }

@@ -111,6 +111,13 @@ struct HeaderField: Hashable, Sendable {
     func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
 }
 
+extension [HeaderField] {
+    /// Returns the field with a client's API key; none without a key.
+    static func bearer(_ key: String?) -> [HeaderField] {
+        key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
+    }
+}
+
 extension HeaderField: ExpressibleByArgument {
     /// Reads `Name: value`, but no field that says where a request ends: only this program writes such fields.
     init?(argument: String) {

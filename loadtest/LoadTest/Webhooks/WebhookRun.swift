@@ -50,7 +50,6 @@ struct WebhookRun: Sendable {
     }
 
     private enum Limits {
-        static let connections = 32
         /// The end of the posting, in seconds.
         static let posting = 3600.0
         static let poll = Duration.milliseconds(200)
@@ -103,29 +102,24 @@ struct WebhookRun: Sendable {
 
 extension WebhookRun {
     private func measure(_ fleet: RunningFleet, _ receiver: WebhookReceiver) async throws -> Outcome {
-        let servers = await fleet.servers
-        let target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verify")
+        let target = try await fleet.target
         let traffic = await notifications(to: target)
         try await waitForEndpoints(fleet)
-        let start = CPUSample(servers)
-        let posted = try await post(traffic, to: target)
-        let (end, written) = try await settle(fleet, servers, receiver, posted: posted.counts[.ok])
+        let start = await fleet.cpuSeconds
+        // Each notification once.
+        let posted = try await traffic.post(plan.events, to: target, seconds: Limits.posting)
+        let (end, written) = try await settle(fleet, receiver, posted: posted.counts[.ok])
         return Outcome(
             stats: receiver.stats, written: written, posted: posted.counts[.ok],
-            cpuSeconds: end.seconds - start.seconds, postingSeconds: posted.seconds,
-            residentBytes: servers.map(\.processes.residentBytes).max() ?? 0)
+            cpuSeconds: end - start, postingSeconds: posted.seconds, residentBytes: await fleet.residentBytes)
     }
 
     /// Waits until all gateways have surveyed all endpoints: an endpoint gets the events from its first survey on.
     private func waitForEndpoints(_ fleet: RunningFleet) async throws {
         let expected = plan.endpoints.count * plan.gateways, end = ContinuousClock.now + plan.quiet
         while ContinuousClock.now < end {
-            var count = 0
-            for port in await fleet.adminPorts {
-                let reply = try await Exchange(target: LoadTarget("http://127.0.0.1:\(port)/metrics")).get()
-                count += try MetricsText(reply.body).samples.count { $0.name == "receipt_gateway_webhook_lag_seconds" }
-            }
-            if count >= expected { return }
+            let samples = try await fleet.metrics
+            if samples.count(where: { $0.name == "receipt_gateway_webhook_lag_seconds" }) >= expected { return }
             try await Task.sleep(for: Limits.poll)
         }
     }
@@ -140,30 +134,20 @@ extension WebhookRun {
         return .receipts(pools, .only(.notification), KeyPopularity(keys: 0, exponent: 0))
     }
 
-    /// Posts every notification once, as fast as the gateways answer.
-    private func post(_ source: TrafficSource, to target: LoadTarget) async throws -> LoadMeasurements {
-        var load = LoadPlan(target: target)
-        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, Limits.posting, plan.events)
-        load.connections = Limits.connections
-        let measurements = try await LoadRun(plan: load) { [load] in source.traffic(worker: $0, load) }.run()
-        try Task.checkCancellation()
-        return measurements
-    }
-
     /// Waits until all notifications are applied and the healthy endpoints have every event, or nothing happens any
     /// more.
     /// - Returns: the CPU at the last progress, and the number of events.
     private func settle(
-        _ fleet: RunningFleet, _ servers: [BenchServer], _ receiver: WebhookReceiver, posted: Int
-    ) async throws -> (CPUSample, written: Int) {
-        var last = Progress(), sample = CPUSample(servers), changed = ContinuousClock.now
+        _ fleet: RunningFleet, _ receiver: WebhookReceiver, posted: Int
+    ) async throws -> (cpuSeconds: Double, written: Int) {
+        var last = Progress(), cpu = await fleet.cpuSeconds, changed = ContinuousClock.now
         while ContinuousClock.now - changed < plan.quiet {
             let now = try await progress(fleet, receiver)
-            if now != last { (last, sample, changed) = (now, CPUSample(servers), .now) }
+            if now != last { (last, cpu, changed) = (now, await fleet.cpuSeconds, .now) }
             if now.applied >= posted, now.distinct.allSatisfy({ $0 >= now.written }) { break }
             try await Task.sleep(for: Limits.poll)
         }
-        return (sample, last.written)
+        return (cpu, last.written)
     }
 
     private struct Progress: Hashable {
@@ -174,30 +158,10 @@ extension WebhookRun {
     }
 
     private func progress(_ fleet: RunningFleet, _ receiver: WebhookReceiver) async throws -> Progress {
-        var progress = Progress()
-        for port in await fleet.adminPorts {
-            let reply = try await Exchange(target: LoadTarget("http://127.0.0.1:\(port)/metrics")).get()
-            let metrics = try MetricsText(reply.body)
-            progress.applied += metrics.sum("receipt_gateway_notifications_applied_total")
-            progress.written += metrics.sum("receipt_gateway_events_total")
-        }
-        progress.distinct = plan.healthy.map { receiver[$0]?.tally.counts.distinct ?? 0 }
-        return progress
-    }
-}
-
-/// The CPU that gateways used until one moment.
-private struct CPUSample {
-    let seconds: Double
-
-    init(_ servers: [BenchServer]) {
-        seconds = servers.map(\.processes.cpuSeconds).reduce(0, +)
-    }
-}
-
-extension MetricsText {
-    /// Returns the sum of all series of a metric.
-    fileprivate func sum(_ name: String) -> Int {
-        Int(samples.filter { $0.name == name }.map(\.value).reduce(0, +))
+        let samples = try await fleet.metrics
+        func sum(_ name: String) -> Int { Int(samples.filter { $0.name == name }.map(\.value).reduce(0, +)) }
+        return Progress(
+            applied: sum("receipt_gateway_notifications_applied_total"), written: sum("receipt_gateway_events_total"),
+            distinct: plan.healthy.map { receiver[$0]?.tally.counts.distinct ?? 0 })
     }
 }

@@ -8,7 +8,7 @@
 /// SignedData  ::= SEQUENCE { version INTEGER, digestAlgorithms SET OF AlgorithmIdentifier, encapContentInfo,
 ///                            certificates [0] IMPLICIT SET OF Certificate, signerInfos SET OF SignerInfo } -- §5.1
 /// ```
-struct SignedDataTemplate: Sendable {
+package struct SignedDataTemplate: Sendable {
     var contentType = OID.signedData
     var version: Int64 = 1
     var digestAlgorithms: [AlgorithmIdentifier]

@@ -72,7 +72,8 @@ package struct Corpus: RandomAccessCollection, Sendable {
                 explanation: fault.explanation)
         case .jws(let fault):
             return CorpusEntry(
-                name: "jws-" + fault.name, kind: fault.evidenceKind, evidence: .jws(jwsForge.text(with: fault)),
+                name: "jws-" + fault.name, kind: JWSForge.inNotifications.contains(fault) ? .notification : .jws,
+                evidence: .jws(jwsForge.text(with: fault)),
                 expected: fault.expectedBelowOperatorsRoot, fault: fault.name, explanation: fault.explanation,
                 needs: [Corpus.transactionRootFileName])
         case .transactionReceipt(let fault):
@@ -123,4 +124,15 @@ package struct CorpusEntry: Sendable {
     package var needs = [Corpus.rootFileName]
 
     package var fileName: String { name + (kind.isJWS ? ".jws" : ".b64") }
+}
+
+/// The kinds of evidence that a client or Apple can send.
+package enum ForgedEvidenceKind: String, CaseIterable, Encodable, Sendable {
+    case receipt, jws
+    case transactionReceipt = "transaction-receipt"
+    /// A server notification of version 2: a JWS with further JWS inside.
+    case notification
+
+    /// True for a JWS, which is text.
+    package var isJWS: Bool { self == .jws || self == .notification }
 }

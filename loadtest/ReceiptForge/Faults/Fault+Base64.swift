@@ -4,11 +4,10 @@
 internal import Receipts
 
 /// Faults of the text: errors of the request, not verdicts on a receipt.
-extension Fault {
+extension FaultForge {
     static let base64: [Fault] = [
         Fault(
-            "base64-empty", .badRequest(.empty),
-            "An app sends an empty string when its receipt file is missing.",
+            "base64-empty", .badRequest(.empty), "An app sends an empty string when its receipt file is missing.",
             .text { _ in "" }),
         Fault(
             "base64-invalid-character", .badRequest(.invalidCharacter),

@@ -4,7 +4,7 @@
 internal import Receipts
 
 /// Chains with one wrong certificate, which its authority has signed nevertheless.
-extension Fault {
+extension FaultForge {
     static let certificates: [Fault] = [
         Fault(
             "leaf-without-marker", .rejected(.leafMarkerMissing),
@@ -15,15 +15,13 @@ extension Fault {
             "Apple runs many intermediates; receipts come from those with 1.2.840.113635.100.6.2.1.",
             .chain { $0.intermediate.remove(.worldwideDeveloperRelationsMarker) }),
         Fault(
-            "no-markers", .rejected(.leafMarkerMissing),
-            "A perfectly valid chain for something else.",
+            "no-markers", .rejected(.leafMarkerMissing), "A perfectly valid chain for something else.",
             .chain {
                 $0.leaf.remove(.receiptSigningMarker)
                 $0.intermediate.remove(.worldwideDeveloperRelationsMarker)
             }),
         Fault(
-            "leaf-expired", .rejected(.certificateExpired),
-            "The leaf expired before the receipt was created.",
+            "leaf-expired", .rejected(.certificateExpired), "The leaf expired before the receipt was created.",
             .chain { $0.leaf.validity = .init(UTCDate(2016, 1, 1), UTCDate(2018, 1, 1)) }),
         Fault(
             "leaf-not-yet-valid", .rejected(.certificateNotYetValid),
@@ -34,20 +32,17 @@ extension Fault {
             "The intermediate expired years before the receipt was created, far beyond any grace.",
             .chain { $0.intermediate.validity = .init(UTCDate(2015, 1, 1), UTCDate(2020, 1, 1)) }),
         Fault(
-            "leaf-is-ca", .rejected(.leafIsCA),
-            "A leaf that may issue certificates could issue its own signers.",
+            "leaf-is-ca", .rejected(.leafIsCA), "A leaf that may issue certificates could issue its own signers.",
             .chain { $0.leaf.replace(with: .certificateAuthority()) }),
         Fault(
-            "intermediate-is-no-ca", .rejected(.issuerNotCA),
-            "An ordinary certificate in the place of the authority.",
+            "intermediate-is-no-ca", .rejected(.issuerNotCA), "An ordinary certificate in the place of the authority.",
             .chain { $0.intermediate.replace(with: .endEntity) }),
         Fault(
             "intermediate-may-not-sign-certificates", .rejected(.keyUsageViolation),
             "Its key usage allows revocation lists only (RFC 5280 §4.2.1.3).",
             .chain { $0.intermediate.replace(with: .keyUsage(.cRLSign)) }),
         Fault(
-            "leaf-may-not-sign", .rejected(.keyUsageViolation),
-            "Its key usage allows encryption only.",
+            "leaf-may-not-sign", .rejected(.keyUsageViolation), "Its key usage allows encryption only.",
             .chain { $0.leaf.replace(with: .keyUsage(.keyEncipherment)) }),
         Fault(
             "critical-extension-unknown", .rejected(.criticalExtensionUnknown),
@@ -66,19 +61,16 @@ extension Fault {
             .chain { $0.leaf.validity.notAfter = DERNode(.utcTime, Array("361301000000Z".utf8)) }),
         Fault(
             "certificate-signed-with-md5", .rejected(.certificateSignatureAlgorithmUnsupported),
-            "MD5 collisions have produced a working rogue authority before (2008).",
-            .chain { $0.leaf.digest = .md5 }),
+            "MD5 collisions have produced a working rogue authority before (2008).", .chain { $0.leaf.digest = .md5 }),
         Fault(
-            "leaf-key-of-1024-bits", .rejected(.keyTooSmall),
-            "RSA-1024 is within reach of a state.",
+            "leaf-key-of-1024-bits", .rejected(.keyTooSmall), "RSA-1024 is within reach of a state.",
             .container { $0.signed(byLeafWithKey: .shortLeaf) }),
         Fault(
             "leaf-exponent-3", .rejected(.exponentTooSmall),
             "With e = 3 sloppy padding checks let signatures be computed with pencil and paper.",
             .container { $0.signed(byLeafWithKey: .smallExponentLeaf) }),
         Fault(
-            "leaf-key-elliptic", .rejected(.keyAlgorithmMismatch),
-            "A P-256 key under an RSA signature algorithm.",
+            "leaf-key-elliptic", .rejected(.keyAlgorithmMismatch), "A P-256 key under an RSA signature algorithm.",
             .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .prime256v1) }),
         Fault(
             "leaf-key-on-another-curve", .rejected(.curveUnsupported),

@@ -4,7 +4,7 @@
 internal import Receipts
 
 /// Chains of correct certificates that do not fit together.
-extension Fault {
+extension FaultForge {
     static let chains: [Fault] = [
         Fault(
             "signer-certificate-missing", .rejected(.signerCertificateMissing),

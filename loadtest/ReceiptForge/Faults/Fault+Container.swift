@@ -4,11 +4,10 @@
 internal import Receipts
 
 /// Containers that generic CMS software accepts and that are never genuine receipts.
-extension Fault {
+extension FaultForge {
     static let container: [Fault] = [
         Fault(
-            "not-signed-data", .rejected(.notSignedData),
-            "The outer content type is envelopedData.",
+            "not-signed-data", .rejected(.notSignedData), "The outer content type is envelopedData.",
             .afterSigning { $0.contentType = .envelopedData }),
         Fault(
             "signed-data-version-three", .rejected(.unsupportedVersion),
@@ -27,12 +26,10 @@ extension Fault {
             "A good signature beside an attacker's: which of the two did the verifier look at?",
             .container { $0.withSecondSigner }),
         Fault(
-            "detached-content", .rejected(.contentMissing),
-            "The signature is there, the content is not.",
+            "detached-content", .rejected(.contentMissing), "The signature is there, the content is not.",
             .afterSigning { $0.encapsulatedContentInfo.eContent = nil }),
         Fault(
-            "empty-content", .rejected(.contentEmpty),
-            "A genuine signature over nothing.",
+            "empty-content", .rejected(.contentEmpty), "A genuine signature over nothing.",
             .container { $0.pki.container(signing: []) }),
         Fault(
             "content-type-changed", .rejected(.contentTypeNotData),
@@ -52,8 +49,7 @@ extension Fault {
             .afterSigning { $0.digestAlgorithms.append(AlgorithmIdentifier(.sha1)) }),
         Fault(
             "digest-algorithms-empty", .rejected(.digestAlgorithmNotListed),
-            "The container announces no digest at all.",
-            .afterSigning { $0.digestAlgorithms = [] }),
+            "The container announces no digest at all.", .afterSigning { $0.digestAlgorithms = [] }),
         Fault(
             "signature-algorithm-mismatch", .rejected(.signatureAlgorithmMismatch),
             "sha1WithRSAEncryption beside a SHA-256 digest: the weaker one must not be a matter of choice.",

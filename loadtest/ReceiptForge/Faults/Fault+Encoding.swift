@@ -5,27 +5,23 @@ internal import Receipts
 
 /// Bytes that a lenient reader accepts and DER forbids. Each gives the same signed content a second encoding: a second
 /// cache key, a second upstream call, or a reader that sees other data than we do.
-extension Fault {
+extension FaultForge {
     static let encoding: [Fault] = [
         Fault(
-            "truncated-in-the-middle", .rejected(.derTruncated),
-            "Half a receipt, as a mobile connection leaves it.",
+            "truncated-in-the-middle", .rejected(.derTruncated), "Half a receipt, as a mobile connection leaves it.",
             .bytes { Array($0.wellFormed.prefix($0.wellFormed.count / 2)) }),
         Fault(
-            "trailing-byte", .rejected(.derTrailingBytes),
-            "One byte after the ContentInfo; OpenSSL ignores it.",
+            "trailing-byte", .rejected(.derTrailingBytes), "One byte after the ContentInfo; OpenSSL ignores it.",
             .bytes { $0.wellFormed + [0x00] }),
         Fault(
-            "trailing-receipt", .rejected(.derTrailingBytes),
-            "A second complete receipt behind the first.",
+            "trailing-receipt", .rejected(.derTrailingBytes), "A second complete receipt behind the first.",
             .bytes { $0.wellFormed + $0.wellFormed }),
         Fault(
             "non-minimal-length", .rejected(.derNonMinimalLength),
             "A length in three bytes where two are enough (X.690 §10.1).",
             .bytes { $0.container.contentInfo.with(lengthForm: .long(bytes: 3)).encoded }),
         Fault(
-            "length-of-five-bytes", .rejected(.derLengthTooLarge),
-            "Five length bytes overflow a 32-bit reader.",
+            "length-of-five-bytes", .rejected(.derLengthTooLarge), "Five length bytes overflow a 32-bit reader.",
             .bytes { $0.container.contentInfo.with(lengthForm: .long(bytes: 5)).encoded }),
         Fault(
             "indefinite-length", .rejected(.derIndefiniteLength),
@@ -33,8 +29,7 @@ extension Fault {
             .bytes { $0.container.contentInfo.with(lengthForm: .indefinite).encoded }),
         Fault(
             "xcode-shape", .rejected(.derIndefiniteLength),
-            "The shape of Xcode's receipts around a chain that is not Xcode's.",
-            .container { $0.inXcodeShape }),
+            "The shape of Xcode's receipts around a chain that is not Xcode's.", .container { $0.inXcodeShape }),
         Fault(
             "xcode-receipt", .rejected(.derIndefiniteLength),
             "A real Xcode-style receipt without trust in Xcode's certificate, whose private key is public.",
@@ -60,20 +55,17 @@ extension Fault {
             "A second value behind the bundle ID, which some readers use and others ignore.",
             .attributes { $0.editValue(of: .bundleID) { $0 += DERNode.utf8String("com.example.victim").encoded } }),
         Fault(
-            "bytes-after-last-field", .rejected(.derTrailingBytes),
-            "A fourth field in the SEQUENCE of the bundle ID.",
+            "bytes-after-last-field", .rejected(.derTrailingBytes), "A fourth field in the SEQUENCE of the bundle ID.",
             .attributes { $0.edit(.bundleID) { $0.trailing = [.utf8String("com.example.victim")] } }),
         Fault(
             "bytes-after-payload", .rejected(.derTrailingBytes),
             "A second SET behind the payload, inside the signed content.",
             .container { $0.pki.container(signing: $0.contents.payload + [0x31, 0x00]) }),
         Fault(
-            "payload-as-sequence", .rejected(.derUnexpectedTag),
-            "The payload is a SEQUENCE instead of a SET.",
+            "payload-as-sequence", .rejected(.derUnexpectedTag), "The payload is a SEQUENCE instead of a SET.",
             .container { $0.pki.container(signing: [0x30] + $0.contents.payload.dropFirst()) }),
         Fault(
-            "bundle-id-as-integer", .rejected(.attributeMalformed),
-            "The bundle ID is an INTEGER.",
+            "bundle-id-as-integer", .rejected(.attributeMalformed), "The bundle ID is an INTEGER.",
             .attributes { $0.replace(with: .integer(.bundleID, 7)) }),
         Fault(
             "non-minimal-integer", .rejected(.derNonMinimalInteger),
@@ -115,5 +107,56 @@ extension DERNode {
 
     fileprivate static func nestedSequences(depth: Int) -> [UInt8] {
         (0..<depth).reduce(DERNode.null) { inner, _ in .sequence(inner) }.encoded
+    }
+}
+
+/// Well-formed, signed receipts beyond a verifier's limits, and large receipts that it must accept.
+extension FaultForge {
+    static let limits: [Fault] = [
+        Fault(
+            "five-megabytes", .genuine, "The largest genuine receipt on record has 5,004,203 bytes.",
+            .contents { $0.unknownAttributes = [.filler(bytes: 5_000_000)] }),
+        Fault(
+            "ten-mebibytes", .rejected(.receiptTooLarge), "Twice the largest genuine receipt on record.",
+            .contents { $0.unknownAttributes = [.filler(bytes: 10 << 20)] }),
+        Fault(
+            "hundred-certificates", .rejected(.tooManyCertificates),
+            "A genuine receipt has three; searching a hundred for each issuer wastes time.",
+            .afterSigning { container in
+                container.certificates += Array(repeating: container.certificates[1], count: 97)
+            }),
+        Fault(
+            "ten-thousand-purchases", .genuine, "Four megabytes of purchases, one signature.",
+            .attributes { $0.append(.samplePurchases(10_000)) }),
+        Fault(
+            "twenty-one-thousand-purchases", .rejected(.tooManyPurchases),
+            "More purchases than the largest receipt on record could hold twice over.",
+            .attributes { $0.append(.samplePurchases(21_000)) }),
+        Fault(
+            "ten-thousand-attributes", .rejected(.tooManyAttributes),
+            "Small attributes make many allocations out of few bytes.",
+            .attributes {
+                $0.append((10_000..<20_000).map { AttributeTemplate(AttributeNumber(rawValue: $0), value: []) })
+            }),
+    ]
+}
+
+extension AttributeSet {
+    /// Appends unsorted: sorting would compare them byte by byte.
+    fileprivate mutating func append(_ more: [AttributeTemplate]) {
+        order = .asWritten
+        attributes += more
+    }
+}
+
+extension [AttributeTemplate] {
+    fileprivate static func samplePurchases(_ count: Int) -> [AttributeTemplate] {
+        Array(repeating: ReceiptContents.faultSample.purchases[0].attribute, count: count)
+    }
+}
+
+extension AttributeTemplate {
+    fileprivate static func filler(bytes: Int) -> AttributeTemplate {
+        AttributeTemplate(9_999, value: [UInt8](repeating: 7, count: bytes))
     }
 }

@@ -4,7 +4,7 @@
 internal import Receipts
 
 /// Odd but genuine receipts: rejecting any of these rejects paying customers.
-extension Fault {
+extension FaultForge {
     static let legitimate: [Fault] = [
         Fault(
             "certificates-reversed", .genuine,
@@ -26,8 +26,7 @@ extension Fault {
             "Apple adds attribute types without notice; unknown ones are kept, not rejected.",
             .contents { $0.unknownAttributes = [.text(9_999, "later"), AttributeTemplate(2_147_483_647, value: [1])] }),
         Fault(
-            "optional-attributes-missing", .genuine,
-            "Only receipt type, bundle ID and creation date are required.",
+            "optional-attributes-missing", .genuine, "Only receipt type, bundle ID and creation date are required.",
             .attributes { attributes in
                 let required: [AttributeNumber] = [.receiptType, .bundleID, .creationDate]
                 attributes.attributes.removeAll { !required.contains($0.type) }
@@ -37,8 +36,7 @@ extension Fault {
             "A volume licence, a preorder, a refund and an offer fill attributes most receipts leave empty.",
             .contents { $0.fillOptionalAttributes() }),
         Fault(
-            "empty-strings", .genuine,
-            "`0C 00` and `16 00` are how Apple writes an absent text or date.",
+            "empty-strings", .genuine, "`0C 00` and `16 00` are how Apple writes an absent text or date.",
             .attributes { attributes in
                 attributes.replace(with: .text(.applicationVersion, ""))
                 attributes.replace(with: .date(.originalPurchaseDate, nil))
@@ -58,8 +56,7 @@ extension Fault {
                 $0.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.sha256WithRSAEncryption)
             }),
         Fault(
-            "digest-parameters-absent", .genuine,
-            "RFC 5754 §2: parameters of a SHA-2 digest may be NULL or left out.",
+            "digest-parameters-absent", .genuine, "RFC 5754 §2: parameters of a SHA-2 digest may be NULL or left out.",
             .afterSigning {
                 $0.digestAlgorithms[0].parameters = nil
                 $0.signerInfos[0].digestAlgorithm.parameters = nil
@@ -69,8 +66,7 @@ extension Fault {
             "Receipts issued before August 2023 are signed with SHA-1 and still arrive every day.",
             .container { $0.pki.container(signing: $0.contents.payload, digest: .sha1) }),
         Fault(
-            "length-in-one-byte-form", .genuine,
-            "A product ID of 200 characters needs the length form `81`.",
+            "length-in-one-byte-form", .genuine, "A product ID of 200 characters needs the length form `81`.",
             .contents { $0.purchases[0].productID = String(repeating: "p", count: 200) }),
         Fault(
             "length-in-three-byte-form", .genuine,

@@ -4,11 +4,10 @@
 internal import Receipts
 
 /// Receipts with correct fields whose signature is not by this signer over this content.
-extension Fault {
+extension FaultForge {
     static let signatures: [Fault] = [
         Fault(
-            "signature-bit-flipped", .rejected(.signatureInvalid),
-            "One bit of the signature is wrong.",
+            "signature-bit-flipped", .rejected(.signatureInvalid), "One bit of the signature is wrong.",
             .afterSigning { $0.signerInfos[0].signature[128] ^= 1 }),
         Fault(
             "signature-too-short", .rejected(.signatureInvalid),
@@ -23,8 +22,7 @@ extension Fault {
             "The content of another receipt under this receipt's signature.",
             .container { $0.withContentReplaced { $0.bundleID = "com.example.victim" } }),
         Fault(
-            "expiry-moved", .rejected(.signatureInvalid),
-            "The cheapest attack of all: edit the expiry in place.",
+            "expiry-moved", .rejected(.signatureInvalid), "The cheapest attack of all: edit the expiry in place.",
             .container { $0.withContentReplaced { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) } }),
         Fault(
             "digest-relabelled", .rejected(.signatureInvalid),
@@ -49,7 +47,7 @@ extension FaultForge {
 
 /// RFC 5652 §5.4: with signed attributes the signature covers their DER SET instead of the content. A receipt's payload
 /// is itself a DER SET, so one signature can be read both ways.
-extension Fault {
+extension FaultForge {
     static let signedAttributes: [Fault] = [
         Fault(
             "signed-attributes-confusion", .rejected(.signedAttributesPresent),

@@ -3,21 +3,31 @@
 
 package import Receipts
 
-/// One named difference from an ordinary receipt, and the answer a verifier must give.
+/// One named difference from ordinary evidence, and the answer a verifier must give.
 ///
-/// Some receipts are odd but expected to be genuine: a verifier that rejects everything unusual is as wrong as a
-/// verifier that accepts everything signed. Apart from the difference the receipt is correct and correctly signed.
-package struct Fault: Sendable {
+/// Some evidence is odd but expected to be genuine: a verifier that rejects everything unusual is as wrong as a
+/// verifier that accepts everything signed. Apart from the difference the evidence is correct and correctly signed.
+package struct NamedFault<Forge: FaultApplying>: Sendable {
     /// A stable name in kebab case, fit for a file name.
     package let name: String
     package let expected: ExpectedAnswer
+    /// The answer about a JWS of a verifier to whom its operator gave the root as a certificate, which stands for every
+    /// root of its name and key, and closes chains that leave it out.
+    package let expectedBelowOperatorsRoot: ExpectedAnswer
+    /// True if a verifier that accepts transaction receipts of version 2 gives the answer.
+    package let acceptsVersion2: Bool
     /// The difference and its significance, in one sentence or two.
     package let explanation: String
-    let recipe: Recipe
+    let recipe: Forge.Recipe
 
-    init(_ name: String, _ expected: ExpectedAnswer, _ explanation: String, _ recipe: Recipe) {
+    init(
+        _ name: String, _ expected: ExpectedAnswer, belowOperatorsRoot other: ExpectedAnswer? = nil,
+        acceptsVersion2: Bool = false, _ explanation: String, _ recipe: Forge.Recipe
+    ) {
         self.name = name
         self.expected = expected
+        expectedBelowOperatorsRoot = other ?? expected
+        self.acceptsVersion2 = acceptsVersion2
         self.explanation = explanation
         self.recipe = recipe
     }
@@ -28,39 +38,46 @@ package struct Fault: Sendable {
     }
 }
 
-extension Fault {
+/// Applies faults to one sample.
+package protocol FaultApplying: Sendable {
     /// The step at which the difference is made. All later steps are correct.
-    enum Recipe: Sendable {
-        case text(@Sendable (FaultForge) -> String)
-        case bytes(@Sendable (FaultForge) -> [UInt8])
-        /// A container made from scratch.
-        case container(@Sendable (FaultForge) -> SignedDataTemplate)
-        /// The finished container, after signing.
-        case afterSigning(@Sendable (inout SignedDataTemplate) -> Void)
-        /// The contents of the receipt, before signing.
-        case contents(@Sendable (inout ReceiptContents) -> Void)
-        /// The attributes of the payload, before signing.
-        case attributes(@Sendable (inout AttributeSet) -> Void)
-        /// The certificates, before their authorities sign them.
-        case chain(@Sendable (inout Chain) -> Void)
+    associatedtype Recipe: Sendable
+
+    /// Every fault, in the order of a verifier's work.
+    static var faults: [NamedFault<Self>] { get }
+}
+
+extension FaultApplying {
+    func edited<Value>(_ value: Value, by edit: (inout Value) -> Void) -> Value {
+        var value = value
+        edit(&value)
+        return value
     }
 }
 
-extension Fault: CaseIterable {
-    /// Every fault, in the order of a verifier's work: text, encoding, container, payload, chain, signature.
-    package static let allCases: [Fault] =
-        legitimate + base64 + encoding + limits + container + signedAttributes + attributes + values + certificates
-        + chains + signatures
+extension NamedFault: CaseIterable {
+    package static var allCases: [Self] { Forge.faults }
 }
 
-extension Fault: Hashable, CustomStringConvertible {
+extension NamedFault: Hashable, CustomStringConvertible {
     /// Compares the names, which are unique.
-    package static func == (left: Fault, right: Fault) -> Bool { left.name == right.name }
+    package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
     package var description: String { name }
 }
+
+/// A fault of an app receipt.
+package typealias Fault = NamedFault<FaultForge>
+
+/// A fault of a signed transaction. The verifier pins the forged root by its fingerprint, as it does Apple's, for the
+/// environments Production and Sandbox, and trusts nothing else.
+package typealias JWSFault = NamedFault<JWSForge>
+
+/// A fault of a transaction receipt. The verifier trusts the forged root for the environment Sandbox, and has the
+/// forge's intermediates.
+package typealias TransactionReceiptFault = NamedFault<TransactionReceiptForge>
 
 /// The answer of a verifier that trusts the forged root for the environment Sandbox, and nothing else.
 package enum ExpectedAnswer: Sendable, Hashable {

@@ -2,7 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Applies faults to one sample receipt.
-package struct FaultForge: Sendable {
+package struct FaultForge: FaultApplying {
+    package enum Recipe: Sendable {
+        case text(@Sendable (FaultForge) -> String)
+        case bytes(@Sendable (FaultForge) -> [UInt8])
+        /// A container made from scratch.
+        case container(@Sendable (FaultForge) -> SignedDataTemplate)
+        /// The finished container, after signing.
+        case afterSigning(@Sendable (inout SignedDataTemplate) -> Void)
+        /// The contents of the receipt, before signing.
+        case contents(@Sendable (inout ReceiptContents) -> Void)
+        /// The attributes of the payload, before signing.
+        case attributes(@Sendable (inout AttributeSet) -> Void)
+        /// The certificates, before their authorities sign them.
+        case chain(@Sendable (inout Chain) -> Void)
+    }
+
+    package static let faults =
+        legitimate + base64 + encoding + limits + container + signedAttributes + attributes + values + certificates
+        + chains + signatures
+
     /// The authority that a verifier under test must trust.
     package let pki: ForgedPKI
     /// The contents of the sample: a sandbox receipt with an active and an expired period of one subscription.
@@ -28,12 +47,6 @@ package struct FaultForge: Sendable {
         case .attributes(let edit): .der(signed(edited(contents.attributeSet, by: edit)).encoded)
         case .chain(let edit): .der(signed(underChain: edited(Chain(keys: pki.keys), by: edit)).encoded)
         }
-    }
-
-    private func edited<Value>(_ value: Value, by edit: (inout Value) -> Void) -> Value {
-        var value = value
-        edit(&value)
-        return value
     }
 }
 

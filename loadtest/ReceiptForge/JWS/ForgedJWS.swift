@@ -48,3 +48,53 @@ package enum Base64URLText {
 
     static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 }
+
+/// The header of a JWS (RFC 7515 §4). A fault is an edited parameter.
+package struct JOSEHeader: Sendable, Hashable {
+    /// A name and a value as JSON text, both written as they are.
+    struct Parameter: Sendable, Hashable {
+        var name: String
+        var value: String
+
+        init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    var parameters: [Parameter]
+
+    /// Creates Apple's header: the algorithm and the certificates, the signer's first.
+    init(certificates: [[UInt8]]) {
+        parameters = [Parameter("alg", "\"ES256\""), Parameter("x5c", Self.x5c(certificates))]
+    }
+
+    /// The JSON text, without white space.
+    var json: [UInt8] {
+        let members = parameters.map { "\"\($0.name)\":\($0.value)" }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+
+    /// The value of the first parameter of this name. Setting nil removes all parameters of this name; setting a value
+    /// appends a missing parameter.
+    subscript(name: String) -> String? {
+        get { parameters.first { $0.name == name }?.value }
+        set {
+            guard let newValue else { return parameters.removeAll { $0.name == name } }
+            guard let index = parameters.firstIndex(where: { $0.name == name }) else {
+                return parameters.append(Parameter(name, newValue))
+            }
+            parameters[index].value = newValue
+        }
+    }
+
+    /// Returns an array of texts in base64, not base64url (RFC 7515 §4.1.6).
+    static func x5c(_ certificates: [[UInt8]]) -> String {
+        array(certificates.map(Base64Encoder.text))
+    }
+
+    /// Returns an array of texts that need no escape, or bring their own.
+    static func array(_ texts: [String]) -> String {
+        "[\(texts.map { "\"\($0)\"" }.joined(separator: ","))]"
+    }
+}

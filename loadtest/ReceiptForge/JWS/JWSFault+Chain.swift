@@ -4,15 +4,14 @@
 internal import Receipts
 
 /// Chains with a wrong leaf.
-extension JWSFault {
+extension JWSForge {
     static let leaves: [JWSFault] = [
         JWSFault(
             "leaf-without-marker", .rejected(.leafMarkerMissing),
             "Apple certifies every developer below the same root; only 1.2.840.113635.100.6.11.1 may sign transactions.",
             .chain { $0.leaf.remove(.receiptSigningMarker) }),
         JWSFault(
-            "leaf-key-rsa", .rejected(.keyAlgorithmMismatch),
-            "A certified RSA key under a header that says ES256.",
+            "leaf-key-rsa", .rejected(.keyAlgorithmMismatch), "A certified RSA key under a header that says ES256.",
             .certificates { forge in
                 forge.chain { $0.leaf.subjectPublicKeyInfo = forge.keys.key(for: .leaf).subjectPublicKeyInfo }
             }),
@@ -42,12 +41,10 @@ extension JWSFault {
                 forge.chain { $0.leaf.subjectPublicKeyInfo = .compressedP256(point: forge.pki.leafKey.point) }
             }),
         JWSFault(
-            "leaf-is-ca", .rejected(.leafIsCA),
-            "A leaf that may issue certificates could issue its own signers.",
+            "leaf-is-ca", .rejected(.leafIsCA), "A leaf that may issue certificates could issue its own signers.",
             .chain { $0.leaf.replace(with: .certificateAuthority()) }),
         JWSFault(
-            "leaf-may-not-sign", .rejected(.keyUsageViolation),
-            "Its key usage allows encryption only.",
+            "leaf-may-not-sign", .rejected(.keyUsageViolation), "Its key usage allows encryption only.",
             .chain { $0.leaf.replace(with: .keyUsage(.keyEncipherment)) }),
         JWSFault(
             "leaf-signature-flipped", .rejected(.certificateSignatureInvalid),
@@ -97,7 +94,7 @@ enum P256 {
 }
 
 /// Chains whose issuers are wrong.
-extension JWSFault {
+extension JWSForge {
     static let issuers: [JWSFault] = [
         JWSFault(
             "lookalike-chain", .rejected(.anchorUntrusted),

@@ -4,7 +4,7 @@
 internal import Receipts
 
 /// Texts that are no JWS in compact serialization (RFC 7515 §7.1), or a second spelling of a JWS.
-extension JWSFault {
+extension JWSForge {
     static let form: [JWSFault] = [
         JWSFault(
             "two-parts", .rejected(.jwsNotCompact),
@@ -15,24 +15,19 @@ extension JWSFault {
             "A fourth part, which a reader that takes the first three ignores.",
             .text { $0.wellFormed + Array(".e30".utf8) }),
         JWSFault(
-            "five-parts", .rejected(.jwsNotCompact),
-            "The number of parts of an encrypted JWE (RFC 7516 §7.1).",
+            "five-parts", .rejected(.jwsNotCompact), "The number of parts of an encrypted JWE (RFC 7516 §7.1).",
             .text { $0.wellFormed + Array(".e30.e30".utf8) }),
         JWSFault(
             "json-serialization", .rejected(.jwsNotCompact),
-            "The flattened JSON serialization (RFC 7515 §7.2.2), properly signed.",
-            .text { $0.flattened }),
+            "The flattened JSON serialization (RFC 7515 §7.2.2), properly signed.", .text { $0.flattened }),
         JWSFault(
-            "empty-text", .rejected(.jwsNotCompact),
-            "An empty string, as from a client without a transaction.",
+            "empty-text", .rejected(.jwsNotCompact), "An empty string, as from a client without a transaction.",
             .text { _ in [] }),
         JWSFault(
-            "header-empty", .rejected(.jwsHeaderMalformed),
-            "Nothing before the first dot.",
+            "header-empty", .rejected(.jwsHeaderMalformed), "Nothing before the first dot.",
             .beforeSigning { $0.header = [] }),
         JWSFault(
-            "text-too-large", .rejected(.jwsTooLarge),
-            "A payload of 300 kB: a genuine notification has 19 kB.",
+            "text-too-large", .rejected(.jwsTooLarge), "A payload of 300 kB: a genuine notification has 19 kB.",
             .claims { $0 = $0.adding("\"filler\":\"\(String(repeating: "x", count: 300_000))\"") }),
         JWSFault(
             "header-too-large", .rejected(.jwsTooLarge),
@@ -51,7 +46,7 @@ extension JWSForge {
 }
 
 /// Second spellings of the three parts. Header and payload are signed as they stand: the signature fits.
-extension JWSFault {
+extension JWSForge {
     static let base64URL: [JWSFault] = JWSPart.allCases.flatMap { part in
         [
             JWSFault(
@@ -67,8 +62,7 @@ extension JWSFault {
                 "With a newline inside, which lenient decoders skip.",
                 .text { $0.rewriting(part) { $0.prefix(40) + [UInt8(ascii: "\n")] + $0.dropFirst(40) } }),
             JWSFault(
-                "\(part)-with-space", .rejected(.jwsBase64URLInvalid),
-                "With a space before its last character.",
+                "\(part)-with-space", .rejected(.jwsBase64URLInvalid), "With a space before its last character.",
                 .text { $0.rewriting(part) { $0.dropLast() + [UInt8(ascii: " ")] + $0.suffix(1) } }),
             JWSFault(
                 "\(part)-with-unused-bits", .rejected(.jwsBase64URLInvalid),

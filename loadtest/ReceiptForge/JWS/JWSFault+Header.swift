@@ -4,15 +4,14 @@
 internal import Receipts
 
 /// Headers that name another algorithm than ES256. The header decides nothing: Apple signs with ES256 only.
-extension JWSFault {
+extension JWSForge {
     static let algorithms: [JWSFault] = [
         JWSFault(
             "alg-none", .rejected(.jwsAlgorithmUnsupported),
             "An unsecured JWS (RFC 7515 appendix A.5): no signature at all.",
             .text { forge in forge.signed(forge.header(algorithm: "none")) { _ in [] }.text }),
         JWSFault(
-            "alg-none-in-other-case", .rejected(.jwsAlgorithmUnsupported),
-            "A filter for \"none\" overlooks \"nOnE\".",
+            "alg-none-in-other-case", .rejected(.jwsAlgorithmUnsupported), "A filter for \"none\" overlooks \"nOnE\".",
             .text { forge in forge.signed(forge.header(algorithm: "nOnE")) { _ in [] }.text }),
         JWSFault(
             "alg-none-with-signature", .rejected(.jwsAlgorithmUnsupported),
@@ -27,24 +26,20 @@ extension JWSFault {
             "A certified P-384 leaf that signs with ES384: sound, and nothing that Apple does.",
             .text { $0.signedES384 }),
         JWSFault(
-            "alg-rs256", .rejected(.jwsAlgorithmUnsupported),
-            "A certified RSA leaf that signs with RS256.",
+            "alg-rs256", .rejected(.jwsAlgorithmUnsupported), "A certified RSA leaf that signs with RS256.",
             .text { $0.signedRS256 }),
         JWSFault(
             "alg-in-small-letters", .rejected(.jwsAlgorithmUnsupported),
             "\"es256\": names of algorithms are case-sensitive (RFC 7515 §4.1.1).",
             .header { header, _ in header["alg"] = "\"es256\"" }),
         JWSFault(
-            "alg-missing", .rejected(.jwsAlgorithmUnsupported),
-            "RFC 7515 §4.1.1: the parameter must be present.",
+            "alg-missing", .rejected(.jwsAlgorithmUnsupported), "RFC 7515 §4.1.1: the parameter must be present.",
             .header { header, _ in header["alg"] = nil }),
         JWSFault(
-            "alg-is-number", .rejected(.jwsAlgorithmUnsupported),
-            "-7, the number of ES256 in COSE (RFC 9053 §2.1).",
+            "alg-is-number", .rejected(.jwsAlgorithmUnsupported), "-7, the number of ES256 in COSE (RFC 9053 §2.1).",
             .header { header, _ in header["alg"] = "-7" }),
         JWSFault(
-            "alg-is-list", .rejected(.jwsAlgorithmUnsupported),
-            "A list that contains ES256.",
+            "alg-is-list", .rejected(.jwsAlgorithmUnsupported), "A list that contains ES256.",
             .header { header, _ in header["alg"] = #"["ES256","none"]"# }),
     ]
 }
@@ -79,11 +74,10 @@ extension JWSForge {
 }
 
 /// Parameters that bring a key or change the meaning of other parameters, and headers of another form.
-extension JWSFault {
+extension JWSForge {
     static let parameters: [JWSFault] = [
         JWSFault(
-            "jwk", .rejected(.jwsKeyInHeader),
-            "A key in the header itself (RFC 7515 §4.1.3), beside a genuine chain.",
+            "jwk", .rejected(.jwsKeyInHeader), "A key in the header itself (RFC 7515 §4.1.3), beside a genuine chain.",
             .header { header, forge in header["jwk"] = forge.jwk }),
         JWSFault(
             "jwk-without-x5c", .rejected(.jwsKeyInHeader),
@@ -97,8 +91,7 @@ extension JWSFault {
             "The address of a key (RFC 7515 §4.1.2): a verifier that fetches it calls whom the sender wants.",
             .header { header, _ in header["jku"] = #""https://forge.example/keys""# }),
         JWSFault(
-            "x5u", .rejected(.jwsKeyInHeader),
-            "The address of a certificate (RFC 7515 §4.1.5).",
+            "x5u", .rejected(.jwsKeyInHeader), "The address of a certificate (RFC 7515 §4.1.5).",
             .header { header, _ in header["x5u"] = #""https://forge.example/leaf.pem""# }),
         JWSFault(
             "crit", .rejected(.jwsCriticalParameter),
@@ -108,8 +101,7 @@ extension JWSFault {
                 header["exp"] = "4102444800"
             }),
         JWSFault(
-            "crit-empty", .rejected(.jwsCriticalParameter),
-            "An empty list, which RFC 7515 §4.1.11 forbids.",
+            "crit-empty", .rejected(.jwsCriticalParameter), "An empty list, which RFC 7515 §4.1.11 forbids.",
             .header { header, _ in header["crit"] = "[]" }),
         JWSFault(
             "b64-false", .rejected(.jwsCriticalParameter),
@@ -123,8 +115,7 @@ extension JWSFault {
                 header["crit"] = #"["b64"]"#
             }),
         JWSFault(
-            "alg-twice", .rejected(.jwsHeaderParameterDuplicate),
-            "Does the first one count or the last one?",
+            "alg-twice", .rejected(.jwsHeaderParameterDuplicate), "Does the first one count or the last one?",
             .header { header, _ in header.parameters.append(.init("alg", "\"none\"")) }),
         JWSFault(
             "x5c-twice", .rejected(.jwsHeaderParameterDuplicate),
@@ -142,20 +133,16 @@ extension JWSFault {
             "The second name is spelled with a \\u escape: different bytes, the same name.",
             .header { header, _ in header.parameters.append(.init(#"\u0061lg"#, "\"none\"")) }),
         JWSFault(
-            "header-is-array", .rejected(.jwsHeaderMalformed),
-            "A list in place of an object.",
+            "header-is-array", .rejected(.jwsHeaderMalformed), "A list in place of an object.",
             .text { forge in forge.signed(rawHeader: Array(#"["ES256"]"#.utf8)) }),
         JWSFault(
-            "header-not-json", .rejected(.jwsHeaderMalformed),
-            "An object that never ends.",
+            "header-not-json", .rejected(.jwsHeaderMalformed), "An object that never ends.",
             .text { forge in forge.signed(rawHeader: forge.header.json.dropLast()) }),
         JWSFault(
-            "bytes-after-header", .rejected(.jwsHeaderMalformed),
-            "A second object behind the header.",
+            "bytes-after-header", .rejected(.jwsHeaderMalformed), "A second object behind the header.",
             .text { forge in forge.signed(rawHeader: forge.header.json + Array("{}".utf8)) }),
         JWSFault(
-            "header-with-invalid-utf8", .rejected(.jwsHeaderMalformed),
-            "RFC 7515 §4: the header is UTF-8.",
+            "header-with-invalid-utf8", .rejected(.jwsHeaderMalformed), "RFC 7515 §4: the header is UTF-8.",
             .text { forge in forge.signed(rawHeader: Array("{\"kid\":\"".utf8) + [0xC3, 0x28] + Array("\"}".utf8)) }),
         JWSFault(
             "hundred-parameters", .rejected(.jwsHeaderMalformed),

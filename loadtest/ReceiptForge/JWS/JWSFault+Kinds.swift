@@ -4,7 +4,7 @@
 internal import Receipts
 
 /// Notifications whose nested items do not belong together, or are not genuine.
-extension JWSFault {
+extension JWSForge {
     static let notifications: [JWSFault] = [
         JWSFault(
             "nested-transaction-of-another-app", .rejected(.itemsOfDifferentApps),
@@ -35,22 +35,19 @@ extension JWSFault {
             "A genuine renewal info in the place of the transaction.",
             .payload { forge in forge.notification(nesting: forge.pki.jws(RenewalInfoContents())) }),
         JWSFault(
-            "notification-bundle-id-twice", .rejected(.claimDuplicate),
-            "The app of the notification, and another one.",
+            "notification-bundle-id-twice", .rejected(.claimDuplicate), "The app of the notification, and another one.",
             .payload { forge in
                 forge.notification(about: { $0.additionalMembers = #""bundleId":"com.example.victim""# })
             }),
         JWSFault(
-            "notification-without-type", .rejected(.claimMissing),
-            "Nothing is known about the event.",
+            "notification-without-type", .rejected(.claimMissing), "Nothing is known about the event.",
             .payload { forge in forge.edited(NotificationContents()) { $0.notificationType = nil }.payload }),
         JWSFault(
             "notification-without-signed-date", .rejected(.claimMissing),
             "Without it there is no moment to judge the certificates at.",
             .payload { forge in forge.edited(NotificationContents()) { $0.signedDate = nil }.payload }),
         JWSFault(
-            "notification-in-future", .rejected(.signedDateInFuture),
-            "Signed in 2035.",
+            "notification-in-future", .rejected(.signedDateInFuture), "Signed in 2035.",
             .payload { forge in
                 forge.edited(NotificationContents()) { $0.signedDate = UTCDate(2035, 12, 31).timestamp }.payload
             }),
@@ -85,22 +82,19 @@ extension JWSForge {
 }
 
 /// App transactions, whose creation date takes the place of the signing date.
-extension JWSFault {
+extension JWSForge {
     static let appTransactions: [JWSFault] = [
         appTransaction(
             "app-transaction-without-date", .rejected(.claimMissing),
-            "Without it there is no moment to judge the certificates at.",
-            { $0.receiptCreationDate = nil }),
+            "Without it there is no moment to judge the certificates at.", { $0.receiptCreationDate = nil }),
         appTransaction(
-            "app-transaction-date-is-text", .rejected(.claimMalformed),
-            "The right number as text.",
+            "app-transaction-date-is-text", .rejected(.claimMalformed), "The right number as text.",
             {
                 $0.receiptCreationDate = nil
                 $0 = $0.adding(#""receiptCreationDate":"1760000000123""#)
             }),
         appTransaction(
-            "app-transaction-in-future", .rejected(.signedDateInFuture),
-            "Created in 2035.",
+            "app-transaction-in-future", .rejected(.signedDateInFuture), "Created in 2035.",
             { $0.receiptCreationDate = UTCDate(2035, 12, 31).timestamp }),
         appTransaction(
             "app-transaction-before-leaf", .rejected(.certificateNotYetValid),
@@ -115,23 +109,19 @@ extension JWSFault {
                 return forge.signed(ForgedJWS(header: header.json, payload: AppTransactionContents().payload)).text
             }),
         appTransaction(
-            "app-transaction-without-bundle-id", .rejected(.claimMissing),
-            "Without a bundle ID it fits every app.",
+            "app-transaction-without-bundle-id", .rejected(.claimMissing), "Without a bundle ID it fits every app.",
             { $0.bundleID = nil }),
         appTransaction(
-            "app-transaction-bundle-id-is-number", .rejected(.claimMalformed),
-            "A number in place of a text.",
+            "app-transaction-bundle-id-is-number", .rejected(.claimMalformed), "A number in place of a text.",
             {
                 $0.bundleID = nil
                 $0 = $0.adding(#""bundleId":7"#)
             }),
         appTransaction(
             "app-transaction-type-unknown", .rejected(.environmentUnknown),
-            "A receipt type that belongs to no environment.",
-            { $0.receiptType = "Staging" }),
+            "A receipt type that belongs to no environment.", { $0.receiptType = "Staging" }),
         appTransaction(
-            "app-transaction-xcode", .rejected(.environmentNotAllowed),
-            "Apple's root does not sign for Xcode.",
+            "app-transaction-xcode", .rejected(.environmentNotAllowed), "Apple's root does not sign for Xcode.",
             { $0.receiptType = "Xcode" }),
     ]
 

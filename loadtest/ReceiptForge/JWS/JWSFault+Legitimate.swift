@@ -4,49 +4,42 @@
 internal import Receipts
 
 /// Odd but genuine: rejecting any of these rejects paying customers.
-extension JWSFault {
+extension JWSForge {
     static let legitimate: [JWSFault] = [
         JWSFault(
             "signature-high-s", .genuine,
             "ES256 has two signatures for each text, (r, s) and (r, n - s); Apple makes either.",
             .text { $0.signed { $0 = SignatureTwin.high($0) } }),
         JWSFault(
-            "signature-low-s", .genuine,
-            "The other one of the two.",
+            "signature-low-s", .genuine, "The other one of the two.",
             .text { $0.signed { $0 = SignatureTwin.low($0) } }),
         JWSFault(
             "leaf-expired-since", .genuine,
             "Certificates are judged when the transaction was signed: leaves live two years, purchases longer.",
             .chain { $0.leaf.validity = .init(UTCDate(2024, 1, 1), UTCDate(2026, 1, 1)) }),
         JWSFault(
-            "typ-and-kid", .genuine,
-            "Parameters without a meaning here, as in Xcode's headers.",
+            "typ-and-kid", .genuine, "Parameters without a meaning here, as in Xcode's headers.",
             .header { header, _ in
                 header["typ"] = "\"JWT\""
                 header["kid"] = "\"Apple_Xcode_Key\""
             }),
         JWSFault(
-            "header-reversed", .genuine,
-            "The members of an object have no order.",
+            "header-reversed", .genuine, "The members of an object have no order.",
             .header { header, _ in header.parameters.reverse() }),
         JWSFault(
-            "header-with-spaces", .genuine,
-            "White space between the tokens of JSON, signed as it stands.",
+            "header-with-spaces", .genuine, "White space between the tokens of JSON, signed as it stands.",
             .text { forge in
                 let json = String(decoding: forge.header.json, as: UTF8.self).replacing("\":", with: "\" : ")
                 return forge.signed(ForgedJWS(header: Array(json.utf8), payload: forge.contents.payload)).text
             }),
         JWSFault(
-            "x5c-slashes-escaped", .genuine,
-            "`\\/` in JSON is a slash; Xcode writes it so.",
+            "x5c-slashes-escaped", .genuine, "`\\/` in JSON is a slash; Xcode writes it so.",
             .header { header, _ in header["x5c"] = header["x5c"]?.replacing("/", with: "\\/") }),
         JWSFault(
-            "unknown-claims", .genuine,
-            "Apple adds claims several times a year; unknown ones are kept, not rejected.",
+            "unknown-claims", .genuine, "Apple adds claims several times a year; unknown ones are kept, not rejected.",
             .claims { $0 = $0.adding(#""futureClaim":{"a":[1,2.5,null,true]},"futureDate":1760000000123"#) }),
         JWSFault(
-            "unknown-values", .genuine,
-            "Apple adds values, such as a fourth type of offer, without notice.",
+            "unknown-values", .genuine, "Apple adds values, such as a fourth type of offer, without notice.",
             .claims { contents in
                 contents.type = "Bundle"
                 contents.inAppOwnershipType = "COMPANY_SHARED"
@@ -57,16 +50,13 @@ extension JWSFault {
                 contents.billingPlanType = "DAILY"
             }),
         JWSFault(
-            "environment-production", .genuine,
-            "A transaction in production.",
+            "environment-production", .genuine, "A transaction in production.",
             .claims { $0.environment = "Production" }),
         JWSFault(
-            "environment-missing", .genuine,
-            "Transactions of 2021 name no environment.",
+            "environment-missing", .genuine, "Transactions of 2021 name no environment.",
             .claims { $0.environment = nil }),
         JWSFault(
-            "claims-of-2021", .genuine,
-            "The first year of signed transactions had fewer claims.",
+            "claims-of-2021", .genuine, "The first year of signed transactions had fewer claims.",
             .claims { contents in
                 contents.environment = nil
                 contents.transactionReason = nil
@@ -77,12 +67,9 @@ extension JWSFault {
                 contents.appTransactionID = nil
             }),
         JWSFault(
-            "all-claims", .genuine,
-            "Every claim that Apple documents.",
-            .claims { $0 = .complete }),
+            "all-claims", .genuine, "Every claim that Apple documents.", .claims { $0 = .complete }),
         JWSFault(
-            "claims-in-other-order", .genuine,
-            "Claims have no order.",
+            "claims-in-other-order", .genuine, "Claims have no order.",
             .payload { forge in
                 forge.edited(forge.contents) { contents in
                     contents.transactionID = nil
@@ -90,20 +77,15 @@ extension JWSFault {
                 }.payload
             }),
         JWSFault(
-            "renewal-info", .genuine,
-            "A renewal info.",
-            .payload { _ in RenewalInfoContents().payload }),
+            "renewal-info", .genuine, "A renewal info.", .payload { _ in RenewalInfoContents().payload }),
         JWSFault(
-            "renewal-info-with-all-claims", .genuine,
-            "Every claim of a renewal info that Apple documents.",
+            "renewal-info-with-all-claims", .genuine, "Every claim of a renewal info that Apple documents.",
             .payload { _ in RenewalInfoContents.complete.payload }),
         JWSFault(
-            "app-transaction", .genuine,
-            "An app transaction, which has no signing date.",
+            "app-transaction", .genuine, "An app transaction, which has no signing date.",
             .payload { _ in AppTransactionContents().payload }),
         JWSFault(
-            "app-transaction-in-production", .genuine,
-            "An app transaction of the App Store itself.",
+            "app-transaction-in-production", .genuine, "An app transaction of the App Store itself.",
             .payload { forge in
                 forge.edited(AppTransactionContents()) { contents in
                     contents.receiptType = "Production"
@@ -114,16 +96,13 @@ extension JWSFault {
 
     static let legitimateNotifications: [JWSFault] = [
         JWSFault(
-            "notification", .genuine,
-            "A notification with a transaction and a renewal info.",
+            "notification", .genuine, "A notification with a transaction and a renewal info.",
             .payload { $0.notification() }),
         JWSFault(
-            "notification-without-items", .genuine,
-            "A test notification nests nothing.",
+            "notification-without-items", .genuine, "A test notification nests nothing.",
             .payload { forge in forge.edited(NotificationContents()) { $0.notificationType = "TEST" }.payload }),
         JWSFault(
-            "notification-of-unknown-type", .genuine,
-            "Apple adds types of notifications.",
+            "notification-of-unknown-type", .genuine, "Apple adds types of notifications.",
             .payload { forge in
                 forge.edited(NotificationContents()) { notification in
                     notification.notificationType = "FUTURE_TYPE"

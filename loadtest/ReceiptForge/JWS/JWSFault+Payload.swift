@@ -4,51 +4,38 @@
 internal import Receipts
 
 /// Payloads that are no object of JSON, or say a thing twice. All are properly signed.
-extension JWSFault {
+extension JWSForge {
     static let payloads: [JWSFault] = [
         JWSFault(
-            "payload-empty", .rejected(.payloadNotObject),
-            "A genuine signature over nothing.",
-            .payload { _ in [] }),
+            "payload-empty", .rejected(.payloadNotObject), "A genuine signature over nothing.", .payload { _ in [] }),
         JWSFault(
-            "payload-is-array", .rejected(.payloadNotObject),
-            "The transaction in a list.",
+            "payload-is-array", .rejected(.payloadNotObject), "The transaction in a list.",
             .payload { Array("[".utf8) + $0.contents.payload + Array("]".utf8) }),
         JWSFault(
-            "payload-is-text", .rejected(.payloadNotObject),
-            "A JSON text in place of an object.",
+            "payload-is-text", .rejected(.payloadNotObject), "A JSON text in place of an object.",
             .payload { _ in Array("\"transaction\"".utf8) }),
         JWSFault(
-            "payload-is-null", .rejected(.payloadNotObject),
-            "`null`.",
-            .payload { _ in Array("null".utf8) }),
+            "payload-is-null", .rejected(.payloadNotObject), "`null`.", .payload { _ in Array("null".utf8) }),
         JWSFault(
-            "payload-not-json", .rejected(.payloadNotObject),
-            "A property list, as in receipts of iOS 6.",
+            "payload-not-json", .rejected(.payloadNotObject), "A property list, as in receipts of iOS 6.",
             .payload { _ in Array("bundle-id = com.example.forge;".utf8) }),
         JWSFault(
-            "payload-cut-short", .rejected(.claimMalformed),
-            "An object that never ends.",
+            "payload-cut-short", .rejected(.claimMalformed), "An object that never ends.",
             .payload { $0.contents.payload.dropLast() }),
         JWSFault(
-            "bytes-after-payload", .rejected(.claimMalformed),
-            "A second object behind the first.",
+            "bytes-after-payload", .rejected(.claimMalformed), "A second object behind the first.",
             .payload { $0.contents.payload + Array("{}".utf8) }),
         JWSFault(
-            "payload-in-utf16", .rejected(.claimMalformed),
-            "RFC 8259 §8.1: JSON is UTF-8.",
+            "payload-in-utf16", .rejected(.claimMalformed), "RFC 8259 §8.1: JSON is UTF-8.",
             .payload { $0.contents.payload.flatMap { [$0, 0] } }),
         JWSFault(
-            "payload-of-no-kind", .rejected(.claimMissing),
-            "An object that is nothing Apple's documentation names.",
+            "payload-of-no-kind", .rejected(.claimMissing), "An object that is nothing Apple's documentation names.",
             .payload { _ in Array(#"{"iss":"forge","iat":1760000000,"signedDate":1760000000123}"#.utf8) }),
         JWSFault(
-            "payload-empty-object", .rejected(.claimMissing),
-            "An object without claims.",
+            "payload-empty-object", .rejected(.claimMissing), "An object without claims.",
             .payload { _ in Array("{}".utf8) }),
         JWSFault(
-            "bundle-id-twice", .rejected(.claimDuplicate),
-            "Does the first one count or the last one?",
+            "bundle-id-twice", .rejected(.claimDuplicate), "Does the first one count or the last one?",
             .claims { $0 = $0.adding(#""bundleId":"com.example.victim""#) }),
         JWSFault(
             "signed-date-twice", .rejected(.claimDuplicate),
@@ -63,8 +50,7 @@ extension JWSFault {
             "The second name is spelled with a \\u escape: different bytes, the same name.",
             .claims { $0 = $0.adding(#""\u0062undleId":"com.example.victim""#) }),
         JWSFault(
-            "thousand-claims", .rejected(.tooManyClaims),
-            "Genuine transactions have about 25 claims.",
+            "thousand-claims", .rejected(.tooManyClaims), "Genuine transactions have about 25 claims.",
             .claims { $0 = $0.adding((0..<1_000).map { "\"c\($0)\":0" }.joined(separator: ",")) }),
         JWSFault(
             "claim-nested-too-deep", .rejected(.claimMalformed),
@@ -77,36 +63,30 @@ extension JWSFault {
 }
 
 /// Claims of another type or form, and required claims that are missing.
-extension JWSFault {
+extension JWSForge {
     static let claims: [JWSFault] = [
         JWSFault(
-            "bundle-id-missing", .rejected(.claimMissing),
-            "Without a bundle ID the transaction fits every app.",
+            "bundle-id-missing", .rejected(.claimMissing), "Without a bundle ID the transaction fits every app.",
             .claims { $0.bundleID = nil }),
         JWSFault(
-            "bundle-id-is-number", .rejected(.claimMalformed),
-            "A number in place of a text.",
+            "bundle-id-is-number", .rejected(.claimMalformed), "A number in place of a text.",
             .claims { $0.replaceBundleID(with: "7") }),
         JWSFault(
             "bundle-id-is-list", .rejected(.claimMalformed),
             "A list that contains the bundle ID of every app one would like.",
             .claims { $0.replaceBundleID(with: #"["com.example.forge","com.example.victim"]"#) }),
         JWSFault(
-            "bundle-id-is-object", .rejected(.claimMalformed),
-            "An object in place of a text.",
+            "bundle-id-is-object", .rejected(.claimMalformed), "An object in place of a text.",
             .claims { $0.replaceBundleID(with: #"{"value":"com.example.forge"}"#) }),
         JWSFault(
             "bundle-id-is-boolean", .rejected(.claimMalformed),
             "`true`, which compares equal to every text in some languages.",
             .claims { $0.replaceBundleID(with: "true") }),
         JWSFault(
-            "bundle-id-is-null", .rejected(.claimMissing),
-            "`null` means absent.",
+            "bundle-id-is-null", .rejected(.claimMissing), "`null` means absent.",
             .claims { $0.replaceBundleID(with: "null") }),
         JWSFault(
-            "bundle-id-empty", .rejected(.claimMissing),
-            "An empty text names no app.",
-            .claims { $0.bundleID = "" }),
+            "bundle-id-empty", .rejected(.claimMissing), "An empty text names no app.", .claims { $0.bundleID = "" }),
         JWSFault(
             "bundle-id-with-nul", .rejected(.claimMalformed),
             "A C string ends at the NUL, a Swift string does not: two apps for one transaction.",
@@ -116,12 +96,10 @@ extension JWSFault {
             "`C3 28` is no character; repairing it would invent an unsigned bundle ID.",
             .payload { $0.contents.payload.replacingFirst("forge", with: [0x61, 0xC3, 0x28, 0x61, 0x61]) }),
         JWSFault(
-            "bundle-id-with-lone-surrogate", .rejected(.claimMalformed),
-            "Half of a UTF-16 pair is no character.",
+            "bundle-id-with-lone-surrogate", .rejected(.claimMalformed), "Half of a UTF-16 pair is no character.",
             .claims { $0.replaceBundleID(with: #""com.example.\ud800""#) }),
         JWSFault(
-            "transaction-id-missing", .rejected(.claimMissing),
-            "A transaction without its identifier.",
+            "transaction-id-missing", .rejected(.claimMissing), "A transaction without its identifier.",
             .claims { $0.transactionID = nil }),
         JWSFault(
             "transaction-id-is-number", .rejected(.claimMalformed),
@@ -131,12 +109,10 @@ extension JWSFault {
                 $0 = $0.adding(#""transactionId":2000000900000002"#)
             }),
         JWSFault(
-            "product-id-missing", .rejected(.claimMissing),
-            "A transaction of no product.",
+            "product-id-missing", .rejected(.claimMissing), "A transaction of no product.",
             .claims { $0.productID = nil }),
         JWSFault(
-            "quantity-is-text", .rejected(.claimMalformed),
-            "A number as text.",
+            "quantity-is-text", .rejected(.claimMalformed), "A number as text.",
             .claims {
                 $0.quantity = nil
                 $0 = $0.adding(#""quantity":"1""#)
@@ -156,8 +132,7 @@ extension JWSFault {
                 $0 = $0.adding(#""expiresDate":"2099-01-01T00:00:00Z""#)
             }),
         JWSFault(
-            "is-upgraded-is-number", .rejected(.claimMalformed),
-            "1 in place of `true`.",
+            "is-upgraded-is-number", .rejected(.claimMalformed), "1 in place of `true`.",
             .claims { $0 = $0.adding(#""isUpgraded":1"#) }),
     ]
 }
@@ -177,29 +152,25 @@ extension [UInt8] {
 }
 
 /// Signing dates at which the certificates are not valid, and environments that the root may not sign for.
-extension JWSFault {
+extension JWSForge {
     static let dates: [JWSFault] = [
         JWSFault(
             "signed-date-missing", .rejected(.claimMissing),
-            "Without it there is no moment to judge the certificates at.",
-            .claims { $0.signedDate = nil }),
+            "Without it there is no moment to judge the certificates at.", .claims { $0.signedDate = nil }),
         JWSFault(
-            "signed-date-is-text", .rejected(.claimMalformed),
-            "The right number as text.",
+            "signed-date-is-text", .rejected(.claimMalformed), "The right number as text.",
             .claims {
                 $0.signedDate = nil
                 $0 = $0.adding(#""signedDate":"1760000000123""#)
             }),
         JWSFault(
-            "signed-date-is-null", .rejected(.claimMissing),
-            "`null` means absent.",
+            "signed-date-is-null", .rejected(.claimMissing), "`null` means absent.",
             .claims {
                 $0.signedDate = nil
                 $0 = $0.adding(#""signedDate":null"#)
             }),
         JWSFault(
-            "signed-date-over-64-bits", .rejected(.claimMalformed),
-            "A number of thirty digits.",
+            "signed-date-over-64-bits", .rejected(.claimMalformed), "A number of thirty digits.",
             .claims {
                 $0.signedDate = nil
                 $0 = $0.adding(#""signedDate":176000000012300000000000000000"#)
@@ -213,8 +184,7 @@ extension JWSFault {
             "The leaf became valid after the transaction was signed: it is backdated.",
             .chain { $0.leaf.validity = .init(UTCDate(2025, 12, 1), UTCDate(2027, 12, 1)) }),
         JWSFault(
-            "leaf-expired", .rejected(.certificateExpired),
-            "The leaf had expired when the transaction was signed.",
+            "leaf-expired", .rejected(.certificateExpired), "The leaf had expired when the transaction was signed.",
             .chain { $0.leaf.validity = .init(UTCDate(2022, 1, 1), UTCDate(2024, 1, 1)) }),
         JWSFault(
             "intermediate-expired", .rejected(.certificateExpired),
@@ -233,19 +203,15 @@ extension JWSFault {
             .claims { $0.environment = "Xcode" }),
         JWSFault(
             "environment-local-testing", .rejected(.environmentNotAllowed),
-            "Apple's root does not sign for local tests.",
-            .claims { $0.environment = "LocalTesting" }),
+            "Apple's root does not sign for local tests.", .claims { $0.environment = "LocalTesting" }),
         JWSFault(
             "environment-unknown", .rejected(.environmentUnknown),
-            "An environment that Apple's documentation does not name.",
-            .claims { $0.environment = "Staging" }),
+            "An environment that Apple's documentation does not name.", .claims { $0.environment = "Staging" }),
         JWSFault(
-            "environment-in-small-letters", .rejected(.environmentUnknown),
-            "\"sandbox\" is not how Apple writes it.",
+            "environment-in-small-letters", .rejected(.environmentUnknown), "\"sandbox\" is not how Apple writes it.",
             .claims { $0.environment = "sandbox" }),
         JWSFault(
-            "environment-is-number", .rejected(.claimMalformed),
-            "A number in place of a text.",
+            "environment-is-number", .rejected(.claimMalformed), "A number in place of a text.",
             .claims {
                 $0.environment = nil
                 $0 = $0.adding(#""environment":0"#)

@@ -4,23 +4,21 @@
 internal import Receipts
 
 /// Signatures that are not by this leaf over this text.
-extension JWSFault {
+extension JWSForge {
     static let signatures: [JWSFault] = [
         JWSFault(
             "payload-edited", .rejected(.signatureInvalid),
             "The cheapest attack of all: another expiry under the old signature.",
             .afterSigning { $0.payload = Base64URLText.encode(TransactionContents.expiringIn2099.payload) }),
         JWSFault(
-            "header-edited", .rejected(.signatureInvalid),
-            "A parameter without a meaning, added after signing.",
+            "header-edited", .rejected(.signatureInvalid), "A parameter without a meaning, added after signing.",
             .text { forge in
                 var jws = forge.signed(forge.unsigned)
                 jws.header = Base64URLText.encode(forge.edited(forge.header) { $0["kid"] = "\"a\"" }.json)
                 return jws.text
             }),
         JWSFault(
-            "signature-bit-flipped", .rejected(.signatureInvalid),
-            "One bit of the signature is wrong.",
+            "signature-bit-flipped", .rejected(.signatureInvalid), "One bit of the signature is wrong.",
             .text { $0.signed { $0[40] ^= 1 } }),
         JWSFault(
             "signature-of-another-leaf", .rejected(.signatureInvalid),
@@ -42,7 +40,7 @@ extension TransactionContents {
 }
 
 /// Signatures of another form than r ‖ s in 64 bytes (RFC 7518 §3.4), and numbers beyond 1 ..< n.
-extension JWSFault {
+extension JWSForge {
     static let signatureNumbers: [JWSFault] = [
         JWSFault(
             "signature-in-der", .rejected(.jwsSignatureLengthWrong),
@@ -51,48 +49,38 @@ extension JWSFault {
                 forge.signed(forge.header) { forge.pki.leafKey.signature(over: $0, digest: .sha256) }.text
             }),
         JWSFault(
-            "signature-of-63-bytes", .rejected(.jwsSignatureLengthWrong),
-            "One byte too few.",
+            "signature-of-63-bytes", .rejected(.jwsSignatureLengthWrong), "One byte too few.",
             .text { $0.signed { $0.removeLast() } }),
         JWSFault(
-            "signature-of-65-bytes", .rejected(.jwsSignatureLengthWrong),
-            "One byte too many, which some readers drop.",
+            "signature-of-65-bytes", .rejected(.jwsSignatureLengthWrong), "One byte too many, which some readers drop.",
             .text { $0.signed { $0.append(0) } }),
         JWSFault(
-            "signature-twice", .rejected(.jwsSignatureLengthWrong),
-            "The signature, and once more.",
+            "signature-twice", .rejected(.jwsSignatureLengthWrong), "The signature, and once more.",
             .text { $0.signed { $0 += $0 } }),
         JWSFault(
-            "signature-empty", .rejected(.jwsSignatureLengthWrong),
-            "Nothing after the last dot.",
+            "signature-empty", .rejected(.jwsSignatureLengthWrong), "Nothing after the last dot.",
             .text { $0.signed { $0 = [] } }),
         JWSFault(
             "signature-of-zeros", .rejected(.signatureInvalid),
             "r = s = 0 fits every text for a verifier that forgets their range (CVE-2022-21449).",
             .text { $0.signed { $0 = [UInt8](repeating: 0, count: 64) } }),
         JWSFault(
-            "signature-r-zero", .rejected(.signatureInvalid),
-            "r = 0.",
+            "signature-r-zero", .rejected(.signatureInvalid), "r = 0.",
             .text { $0.signed { $0.replaceSubrange(..<32, with: [UInt8](repeating: 0, count: 32)) } }),
         JWSFault(
-            "signature-s-zero", .rejected(.signatureInvalid),
-            "s = 0.",
+            "signature-s-zero", .rejected(.signatureInvalid), "s = 0.",
             .text { $0.signed { $0.replaceSubrange(32..., with: [UInt8](repeating: 0, count: 32)) } }),
         JWSFault(
-            "signature-r-order", .rejected(.signatureInvalid),
-            "r = n, the order of the curve, which is 0 modulo n.",
+            "signature-r-order", .rejected(.signatureInvalid), "r = n, the order of the curve, which is 0 modulo n.",
             .text { $0.signed { $0.replaceSubrange(..<32, with: P256.order) } }),
         JWSFault(
-            "signature-s-order", .rejected(.signatureInvalid),
-            "s = n.",
+            "signature-s-order", .rejected(.signatureInvalid), "s = n.",
             .text { $0.signed { $0.replaceSubrange(32..., with: P256.order) } }),
         JWSFault(
-            "signature-of-orders", .rejected(.signatureInvalid),
-            "r = s = n.",
+            "signature-of-orders", .rejected(.signatureInvalid), "r = s = n.",
             .text { $0.signed { $0 = P256.order + P256.order } }),
         JWSFault(
-            "signature-halves-swapped", .rejected(.signatureInvalid),
-            "s ‖ r.",
+            "signature-halves-swapped", .rejected(.signatureInvalid), "s ‖ r.",
             .text { $0.signed { $0 = Array($0[32...] + $0[..<32]) } }),
         JWSFault(
             "signature-halves-reversed", .rejected(.signatureInvalid),

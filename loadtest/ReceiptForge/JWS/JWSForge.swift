@@ -2,7 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Applies faults to one signed transaction.
-package struct JWSForge: Sendable {
+package struct JWSForge: FaultApplying {
+    package enum Recipe: Sendable {
+        case text(@Sendable (JWSForge) -> [UInt8])
+        /// The claims, before anything is encoded.
+        case claims(@Sendable (inout TransactionContents) -> Void)
+        /// A payload of another kind or form, signed as it stands.
+        case payload(@Sendable (JWSForge) -> [UInt8])
+        /// The certificates, before their authorities sign them. The root stays the pinned root.
+        case chain(@Sendable (inout TransactionChain) -> Void)
+        /// Other certificates above the genuine leaf's key, the signer's first.
+        case certificates(@Sendable (JWSForge) -> [[UInt8]])
+        /// The header, before it is encoded.
+        case header(@Sendable (inout JOSEHeader, JWSForge) -> Void)
+        /// The text of header and payload, before it is signed.
+        case beforeSigning(@Sendable (inout ForgedJWS) -> Void)
+        /// The finished parts, after signing.
+        case afterSigning(@Sendable (inout ForgedJWS) -> Void)
+    }
+
+    package static let faults =
+        legitimate + legitimateNotifications + form + base64URL + algorithms + parameters + certificateLists + entries
+        + leaves + issuers + signatures + signatureNumbers + payloads + claims + dates + environments + notifications
+        + appTransactions
+
+    static let inNotifications = Set(legitimateNotifications + notifications)
+
     /// The authority whose root a verifier under test must pin.
     package let pki: TransactionPKI
     /// The claims of the sample: a renewal in the sandbox.
@@ -31,12 +56,6 @@ package struct JWSForge: Sendable {
         case .beforeSigning(let edit): signed(edited(unsigned, by: edit)).text
         case .afterSigning(let edit): edited(signed(unsigned), by: edit).text
         }
-    }
-
-    func edited<Value>(_ value: Value, by edit: (inout Value) -> Void) -> Value {
-        var value = value
-        edit(&value)
-        return value
     }
 }
 
@@ -76,7 +95,7 @@ extension JWSForge {
 }
 
 /// The templates below the root of a chain that signs transactions.
-struct TransactionChain: Sendable {
+package struct TransactionChain: Sendable {
     var leaf: CertificateTemplate
     var intermediate: CertificateTemplate
 

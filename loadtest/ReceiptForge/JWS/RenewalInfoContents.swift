@@ -57,17 +57,6 @@ package struct RenewalInfoContents: SignedContents, Hashable {
     package init() {}
 
     package func writeClaims(_ json: inout JSONWriter) {
-        writeState(&json)
-        writeOffer(&json)
-        json.member("appTransactionId", appTransactionID)
-        json.member("appAccountToken", appAccountToken)
-        json.member("previousOriginalTransactionId", previousOriginalTransactionID)
-        json.member("renewalBillingPlanType", renewalBillingPlanType)
-        if let commitment { commitment.write(&json) }
-        json.member("advancedCommerceInfo", json: advancedCommerceInfo)
-    }
-
-    private func writeState(_ json: inout JSONWriter) {
         json.member("expirationIntent", expirationIntent)
         json.member("originalTransactionId", originalTransactionID)
         json.member("autoRenewProductId", autoRenewProductID)
@@ -76,9 +65,6 @@ package struct RenewalInfoContents: SignedContents, Hashable {
         json.member("isInBillingRetryPeriod", isInBillingRetryPeriod)
         json.member("priceIncreaseStatus", priceIncreaseStatus)
         json.member("gracePeriodExpiresDate", gracePeriodExpiresDate)
-    }
-
-    private func writeOffer(_ json: inout JSONWriter) {
         json.member("offerType", offerType)
         json.member("offerIdentifier", offerIdentifier)
         json.member("signedDate", signedDate)
@@ -89,16 +75,19 @@ package struct RenewalInfoContents: SignedContents, Hashable {
         json.member("renewalPrice", renewalPrice)
         json.member("offerDiscountType", offerDiscountType)
         json.member("offerPeriod", offerPeriod)
-        guard let eligibleWinBackOfferIDs else { return }
-        json.key("eligibleWinBackOfferIds")
-        json.array { json in for offer in eligibleWinBackOfferIDs { json.string(offer) } }
+        if let eligibleWinBackOfferIDs { json.strings("eligibleWinBackOfferIds", eligibleWinBackOfferIDs) }
+        json.member("appTransactionId", appTransactionID)
+        json.member("appAccountToken", appAccountToken)
+        json.member("previousOriginalTransactionId", previousOriginalTransactionID)
+        json.member("renewalBillingPlanType", renewalBillingPlanType)
+        if let commitment { commitment.write(&json) }
+        json.member("advancedCommerceInfo", json: advancedCommerceInfo)
     }
 }
 
 extension RenewalInfoContents.Commitment {
     fileprivate func write(_ json: inout JSONWriter) {
-        json.key("commitmentInfo")
-        json.object { json in
+        json.object("commitmentInfo") { json in
             json.member("commitmentAutoRenewProductId", autoRenewProductID)
             json.member("commitmentAutoRenewStatus", autoRenewStatus)
             json.member("commitmentRenewalDate", renewalDate)

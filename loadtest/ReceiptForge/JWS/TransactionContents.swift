@@ -72,23 +72,12 @@ package struct TransactionContents: SignedContents, Hashable {
     package init() {}
 
     package func writeClaims(_ json: inout JSONWriter) {
-        writeIdentity(&json)
-        writePurchase(&json)
-        writeRevocation(&json)
-        writeSale(&json)
-        writePlan(&json)
-    }
-
-    private func writeIdentity(_ json: inout JSONWriter) {
         json.member("transactionId", transactionID)
         json.member("originalTransactionId", originalTransactionID)
         json.member("webOrderLineItemId", webOrderLineItemID)
         json.member("bundleId", bundleID)
         json.member("productId", productID)
         json.member("subscriptionGroupIdentifier", subscriptionGroupIdentifier)
-    }
-
-    private func writePurchase(_ json: inout JSONWriter) {
         json.member("purchaseDate", purchaseDate)
         json.member("originalPurchaseDate", originalPurchaseDate)
         json.member("expiresDate", expiresDate)
@@ -97,17 +86,11 @@ package struct TransactionContents: SignedContents, Hashable {
         json.member("appAccountToken", appAccountToken)
         json.member("inAppOwnershipType", inAppOwnershipType)
         json.member("signedDate", signedDate)
-    }
-
-    private func writeRevocation(_ json: inout JSONWriter) {
         json.member("revocationReason", revocationReason)
         json.member("revocationDate", revocationDate)
         json.member("revocationType", revocationType)
         json.member("revocationPercentage", revocationPercentage)
         json.member("isUpgraded", isUpgraded)
-    }
-
-    private func writeSale(_ json: inout JSONWriter) {
         json.member("offerType", offerType)
         json.member("offerIdentifier", offerIdentifier)
         json.member("environment", environment)
@@ -119,9 +102,6 @@ package struct TransactionContents: SignedContents, Hashable {
         json.member("offerDiscountType", offerDiscountType)
         json.member("appTransactionId", appTransactionID)
         json.member("offerPeriod", offerPeriod)
-    }
-
-    private func writePlan(_ json: inout JSONWriter) {
         json.member("previousOriginalTransactionId", previousOriginalTransactionID)
         json.member("billingPlanType", billingPlanType)
         if let commitment { commitment.write(&json) }
@@ -133,8 +113,7 @@ package struct TransactionContents: SignedContents, Hashable {
 
 extension TransactionContents.Commitment {
     fileprivate func write(_ json: inout JSONWriter) {
-        json.key("commitmentInfo")
-        json.object { json in
+        json.object("commitmentInfo") { json in
             json.member("billingPeriodNumber", billingPeriodNumber)
             json.member("totalBillingPeriods", totalBillingPeriods)
             json.member("commitmentExpiresDate", expiresDate)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import COpenSSL
+internal import Synchronization
 
 /// A key that signs certificates and is certified.
 protocol PrivateKey: Sendable {
@@ -70,4 +71,87 @@ protocol PrivateKey: Sendable {
         precondition(status == 1 && count == point.count && point[0] == 0x04, "OpenSSL returned no uncompressed point")
         return point
     }
+}
+
+/// The purpose of a key. Each has its own random stream, so keys can be made in any order.
+enum KeyRole: String, Sendable, Hashable {
+    case root, intermediate, leaf
+    /// Keys that the trusted root never certified.
+    case attackerRoot, attackerIntermediate, attackerLeaf
+    /// A leaf key below the smallest safe size.
+    case shortLeaf
+    /// A leaf key with the exponent that made signature forgery practical (Bleichenbacher, CRYPTO 2006 rump session).
+    case smallExponentLeaf
+    case xcode
+    /// The signer of transaction receipts of version 2, with 1024 bits, and its issuer.
+    case storeLeaf, storeIntermediate
+    /// Test servers, and the authority that certifies them.
+    case tlsAuthority, tlsServer
+}
+
+extension KeyRole {
+    fileprivate var bits: Int {
+        switch self {
+        case .shortLeaf, .storeLeaf: 1024
+        default: 2048
+        }
+    }
+}
+
+/// Creates each key once, on first use: finding primes is by far the slowest part of forging.
+final class KeyRing: Sendable {
+    private let seed: UInt64
+    private let keys = Mutex<[KeyRole: RSAPrivateKey]>([:])
+
+    init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    func key(for role: KeyRole) -> RSAPrivateKey {
+        keys.withLock { keys in
+            if let key = keys[role] { return key }
+            var generator = SplitMix64(seed: seed, purpose: "key " + role.rawValue)
+            let key = RSAPrivateKey(
+                bits: role.bits, publicExponent: role == .smallExponentLeaf ? 3 : 65_537, using: &generator)
+            keys[role] = key
+            return key
+        }
+    }
+}
+
+/// The digests of receipts' signatures. Apple used SHA-1 until January 2024 and uses SHA-256 now, and SHA-384 for the
+/// certificates of transactions; MD5 exists to be rejected.
+package enum SigningDigest: String, Sendable, Hashable, CaseIterable {
+    /// 128 bits, broken.
+    case md5
+    /// 160 bits; in every receipt issued before August 2023.
+    case sha1
+    case sha256
+    case sha384
+
+    var objectIdentifier: OID { identifiers.digest }
+
+    /// The algorithm of RSA signatures over this digest (RFC 8017 appendix A.2.4).
+    var withRSAEncryption: OID { identifiers.signature }
+
+    private var identifiers: (digest: OID, signature: OID) {
+        switch self {
+        case .md5: (.md5, .md5WithRSAEncryption)
+        case .sha1: (.sha1, .sha1WithRSAEncryption)
+        case .sha256: (.sha256, .sha256WithRSAEncryption)
+        case .sha384: (.sha384, .sha384WithRSAEncryption)
+        }
+    }
+
+    package func hash(_ message: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        // Safe: OpenSSL writes at most EVP_MAX_MD_SIZE bytes and reads exactly `message.count`.
+        let status = unsafe EVP_Digest(message, message.count, &output, &count, evp, nil)
+        precondition(status == 1, "OpenSSL rejected digest \(rawValue)")
+        return Array(output.prefix(Int(count)))
+    }
+
+    /// OpenSSL's constant for this algorithm; static, never freed.
+    var evp: OpaquePointer? { unsafe EVP_get_digestbyname(rawValue) }
 }

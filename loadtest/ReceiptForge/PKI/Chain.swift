@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The templates of a chain: the same names and extensions for any keys, so that a lookalike differs only in its keys.
-struct Chain: Sendable {
+package struct Chain: Sendable {
     /// The keys of the three certificates.
     struct Roles: Sendable {
         var root = KeyRole.root

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// Signs like Xcode for StoreKit testing: one self-signed certificate, BER around the content.
 ///
 /// Every Xcode has the same private key, so such a receipt proves nothing; a gateway accepts it only if its operator
@@ -47,6 +49,90 @@ extension CertificateTemplate {
                 .certificateAuthority(),
                 .keyUsage([.digitalSignature, .keyCertSign]),
                 .extendedKeyUsage(.codeSigning),
+            ])
+    }
+}
+
+/// Signs transactions like Xcode for StoreKit testing: one self-signed certificate with a P-256 key.
+///
+/// The key is made anew for each installation of Xcode, and any program can make a key. A gateway accepts the key only
+/// if its operator trusts that certificate for the environment Xcode.
+package struct XcodeTransactionPKI: Sendable {
+    /// The self-signed certificate that signs transactions and is its own root. Valid 2020 to 2040.
+    package let certificate: IssuedCertificate
+    private let key: ECPrivateKey
+
+    package init(seed: UInt64) {
+        key = ECPrivateKey(.p256, seed: seed, purpose: "transaction xcode")
+        certificate = CertificateTemplate.xcodeTransactions(key: key).signed(by: key, .sha256)
+    }
+
+    package var rootPEM: String { certificate.pem }
+
+    /// Signs the claims as Xcode does: dates have fractions of a millisecond, and the header more parameters.
+    package func jws(_ contents: some SignedContents) -> [UInt8] {
+        let text = String(decoding: contents.payload, as: UTF8.self)
+        return jws(Array(text.replacing(/Date":-?[0-9]+/) { $0.output + ".4473" }.utf8))
+    }
+
+    /// Signs a payload as it stands.
+    package func jws(_ payload: [UInt8]) -> [UInt8] {
+        var jws = ForgedJWS(header: header.json, payload: payload)
+        jws.signature = Base64URLText.encode(key.fixedLengthSignature(over: jws.signingInput, digest: .sha256))
+        return jws.text
+    }
+
+    /// Xcode escapes the slashes of base64.
+    private var header: JOSEHeader {
+        var header = JOSEHeader(certificates: [certificate.der])
+        header["x5c"] = header["x5c"]?.replacing("/", with: "\\/")
+        header["typ"] = "\"JWT\""
+        header["kid"] = "\"Apple_Xcode_Key\""
+        return header
+    }
+}
+
+extension TransactionContents {
+    /// A first purchase as Xcode simulates it.
+    package static let xcode: TransactionContents = {
+        var contents = TransactionContents()
+        contents.transactionID = "0"
+        contents.originalTransactionID = "0"
+        contents.webOrderLineItemID = "0"
+        contents.environment = "Xcode"
+        contents.transactionReason = "PURCHASE"
+        contents.isUpgraded = false
+        contents.appTransactionID = nil
+        return contents
+    }()
+}
+
+extension AppTransactionContents {
+    /// The app as Xcode installs it: without number, and bought in the year 1.
+    package static let xcode: AppTransactionContents = {
+        var contents = AppTransactionContents()
+        contents.receiptType = "Xcode"
+        contents.appAppleID = nil
+        contents.versionExternalIdentifier = nil
+        contents.originalPurchaseDate = Timestamp(millisecondsSince1970: -62_135_769_600_000)
+        contents.appTransactionID = nil
+        contents.originalPlatform = nil
+        return contents
+    }()
+}
+
+extension CertificateTemplate {
+    /// A self-signed authority, without markers.
+    fileprivate static func xcodeTransactions(key: ECPrivateKey) -> Self {
+        let address = DERNode(.context(1), Array("StoreKit Test Forge in Xcode".utf8))
+        return CertificateTemplate(
+            serialNumber: [1], issuer: TestNames.xcodeTransactions, subject: TestNames.xcodeTransactions,
+            validity: Validity(UTCDate(2020, 4, 1), UTCDate(2040, 4, 1)),
+            subjectPublicKeyInfo: key.subjectPublicKeyInfo,
+            extensions: [
+                .certificateAuthority(pathLength: 0),
+                CertificateExtension(identifier: .subjectAlternativeName, value: .sequence(address)),
+                .keyUsage(.digitalSignature),
             ])
     }
 }

@@ -104,7 +104,7 @@ extension UTCDate {
 }
 
 /// An OpenStep property list of texts, as Apple writes it.
-struct ForgedPropertyList: Sendable, Hashable {
+package struct ForgedPropertyList: Sendable, Hashable {
     struct Member: Sendable, Hashable {
         var name: String
         /// The text between the quotes, its escapes included.
@@ -149,4 +149,49 @@ struct ForgedPropertyList: Sendable, Hashable {
     mutating func replace(_ name: String, with value: String) {
         edit(name) { $0 = value }
     }
+}
+
+/// A transaction receipt that a fault can change after it was signed.
+///
+/// Its `signature` is the version, the RSA signature, the certificate's length and the certificate; signed are the
+/// version and the decoded `purchase-info`.
+package struct ForgedTransactionReceipt: Sendable {
+    var version: UInt8
+    var signature: [UInt8]
+    var certificate: [UInt8]
+    /// Nil for the certificate's own length.
+    var declaredLength: UInt32?
+    /// Bytes after the certificate.
+    var trailingBytes: [UInt8] = []
+    var purchaseInfo: [UInt8]
+    var unsignedMembers: [ForgedPropertyList.Member]
+
+    init(
+        _ contents: TransactionReceiptContents, purchaseInfo: [UInt8]? = nil, version: UInt8, by key: RSAPrivateKey,
+        certificate: [UInt8]
+    ) {
+        self.version = version
+        self.certificate = certificate
+        self.purchaseInfo = purchaseInfo ?? contents.purchaseInfo.encoded
+        unsignedMembers = [
+            .init("environment", contents.environment), .init("pod", "100"), .init("signing-status", "0"),
+        ]
+        signature = key.signature(over: [version] + self.purchaseInfo, digest: version == 4 ? .sha256 : .sha1)
+    }
+
+    var signatureBlob: [UInt8] {
+        let length = declaredLength ?? UInt32(certificate.count)
+        let lengthBytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: length >> UInt32(8 * $0)) }
+        return [version] + signature + lengthBytes + certificate + trailingBytes
+    }
+
+    var propertyList: ForgedPropertyList {
+        ForgedPropertyList(
+            [
+                .init("signature", Base64Encoder.text(signatureBlob)),
+                .init("purchase-info", Base64Encoder.text(purchaseInfo)),
+            ] + unsignedMembers)
+    }
+
+    var encoded: [UInt8] { propertyList.encoded }
 }

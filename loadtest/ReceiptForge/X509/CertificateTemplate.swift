@@ -7,7 +7,7 @@
 /// TBSCertificate ::= SEQUENCE { version [0] v3, serialNumber, signature, issuer, validity, subject,
 ///                               subjectPublicKeyInfo, extensions [3] }          -- RFC 5280 §4.1
 /// ```
-struct CertificateTemplate: Sendable {
+package struct CertificateTemplate: Sendable {
     /// The first and the last second of validity.
     struct Validity: Sendable, Hashable {
         var notBefore: DERNode

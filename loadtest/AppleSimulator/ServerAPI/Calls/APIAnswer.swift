@@ -19,9 +19,7 @@ struct APIAnswer: Sendable {
 
     /// Creates the answer to a call that succeeded, with a body of JSON.
     static func json(_ writeMembers: (inout JSONWriter) -> Void) -> APIAnswer {
-        var json = JSONWriter(reservingCapacity: 4096)
-        json.object(writeMembers)
-        return APIAnswer(HTTPAnswer(contentType: "application/json", body: ByteBuffer(bytes: json.bytes)))
+        APIAnswer(HTTPAnswer(contentType: "application/json", body: ByteBuffer(json: writeMembers)))
     }
 
     /// Creates the answer to a call that succeeded, without a body.
@@ -40,16 +38,106 @@ struct APIAnswer: Sendable {
     }
 
     static func error(_ error: APIError) -> APIAnswer {
-        var json = JSONWriter()
-        json.object { json in
+        let body = ByteBuffer(json: { json in
             json.member("errorCode", error.code)
             json.member("errorMessage", error.message)
-        }
+        })
         let retry = error.retryAfter.map { [Phase.HeaderField(name: "Retry-After", value: String($0))] }
         return APIAnswer(
             HTTPAnswer(
                 status: HTTPResponseStatus(statusCode: error.httpStatus), contentType: "application/json",
-                headers: retry ?? [], body: ByteBuffer(bytes: json.bytes)),
+                headers: retry ?? [], body: body),
             outcome: "error_\(error.code)")
     }
+}
+
+/// An error of the API: `{"errorCode": …, "errorMessage": …}`.
+struct APIError: Error, Hashable, Sendable {
+    let code: Int
+    let message: String
+    /// The UNIX milliseconds of the next try, for 4290000.
+    var retryAfter: Int64?
+
+    private init(_ code: Int, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Creates an error with Apple's text, if the code is listed below.
+    init(code: Int) {
+        self = Self.all.first { $0.code == code } ?? APIError(code, "An unknown error occurred.")
+    }
+
+    /// The first three digits of the code.
+    var httpStatus: Int { code / 10_000 }
+}
+
+extension APIError {
+    static let badRequest = APIError(4_000_000, "Bad request.")
+    static let invalidRevision = APIError(4_000_005, "Invalid request revision.")
+    static let invalidTransactionID = APIError(4_000_006, "Invalid transaction id.")
+    static let invalidOriginalTransactionID = APIError(4_000_008, "Invalid original transaction id.")
+    static let invalidExtendByDays = APIError(4_000_009, "Invalid extend by days value.")
+    static let invalidExtendReasonCode = APIError(4_000_010, "Invalid extend reason code.")
+    static let invalidRequestIdentifier = APIError(4_000_011, "Invalid request identifier.")
+    static let startDateTooFarInPast = APIError(4_000_012, "Start date is earlier than the allowed start date.")
+    static let startDateAfterEndDate = APIError(4_000_013, "Start date is after end date.")
+    static let invalidPaginationToken = APIError(4_000_014, "Invalid pagination token.")
+    static let invalidStartDate = APIError(4_000_015, "Invalid start date.")
+    static let invalidEndDate = APIError(4_000_016, "Invalid end date.")
+    static let paginationTokenExpired = APIError(4_000_017, "Pagination token is expired.")
+    static let invalidNotificationType = APIError(4_000_018, "Invalid notification type or subtype.")
+    static let multipleFilters = APIError(4_000_019, "Multiple filters supplied.")
+    static let invalidTestNotificationToken = APIError(4_000_020, "Invalid test notification token.")
+    static let invalidSort = APIError(4_000_021, "Invalid sort.")
+    static let invalidProductType = APIError(4_000_022, "Invalid product type.")
+    static let invalidProductID = APIError(4_000_023, "Invalid product id.")
+    static let invalidSubscriptionGroup = APIError(4_000_024, "Invalid subscription group identifier.")
+    static let invalidInAppOwnershipType = APIError(4_000_026, "Invalid in-app ownership type.")
+    static let emptyStorefronts = APIError(4_000_027, "Empty list of storefront country codes.")
+    static let invalidStorefront = APIError(4_000_028, "Invalid storefront country code.")
+    static let invalidRevoked = APIError(4_000_030, "Invalid revoked.")
+    static let invalidStatus = APIError(4_000_031, "Invalid status.")
+    static let invalidCustomerConsented = APIError(4_000_035, "Invalid customer consented.")
+    static let invalidDeliveryStatus = APIError(4_000_036, "Invalid delivery status.")
+    static let invalidSampleContentProvided = APIError(4_000_041, "Invalid sample content provided.")
+    static let notConsumable = APIError(4_000_043, "Transaction is not a consumable.")
+    static let typeNotSupported = APIError(4_000_047, "The transaction type is not supported.")
+    static let appTransactionIDNotSupported = APIError(4_000_048, "App transaction id is not supported here.")
+    static let invalidAppAccountToken = APIError(
+        4_000_183, "Invalid request. The app account token field must be a valid UUID.")
+    static let familyTransaction = APIError(
+        4_000_185, "Invalid request. Family Sharing transactions aren't supported by this endpoint.")
+    static let notOriginalTransactionID = APIError(
+        4_000_187, "Invalid request. The transaction ID provided is not an original transaction ID.")
+    static let extensionIneligible = APIError(4_030_004, "Subscription is not eligible for an extension.")
+    static let extensionMaximum = APIError(4_030_005, "Subscription already had the maximum number of extensions.")
+    static let familyExtensionIneligible = APIError(
+        4_030_007, "Subscriptions obtained through Family Sharing can't be extended.")
+    static let accountNotFound = APIError(4_040_001, "Account not found.")
+    static let appNotFound = APIError(4_040_003, "App not found.")
+    static let originalTransactionIDNotFound = APIError(4_040_005, "Original transaction id not found.")
+    static let notificationURLNotFound = APIError(4_040_007, "No App Store Server Notification URL found.")
+    static let testNotificationNotFound = APIError(4_040_008, "Test notification not found.")
+    static let extensionRequestNotFound = APIError(4_040_009, "Subscription extension request not found.")
+    static let transactionIDNotFound = APIError(4_040_010, "Transaction id not found.")
+    static let appTransactionNotFound = APIError(4_040_019, "App transaction does not exist for the customer.")
+    static let rateLimitExceeded = APIError(4_290_000, "Rate limit exceeded.")
+    static let unknownError = APIError(5_000_000, "An unknown error occurred.")
+
+    private static let all = [
+        badRequest, APIError(4_000_002, "Invalid app identifier."), invalidRevision, invalidTransactionID,
+        invalidOriginalTransactionID, invalidExtendByDays, invalidExtendReasonCode, invalidRequestIdentifier,
+        startDateTooFarInPast, startDateAfterEndDate, invalidPaginationToken, invalidStartDate, invalidEndDate,
+        paginationTokenExpired, invalidNotificationType, multipleFilters, invalidTestNotificationToken, invalidSort,
+        invalidProductType, invalidProductID, invalidSubscriptionGroup, invalidInAppOwnershipType, emptyStorefronts,
+        invalidStorefront, invalidRevoked, invalidStatus, invalidCustomerConsented, invalidDeliveryStatus,
+        invalidSampleContentProvided, notConsumable, typeNotSupported, appTransactionIDNotSupported,
+        invalidAppAccountToken, familyTransaction, notOriginalTransactionID, extensionIneligible, extensionMaximum,
+        familyExtensionIneligible, accountNotFound, APIError(4_040_002, "Account not found. Please try again."),
+        appNotFound, APIError(4_040_004, "App not found. Please try again."), originalTransactionIDNotFound,
+        APIError(4_040_006, "Original transaction id not found. Please try again."), notificationURLNotFound,
+        testNotificationNotFound, extensionRequestNotFound, transactionIDNotFound, appTransactionNotFound,
+        rateLimitExceeded, unknownError, APIError(5_000_001, "An unknown error occurred. Please try again."),
+    ]
 }

@@ -34,3 +34,66 @@ struct APIRequest: Sendable {
         return value
     }
 }
+
+/// The parameters of a query, each with all its values.
+struct APIQuery: Hashable, Sendable {
+    private var values: [String: [String]] = [:]
+
+    init(_ query: Substring) {
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count > 1 ? parts[1].replacing("+", with: "%20") : ""
+            values[PercentEncoding.decoded(parts[0]), default: []].append(PercentEncoding.decoded(value))
+        }
+    }
+
+    func all(_ name: String) -> [String] { values[name] ?? [] }
+
+    func first(_ name: String) -> String? { values[name]?.first }
+
+    /// Returns the values of an enumeration, or throws the error for another value.
+    func all<Value: RawRepresentable<String>>(
+        _ name: String, as type: Value.Type, or error: APIError
+    ) throws(APIError) -> [Value] {
+        try all(name).map { text throws(APIError) in
+            guard let value = Value(rawValue: text) else { throw error }
+            return value
+        }
+    }
+
+    /// Returns a date in milliseconds, or throws the error for another value.
+    func date(_ name: String, or error: APIError) throws(APIError) -> Int64? {
+        guard let text = first(name) else { return nil }
+        guard let date = Int64(text), date >= 0 else { throw error }
+        return date
+    }
+
+    /// Returns a truth value in any case, or throws the error for another value.
+    func flag(_ name: String, or error: APIError) throws(APIError) -> Bool? {
+        guard let text = first(name) else { return nil }
+        switch text.lowercased() {
+        case "true": return true
+        case "false": return false
+        default: throw error
+        }
+    }
+}
+
+/// Percent-encoding (RFC 3986 §2.1).
+enum PercentEncoding {
+    /// Returns the text without encoding; a sign that begins none stays.
+    static func decoded(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2).compactMap { ASCII.hexadecimalValue(of: $0) }
+            if byte == UInt8(ascii: "%"), digits.count == 2 {
+                bytes.append(digits[0] << 4 | digits[1])
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

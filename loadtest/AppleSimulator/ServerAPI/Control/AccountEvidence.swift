@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import JSON
+internal import NIOCore
+internal import ReceiptForge
 internal import Receipts
 
 /// The body of `PUT /accounts`: `{"receipts": [base64…], "signed_transactions": [JWS…], "answers": [object…]}`.
@@ -104,12 +106,10 @@ extension GenuineReceipt {
 
 extension AccountEvidence.Registered {
     /// `{"registered": n}`, and with recorded answers `"receipts": [base64…]`.
-    var json: [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
+    var json: ByteBuffer {
+        ByteBuffer(json: { json in
             json.member("registered", count)
             if !receipts.isEmpty { json.strings("receipts", receipts) }
-        }
-        return json.bytes
+        })
     }
 }

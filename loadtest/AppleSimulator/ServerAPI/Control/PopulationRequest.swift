@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import JSON
+internal import NIOCore
 internal import ReceiptForge
 
 extension Population {
@@ -38,16 +39,14 @@ extension Population {
     private static let firstTransactionIDs: ClosedRange<Int64> = 1...50_000_000_000_000_000
 
     /// The answer to `PUT /customers`: the formula of the transaction IDs.
-    var json: [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
+    var json: ByteBuffer {
+        ByteBuffer(json: { json in
             json.member("bundle_id", app.bundleID)
             json.member("environment", app.endpoint.rawValue)
             json.member("count", count)
             json.member("first_transaction_id", String(firstTransactionID))
             json.member("stride", Self.stride)
-        }
-        return json.bytes
+        })
     }
 
     /// Returns true if some transaction ID names a customer of both.

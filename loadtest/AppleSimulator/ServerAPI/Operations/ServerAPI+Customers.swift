@@ -101,8 +101,4 @@ extension JSONWriter {
         member("appAppleId", view.customer.appAppleID)
         member("environment", customer.app.endpoint.environment.rawValue)
     }
-
-    mutating func strings(_ name: StaticString, _ values: [String]) {
-        array(name) { list in for value in values { list.string(value) } }
-    }
 }

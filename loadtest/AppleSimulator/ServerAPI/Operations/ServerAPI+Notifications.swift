@@ -5,6 +5,7 @@ internal import FoundationEssentials
 internal import JSON
 internal import ReceiptForge
 internal import Receipts
+internal import Synchronization
 
 extension ServerAPI {
     /// Sends a test notification, in version 2 whatever the version of the URL is. It is sent once.
@@ -13,7 +14,8 @@ extension ServerAPI {
         let (uuid, date) = (UUID().uuidString.lowercased(), call.context.now)
         let contents = NotificationContents(NotificationKind("TEST"), of: call.app, uuid: uuid, signedAt: date)
         let jws = signer.jws(contents)
-        let number = notifications.add(NotificationLog.Entry(contents, of: call.app, signedPayload: jws))
+        let sent = NotificationLog.Entry(contents, of: call.app, signedPayload: jws)
+        let number = notifications.log.withLock { $0.add(sent) }
         sender.send(NotificationDelivery(app: call.app, body: .signed(jws), entry: number, schedule: .none))
         return .json { $0.member("testNotificationToken", "\(uuid)_\(date.millisecondsSince1970)") }
     }
@@ -24,7 +26,7 @@ extension ServerAPI {
         guard parts.count == 2, UUID(uuidString: String(parts[0])) != nil, let date = Int64(parts[1]) else {
             throw .invalidTestNotificationToken
         }
-        let entry = notifications.entry(uuid: String(parts[0]), of: call.app)
+        let entry = notifications.log.withLock { $0.entry(uuid: String(parts[0]), of: call.app) }
         guard let entry, entry.type == "TEST", entry.signedDate.millisecondsSince1970 == date, !entry.attempts.isEmpty
         else { throw .testNotificationNotFound }
         return .json { write(entry, call, &$0) }
@@ -33,8 +35,8 @@ extension ServerAPI {
     func notificationHistory(_ call: APICall) throws(APIError) -> APIAnswer {
         let filter = try NotificationFilter(try call.request.members(), call, customers)
         let start = try Self.start(call.query.first("paginationToken"))
-        let page = notifications.page(after: start, count: Self.notificationsPerPage) { entry in
-            entry.app == call.app && filter.admits(entry)
+        let page = notifications.log.withLock { log in
+            log.page(after: start, count: Self.notificationsPerPage) { $0.app == call.app && filter.admits($0) }
         }
         return .json { json in
             if let next = page.continuation { json.member("paginationToken", "page-\(next)") }

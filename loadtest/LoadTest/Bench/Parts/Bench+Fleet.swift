@@ -88,8 +88,8 @@ extension Bench {
         if !nearCache { shape.settings["GATEWAY_CACHE_NEAR_SIZE"] = "0B" }
         try await RunningFleet.start(shape, gatewayPath: gatewayPath).whileRunning { fleet in
             guard let redis = await fleet.redis else { return }
-            let fields = await fleet.key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
-            let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: .auto, fields: fields)
+            let target = try LoadTarget("http://127.0.0.1/v1/verify")
+            let form = RequestForm(target: target, mode: .auto, fields: await fleet.authorization)
             let factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes, receiptType: "Production")
             let pool = await factory.fresh(min(500, plan.keys)) { _ in }
             try await body(
@@ -144,9 +144,9 @@ private struct MeasuredFleet {
     private static let neededShare = 0.8
 
     private func cost(_ outcome: LoadOutcome?, _ drive: () async throws -> LoadMeasurements) async throws -> Cost {
-        let before = try await redis.counts(), cpu = cpuSeconds
+        let before = try await redis.counts(), cpu = gateways.cpuSeconds
         let measurements = try await drive()
-        let used = cpuSeconds - cpu, after = try await redis.counts()
+        let used = gateways.cpuSeconds - cpu, after = try await redis.counts()
         let requests = max(1, measurements.counts.intended)
         if let outcome {
             let share = Double(measurements.counts[outcome]) / Double(requests)
@@ -158,8 +158,6 @@ private struct MeasuredFleet {
             requests: requests, operations: after.operations - before.operations, reads: after.reads - before.reads,
             seconds: max(0.001, measurements.seconds), cpuSeconds: used)
     }
-
-    private var cpuSeconds: Double { gateways.map(\.processes.cpuSeconds).reduce(0, +) }
 }
 
 /// The work of Redis until one moment.

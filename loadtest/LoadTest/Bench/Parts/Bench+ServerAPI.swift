@@ -13,12 +13,12 @@ extension Bench {
         for _ in 0..<plan.runs {
             try await RunningFleet.start(FleetShape(hasServerAPI: true), gatewayPath: gatewayPath).whileRunning {
                 fleet in
-                let source = try customerTraffic(key: await fleet.key ?? "")
+                let source = try customerTraffic(await fleet.authorization)
                 _ = try await ask(Self.warmupCustomers, source, fleet)
-                let (cpu, before) = (await cpuSeconds(fleet), await fleet.questions)
+                let (cpu, before) = (await fleet.cpuSeconds, await fleet.questions)
                 let answered = try await ask(Self.measuredCustomers, source, fleet, before: Self.warmupCustomers)
                 let count = Double(max(1, await fleet.questions - before))
-                costs.append(1e6 * (await cpuSeconds(fleet) - cpu) / count)
+                costs.append(1e6 * (await fleet.cpuSeconds - cpu) / count)
                 calls.append(count / Double(max(1, answered)))
             }
         }
@@ -30,14 +30,9 @@ extension Bench {
     /// Both together stay within the share of the budget that is for transaction IDs, without waiting for more.
     private static let measuredCustomers = 400
 
-    private func cpuSeconds(_ fleet: RunningFleet) async -> Double {
-        await fleet.servers.map(\.processes.cpuSeconds).reduce(0, +)
-    }
-
-    private func customerTraffic(key: String) throws -> TrafficSource {
+    private func customerTraffic(_ fields: [HeaderField]) throws -> TrafficSource {
         let form = RequestForm(
-            target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil,
-            fields: [HeaderField(name: "Authorization", value: "Bearer \(key)")],
+            target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: fields,
             content: .transactionID(ofApp: SimulatedCustomers.bundleID))
         // Some more: a later load leaves out a few.
         let count = (Self.warmupCustomers + Self.measuredCustomers) * 11 / 10

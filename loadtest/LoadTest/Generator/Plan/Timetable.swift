@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import Glibc
 internal import ReceiptForge
 
 /// A stretch of a run in which the rate stays or changes evenly.
@@ -133,6 +134,6 @@ struct Arrivals: Sendable {
     /// Returns the distance to the next, in requests of all workers. Poisson processes add up to a Poisson process.
     private mutating func step() -> Double {
         guard pattern == .poisson else { return Double(workers) }
-        return generator.gap(mean: Double(workers))
+        return -log(1 - generator.fraction()) * Double(workers)
     }
 }

@@ -4,7 +4,7 @@
 internal import Receipts
 
 /// Signers that may not sign transaction receipts of this version.
-extension TransactionReceiptFault {
+extension TransactionReceiptForge {
     static let certificates: [TransactionReceiptFault] = [
         TransactionReceiptFault(
             "leaf-without-marker", .rejected(.leafMarkerMissing),
@@ -57,28 +57,24 @@ extension TransactionReceiptFault {
             "No intermediate has the issuer's name; a verifier must not fetch one.",
             .leaf { $0.issuer = TestNames.bystander }),
         TransactionReceiptFault(
-            "leaf-issued-by-root", .rejected(.issuerCertificateMissing),
-            "Apple's roots issue no leaves.",
+            "leaf-issued-by-root", .rejected(.issuerCertificateMissing), "Apple's roots issue no leaves.",
             .receipt { $0.signed(by: .leaf, issuer: .root) { $0.issuer = TestNames.root } }),
         TransactionReceiptFault(
             "leaf-issued-by-leaf", .rejected(.issuerCertificateMissing),
             "The holder of a leaf could issue further leaves.",
             .receipt { $0.signed(by: .attackerLeaf, issuer: .leaf) { $0.issuer = TestNames.leaf } }),
         TransactionReceiptFault(
-            "intermediate-as-signer", .rejected(.issuerCertificateMissing),
-            "An authority does not sign receipts.",
+            "intermediate-as-signer", .rejected(.issuerCertificateMissing), "An authority does not sign receipts.",
             .receipt { forge in
                 var receipt = forge.signed(by: .intermediate)
                 receipt.certificate = forge.pki.receipts.intermediate.der
                 return receipt
             }),
         TransactionReceiptFault(
-            "leaf-is-ca", .rejected(.leafIsCA),
-            "A leaf that may issue certificates could issue its own signers.",
+            "leaf-is-ca", .rejected(.leafIsCA), "A leaf that may issue certificates could issue its own signers.",
             .leaf { $0.replace(with: .certificateAuthority()) }),
         TransactionReceiptFault(
-            "leaf-may-not-sign", .rejected(.keyUsageViolation),
-            "Its key usage allows encryption only.",
+            "leaf-may-not-sign", .rejected(.keyUsageViolation), "Its key usage allows encryption only.",
             .leaf { $0.replace(with: .keyUsage(.keyEncipherment)) }),
         TransactionReceiptFault(
             "leaf-exponent-3", .rejected(.exponentTooSmall),

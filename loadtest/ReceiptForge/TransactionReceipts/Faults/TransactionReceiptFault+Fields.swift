@@ -4,22 +4,19 @@
 internal import Receipts
 
 /// Correctly signed purchase information that breaks a rule of its fields.
-extension TransactionReceiptFault {
+extension TransactionReceiptForge {
     static let fields: [TransactionReceiptFault] = forms + required + malformed
 
     private static let forms: [TransactionReceiptFault] = [
         TransactionReceiptFault(
-            "purchase-info-no-property-list", .rejected(.purchaseInfoMalformed),
-            "Signed, and no property list.",
+            "purchase-info-no-property-list", .rejected(.purchaseInfoMalformed), "Signed, and no property list.",
             .purchaseInfo { $0 = Array("purchase".utf8) }),
         TransactionReceiptFault(
-            "purchase-info-nested", .rejected(.purchaseInfoMalformed),
-            "A dictionary inside the dictionary.",
+            "purchase-info-nested", .rejected(.purchaseInfoMalformed), "A dictionary inside the dictionary.",
             .purchaseInfo { $0 = Array("{ \"bid\" = {}; }".utf8) }),
         TransactionReceiptFault(
             "purchase-info-with-bytes-after-its-end", .rejected(.purchaseInfoMalformed),
-            "Bytes after the closing brace.",
-            .purchaseInfo { $0.append(UInt8(ascii: "x")) }),
+            "Bytes after the closing brace.", .purchaseInfo { $0.append(UInt8(ascii: "x")) }),
         TransactionReceiptFault(
             "field-twice", .rejected(.purchaseInfoFieldDuplicate),
             "Two product IDs: parsers disagree which one counts.",
@@ -36,32 +33,25 @@ extension TransactionReceiptFault {
             "Another spelling of a name, which would hide a duplicate.",
             .fields { $0.append(#"bi\U0064"#, "com.example.victim") }),
         TransactionReceiptFault(
-            "unknown-escape", .rejected(.purchaseInfoMalformed),
-            "An escape that Apple does not write.",
+            "unknown-escape", .rejected(.purchaseInfoMalformed), "An escape that Apple does not write.",
             .fields { $0.replace("bvrs", with: #"\x41"#) }),
         TransactionReceiptFault(
             "half-a-surrogate-pair", .rejected(.purchaseInfoMalformed),
-            "A code unit of UTF-16 that is no character by itself.",
-            .fields { $0.replace("bvrs", with: #"\Ud83d"#) }),
+            "A code unit of UTF-16 that is no character by itself.", .fields { $0.replace("bvrs", with: #"\Ud83d"#) }),
         TransactionReceiptFault(
-            "escaped-nul", .rejected(.purchaseInfoMalformed),
-            "C code ends the text there.",
+            "escaped-nul", .rejected(.purchaseInfoMalformed), "C code ends the text there.",
             .fields { $0.replace("bvrs", with: #"1\U0000"#) }),
         TransactionReceiptFault(
-            "raw-line-break", .rejected(.purchaseInfoMalformed),
-            "Control characters are escaped.",
+            "raw-line-break", .rejected(.purchaseInfoMalformed), "Control characters are escaped.",
             .fields { $0.replace("bvrs", with: "1\n0") }),
         TransactionReceiptFault(
-            "text-with-nul", .rejected(.textContainsNUL),
-            "C code ends the text there.",
+            "text-with-nul", .rejected(.textContainsNUL), "C code ends the text there.",
             .fields { $0.replace("bvrs", with: "1\0") }),
         TransactionReceiptFault(
-            "text-not-utf8", .rejected(.textInvalidUTF8),
-            "A byte that begins no character.",
+            "text-not-utf8", .rejected(.textInvalidUTF8), "A byte that begins no character.",
             .purchaseInfo { $0 = $0.replacing(Array("1.0".utf8), with: [0xFF]) }),
         TransactionReceiptFault(
-            "too-many-fields", .rejected(.tooManyAttributes),
-            "More fields than any receipt has.",
+            "too-many-fields", .rejected(.tooManyAttributes), "More fields than any receipt has.",
             .fields { fields in for number in 0..<64 { fields.append("field-\(number)", "") } }),
     ]
 
@@ -95,12 +85,10 @@ extension TransactionReceiptFault {
                 .fields { $0.replace(field, with: value) })
         } + [
             TransactionReceiptFault(
-                "trial-neither-true-nor-false", .rejected(.purchaseInfoFieldMalformed),
-                "A flag is `true` or `false`.",
+                "trial-neither-true-nor-false", .rejected(.purchaseInfoFieldMalformed), "A flag is `true` or `false`.",
                 .fields { $0.append("is-trial-period", "yes") }),
             TransactionReceiptFault(
-                "purchase-in-the-future", .rejected(.purchaseDateInFuture),
-                "Apple renews a day ahead, never years.",
+                "purchase-in-the-future", .rejected(.purchaseDateInFuture), "Apple renews a day ahead, never years.",
                 .contents { $0.purchaseDate = UTCDate(2036, 1, 1) }),
         ]
 }

@@ -4,11 +4,10 @@
 internal import Receipts
 
 /// Odd but genuine transaction receipts: rejecting any of these rejects paying customers.
-extension TransactionReceiptFault {
+extension TransactionReceiptForge {
     static let legitimate: [TransactionReceiptFault] = [
         TransactionReceiptFault(
-            "version-3", .genuine,
-            "The same keys, and SHA-1: Apple's form until 2023.",
+            "version-3", .genuine, "The same keys, and SHA-1: Apple's form until 2023.",
             .receipt { $0.pki.receipt($0.contents, version: 3) }),
         TransactionReceiptFault(
             "version-2-accepted", .genuine, acceptsVersion2: true,
@@ -19,32 +18,25 @@ extension TransactionReceiptFault {
             "The environment is not signed, so it proves nothing and breaks nothing.",
             .afterSigning { $0.unsignedMembers[0].value = "Production" }),
         TransactionReceiptFault(
-            "unsigned-members-missing", .genuine,
-            "Only the signature and the purchase information are required.",
+            "unsigned-members-missing", .genuine, "Only the signature and the purchase information are required.",
             .afterSigning { $0.unsignedMembers = [] }),
         TransactionReceiptFault(
-            "unknown-members", .genuine,
-            "Apple may add members that are not signed.",
+            "unknown-members", .genuine, "Apple may add members that are not signed.",
             .members { $0.append("later", "") }),
         TransactionReceiptFault(
-            "members-in-another-order", .genuine,
-            "A dictionary has no order.",
-            .members { $0.members.reverse() }),
+            "members-in-another-order", .genuine, "A dictionary has no order.", .members { $0.members.reverse() }),
         TransactionReceiptFault(
-            "other-white-space", .genuine,
-            "The outer property list is not signed, and white space has no meaning.",
+            "other-white-space", .genuine, "The outer property list is not signed, and white space has no meaning.",
             .bytes { Array($0.wellFormedText.replacing(" = ", with: "\r\n=\t").replacing(";\n", with: " ; ").utf8) }),
         TransactionReceiptFault(
-            "base64-with-line-breaks", .genuine,
-            "White space in base64 has no meaning, here as elsewhere.",
+            "base64-with-line-breaks", .genuine, "White space in base64 has no meaning, here as elsewhere.",
             .members { list in
                 for name in ["signature", "purchase-info"] {
                     list.edit(name) { $0 = Base64Encoder.lines($0, width: 76) }
                 }
             }),
         TransactionReceiptFault(
-            "unknown-fields", .genuine,
-            "Apple adds fields without notice; unknown ones are kept, not rejected.",
+            "unknown-fields", .genuine, "Apple adds fields without notice; unknown ones are kept, not rejected.",
             .fields { fields in
                 fields.append("later", "1")
                 fields.append("empty", "")
@@ -61,20 +53,17 @@ extension TransactionReceiptFault {
                 fields.members.removeAll { !required.contains($0.name) }
             }),
         TransactionReceiptFault(
-            "optional-fields-empty", .genuine,
-            "An empty text means absent, as in app receipts.",
+            "optional-fields-empty", .genuine, "An empty text means absent, as in app receipts.",
             .fields { fields in
                 for name in ["bvrs", "expires-date", "quantity", "web-order-line-item-id"] {
                     fields.replace(name, with: "")
                 }
             }),
         TransactionReceiptFault(
-            "optional-fields-present", .genuine,
-            "A refund, an offer and the numbers of the app.",
+            "optional-fields-present", .genuine, "A refund, an offer and the numbers of the app.",
             .contents { $0.fillOptionalFields() }),
         TransactionReceiptFault(
-            "purchase-before-leaf", .genuine,
-            "Restored purchases are signed again, with the certificate of that day.",
+            "purchase-before-leaf", .genuine, "Restored purchases are signed again, with the certificate of that day.",
             .contents { contents in
                 contents.purchaseDate = UTCDate(2011, 3, 1)
                 contents.originalPurchaseDate = UTCDate(2010, 3, 1)

@@ -4,23 +4,20 @@
 internal import Receipts
 
 /// Correct fields and certificates, and a signature that is not by this signer over this content.
-extension TransactionReceiptFault {
+extension TransactionReceiptForge {
     static let signatures: [TransactionReceiptFault] = [
         TransactionReceiptFault(
-            "signature-bit-flipped", .rejected(.signatureInvalid),
-            "One bit of the signature is wrong.",
+            "signature-bit-flipped", .rejected(.signatureInvalid), "One bit of the signature is wrong.",
             .afterSigning { $0.signature[128] ^= 1 }),
         TransactionReceiptFault(
-            "version-3-as-4", .rejected(.signatureInvalid),
-            "The version is signed.",
+            "version-3-as-4", .rejected(.signatureInvalid), "The version is signed.",
             .receipt { forge in
                 var receipt = forge.pki.receipt(forge.contents, version: 3)
                 receipt.version = 4
                 return receipt
             }),
         TransactionReceiptFault(
-            "version-4-as-3", .rejected(.signatureInvalid),
-            "A SHA-256 signature in the version of SHA-1.",
+            "version-4-as-3", .rejected(.signatureInvalid), "A SHA-256 signature in the version of SHA-1.",
             .afterSigning { $0.version = 3 }),
         TransactionReceiptFault(
             "version-not-signed", .rejected(.signatureInvalid),
@@ -39,12 +36,10 @@ extension TransactionReceiptFault {
                 return receipt
             }),
         TransactionReceiptFault(
-            "signature-of-another-receipt", .rejected(.signatureInvalid),
-            "A genuine signature over another purchase.",
+            "signature-of-another-receipt", .rejected(.signatureInvalid), "A genuine signature over another purchase.",
             .afterSigning { $0.purchaseInfo = Self.other.purchaseInfo.encoded }),
         TransactionReceiptFault(
-            "expiry-moved", .rejected(.signatureInvalid),
-            "The cheapest attack of all: edit the expiry in place.",
+            "expiry-moved", .rejected(.signatureInvalid), "The cheapest attack of all: edit the expiry in place.",
             .afterSigning { receipt in
                 var contents = TransactionReceiptContents.faultSample
                 contents.expiresDate = UTCDate(2099, 1, 1)
@@ -52,8 +47,7 @@ extension TransactionReceiptFault {
             }),
         TransactionReceiptFault(
             "purchase-info-bit-flipped", .rejected(.signatureInvalid),
-            "One bit is wrong; every field still reads well.",
-            .afterSigning { $0.purchaseInfo[40] ^= 1 }),
+            "One bit is wrong; every field still reads well.", .afterSigning { $0.purchaseInfo[40] ^= 1 }),
         TransactionReceiptFault(
             "signature-of-app-receipt", .rejected(.signatureInvalid),
             "The same key signs app receipts: their signature covers other bytes.",

@@ -6,43 +6,31 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// The upper bound of a server that verifies nothing: the measure of the gateway.
-@main
-struct Ceilings: AsyncParsableCommand {
+/// The measure of the gateway in `bench`: a server that verifies nothing.
+struct CeilingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "receipt-ceilings",
+        commandName: "ceiling",
         abstract: "Answer every request with the same bytes: the ceiling for any server on SwiftNIO.",
         discussion: """
-            Listens on 127.0.0.1 until it is stopped, and reads the whole body of each request before answering it.
+            Listens on 127.0.0.1 until it is stopped, and reads the whole body of each request before answering it, in \
+            a bare channel handler behind SwiftNIO's HTTP decoder, on one event loop.
             """,
-        subcommands: [BareNIO.self])
-}
+        shouldDisplay: false)
 
-struct CeilingOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Port of 127.0.0.1.", valueName: "port"))
+    @Option(help: .value("port", "Port of 127.0.0.1."))
     var port = 8090
 
-    @Option(help: ArgumentHelp("Size of the answers, in bytes.", valueName: "bytes"))
+    @Option(help: .value("bytes", "Size of the answers, in bytes."))
     var bytes = 3000
 
     func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535.") }
-        guard (0...1 << 20).contains(bytes) else { throw ValidationError("--bytes must be from 0 to 1048576.") }
+        try check((0...65_535).contains(port), "--port must be from 0 to 65535.")
+        try check((0...1 << 20).contains(bytes), "--bytes must be from 0 to 1048576.")
     }
 
-    /// A JSON string of the requested size.
-    var answer: String { "\"" + String(repeating: "a", count: max(0, bytes - 2)) + "\"" }
-}
-
-/// A bare channel handler behind SwiftNIO's HTTP decoder.
-struct BareNIO: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "nio", abstract: "Answer from a bare SwiftNIO handler, on one event loop.")
-
-    @OptionGroup var options: CeilingOptions
-
     func run() async throws {
-        let answer = ByteBuffer(string: options.answer)
+        // A JSON string of the requested size.
+        let answer = ByteBuffer(string: "\"" + String(repeating: "a", count: max(0, bytes - 2)) + "\"")
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -56,7 +44,7 @@ struct BareNIO: AsyncParsableCommand {
                 }
             }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .bind(host: "127.0.0.1", port: options.port).get()
+            .bind(host: "127.0.0.1", port: port).get()
         try await channel.closeFuture.get()
     }
 }

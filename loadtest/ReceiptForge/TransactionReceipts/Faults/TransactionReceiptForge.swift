@@ -1,40 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One named difference from an ordinary transaction receipt, and the answer a verifier must give. Apart from the
-/// difference the receipt is correct and correctly signed.
-package struct TransactionReceiptFault: Sendable {
-    /// A stable name in kebab case, fit for a file name.
-    package let name: String
-    /// The answer of a verifier that trusts the forged root for the environment Sandbox, and has the forge's
-    /// intermediates.
-    package let expected: ExpectedAnswer
-    /// True if a verifier that accepts version 2 gives the answer.
-    package let acceptsVersion2: Bool
-    /// The difference and its significance, in one sentence or two.
-    package let explanation: String
-    let recipe: Recipe
-
-    init(
-        _ name: String, _ expected: ExpectedAnswer, acceptsVersion2: Bool = false, _ explanation: String,
-        _ recipe: Recipe
-    ) {
-        self.name = name
-        self.expected = expected
-        self.acceptsVersion2 = acceptsVersion2
-        self.explanation = explanation
-        self.recipe = recipe
-    }
-
-    package init?(named name: String) {
-        guard let fault = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = fault
-    }
-}
-
-extension TransactionReceiptFault {
-    /// The step at which the difference is made. All later steps are correct.
-    enum Recipe: Sendable {
+/// Applies faults to one sample transaction receipt.
+package struct TransactionReceiptForge: FaultApplying {
+    package enum Recipe: Sendable {
         case bytes(@Sendable (TransactionReceiptForge) -> [UInt8])
         /// A receipt made from scratch.
         case receipt(@Sendable (TransactionReceiptForge) -> ForgedTransactionReceipt)
@@ -51,25 +20,9 @@ extension TransactionReceiptFault {
         /// The members of the finished receipt.
         case members(@Sendable (inout ForgedPropertyList) -> Void)
     }
-}
 
-extension TransactionReceiptFault: CaseIterable {
-    /// Every fault, in the order of a verifier's work.
-    package static let allCases: [TransactionReceiptFault] =
-        legitimate + propertyLists + signatureBlobs + certificates + signatures + fields
-}
+    package static let faults = legitimate + propertyLists + signatureBlobs + certificates + signatures + fields
 
-extension TransactionReceiptFault: Hashable, CustomStringConvertible {
-    /// Compares the names, which are unique.
-    package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
-
-    package var description: String { name }
-}
-
-/// Applies faults to one sample transaction receipt.
-package struct TransactionReceiptForge: Sendable {
     /// The authority that a verifier under test must trust.
     package let pki: TransactionReceiptPKI
     /// The contents of the sample: the second period of a subscription.
@@ -109,12 +62,6 @@ package struct TransactionReceiptForge: Sendable {
         case .fields, .purchaseInfo: return nil
         case .bytes, .receipt, .leaf, .afterSigning, .members: return contents
         }
-    }
-
-    private func edited<Value>(_ value: Value, by edit: (inout Value) -> Void) -> Value {
-        var value = value
-        edit(&value)
-        return value
     }
 }
 
