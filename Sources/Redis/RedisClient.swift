@@ -28,9 +28,6 @@ extension RedisNode: RedisClient {
 }
 
 extension RedisClientConfiguration {
-    /// - Parameters:
-    ///   - eventLoops: each gets a connection to each master.
-    ///   - observer: receives the events of every master.
     package func client(eventLoops: any EventLoopGroup, observer: any RedisObserver) -> any RedisClient {
         switch url.topology {
         case .standalone: RedisNode(node, eventLoops: eventLoops, observer: observer)
@@ -45,12 +42,10 @@ package struct RedisClientConfiguration: Sendable {
     /// The settings of each master. Sentinels, and nodes that are only queried for the map, share the settings of
     /// connections.
     package var node: RedisNodeConfiguration
-    package var sentinelCredentials: RedisURL.Credentials
 
     /// - Parameter tls: the settings if the URL requires TLS; nil to trust the system's authorities. Unused otherwise.
     package init(_ url: RedisURL, tls: RedisTLS? = nil) throws(RedisTLS.Fault) {
         self.url = url
-        sentinelCredentials = url.sentinelCredentials
         node = RedisNodeConfiguration(address: url.addresses[0])
         (node.credentials, node.database) = (url.credentials, url.database)
         if url.usesTLS { node.tls = if let tls { tls } else { try RedisTLS() } }
@@ -62,7 +57,6 @@ package struct RedisClientConfiguration: Sendable {
         return master
     }
 
-    /// Returns the configuration of a cluster's node that is only queried for the map.
     func seed(at address: RedisAddress) -> RedisNodeConfiguration {
         var seed = master(at: address)
         (seed.database, seed.scripts, seed.trackedPrefixes) = (0, [], [])
@@ -72,7 +66,7 @@ package struct RedisClientConfiguration: Sendable {
     /// Returns the configuration of a sentinel, which also announces a new master.
     func sentinel(at address: RedisAddress) -> RedisNodeConfiguration {
         var sentinel = seed(at: address)
-        (sentinel.credentials, sentinel.channels) = (sentinelCredentials, ["+switch-master"])
+        (sentinel.credentials, sentinel.channels) = (url.sentinelCredentials, ["+switch-master"])
         return sentinel
     }
 }

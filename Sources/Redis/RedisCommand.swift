@@ -5,18 +5,17 @@ internal import Cryptography
 
 /// One command for Redis: its name and arguments, as bytes.
 package struct RedisCommand: Sendable {
-    /// The name, then the arguments.
     package let words: [RedisWord]
     /// The key, which determines the node in a cluster; nil for any node.
     package let key: RedisWord?
 
     /// Creates a command about one key, or several in the same hash slot.
     /// - Parameter key: the first key, which precedes `rest` in the command.
-    package init(_ name: RedisWord, key: RedisWord, _ rest: RedisWord...) {
-        self.init([name, key] + rest, key: key)
+    package init(_ name: RedisWord, key: RedisWord, _ rest: any RedisArgument...) {
+        self.init([name, key] + rest.flatMap(\.redisWords), key: key)
     }
 
-    package init(_ words: RedisWord...) { self.init(words, key: nil) }
+    package init(_ words: any RedisArgument...) { self.init(words.flatMap(\.redisWords), key: nil) }
 
     package init(_ words: [RedisWord], key: RedisWord?) {
         self.words = words
@@ -39,7 +38,20 @@ package struct RedisWord: Hashable, Sendable, ExpressibleByStringLiteral, Expres
     package init(integerLiteral number: Int) { self.init(number) }
 }
 
-/// One result for each command, in order.
+/// A value that becomes words of a command: a number as digits, a list word by word.
+package protocol RedisArgument {
+    var redisWords: [RedisWord] { get }
+}
+
+extension RedisWord: RedisArgument { package var redisWords: [RedisWord] { [self] } }
+extension String: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
+extension Int: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
+extension Int64: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
+extension UInt64: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
+extension Array: RedisArgument where Element: RedisArgument {
+    package var redisWords: [RedisWord] { flatMap(\.redisWords) }
+}
+
 package typealias RedisResults = [Result<RedisValue, RedisError>]
 
 /// An executor of commands: the client itself, or a wrapper.
@@ -83,16 +95,13 @@ package struct RedisScript: Hashable, Sendable {
 extension RedisCommands {
     /// Runs a script by its digest, or by its source if Redis has not cached it.
     package func run(
-        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
+        _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
     ) async throws(RedisError) -> RedisValue {
-        do throws(RedisError) {
-            return try await send(script.call(keys: keys, arguments))
-        } catch .refused(let refusal) where refusal.kind == .noScript {
-            return try await send(script.wholeCall(keys: keys, arguments))
-        }
+        let call = ScriptCall(keys: keys, arguments.flatMap(\.redisWords))
+        guard let result = await run(script, [call]).first else { throw .protocolViolation }
+        return try result.get()
     }
 
-    /// Runs a script several times in one round trip.
     package func run(_ script: RedisScript, _ calls: [ScriptCall]) async -> RedisResults {
         guard !calls.isEmpty else { return [] }
         var results = await send(calls.map { script.call(keys: $0.keys, $0.arguments) })
@@ -104,14 +113,13 @@ extension RedisCommands {
     }
 }
 
-/// The keys and arguments of one run of a script.
 package struct ScriptCall: Sendable {
     package let keys: [RedisWord]
     package let arguments: [RedisWord]
 
-    package init(keys: [RedisWord], _ arguments: [RedisWord]) {
+    package init(keys: [RedisWord], _ arguments: any RedisArgument...) {
         self.keys = keys
-        self.arguments = arguments
+        self.arguments = arguments.flatMap(\.redisWords)
     }
 }
 

@@ -50,9 +50,7 @@ extension Int64 {
         guard digits.count <= 20, let number = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
         self = number.clampedLikeReplies
     }
-}
 
-extension Int64 {
     var clampedLikeReplies: Int64 {
         Swift.min(Swift.max(self, -RedisValue.Limits.integer), RedisValue.Limits.integer)
     }

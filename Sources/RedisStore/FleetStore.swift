@@ -34,52 +34,77 @@ package struct FleetStore: Sendable {
     }
 }
 
+package struct CustomerStoreRules: Sendable {
+    /// The maximum bytes of notifications that are not applied yet.
+    let backlogBytes: Int
+    /// The replicas of Redis that must have a notification before Apple gets an answer.
+    let replicas: Int
+    let events: EventsConfiguration
+    let jobs: JobRules
+    let ownership: OwnershipRules
+
+    package init(
+        backlogBytes: Int, replicas: Int, events: EventsConfiguration, jobs: JobRules, ownership: OwnershipRules
+    ) {
+        (self.backlogBytes, self.replicas, self.events) = (backlogBytes, replicas, events)
+        (self.jobs, self.ownership) = (jobs, ownership)
+    }
+}
+
 extension FleetStore {
     /// - Parameters:
     ///   - cacheBytes: the maximum memory of the results that are also kept in this process.
     ///   - isNode: false for a command that is no gateway, and no node of the fleet.
     ///   - relays: returns true for an app whose notifications are relayed.
     package init(
-        _ client: RedisClientConfiguration, keys: StoreKeys, cacheBytes: Int, _ rules: CustomerStores.Rules,
-        upstreams: UpstreamState, health: StoreHealth,
-        metrics: StoreMetrics, isNode: Bool, relays: @escaping @Sendable (_ bundleID: String) -> Bool,
-        clock: @escaping @Sendable () -> Timestamp, logger: Logger
+        _ client: RedisClientConfiguration, keys: StoreKeys, cacheBytes: Int, _ rules: CustomerStoreRules,
+        upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics, isNode: Bool,
+        relays: @escaping @Sendable (_ bundleID: String) -> Bool, clock: @escaping @Sendable () -> Timestamp,
+        logger: Logger
     ) {
         let storeEvents = StoreEvents(health: health, metrics: metrics, logger: logger)
         let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: storeEvents)
-        let store = SharedStore(redis, health: health, metrics: metrics)
+        let store = SharedStore(redis: redis, health: health, metrics: metrics)
+        let observe: @Sendable (SharedCacheFault) -> Void = { metrics.count($0) }
         let results = RedisUpstreamCache(
-            store: store, keys: keys, localBytes: cacheBytes, clock: clock,
-            observe: { metrics.count($0) })
+            store: store, keys: keys, localBytes: cacheBytes, clock: clock, observe: observe)
         storeEvents.register(results)
         let names = StoreNames(keys.first)
         let quotaPauses = RedisQuotaPauses(
             store, names: names, seal: StoreSeal(keys: keys), guards: upstreams.guards, metrics: metrics,
             changed: storeEvents.changedQuotaPauses)
         let fleetState = RedisFleetState(
-            store, upstreams: upstreams, metrics: metrics, refreshSignal: storeEvents.refreshSignal,
+            store, upstreams: upstreams, metrics: metrics, refreshes: storeEvents.refreshes.continuation,
             quotaPauses: quotaPauses)
-        let limiter = FleetRateLimiter(RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes })
-        let leases = RedisFlightLeases(store: store, names: names, waits: storeEvents.leaseWaits)
+
+        // On connections of their own, so that requests of clients do not wait behind large commands.
         let bulk = client.forCustomers.client(
             eventLoops: MultiThreadedEventLoopGroup.singleton, observer: CustomerConnectionEvents())
-        let customers = CustomerStores(
-            bulk, requests: store, keys: keys, rules, relays: relays, clock: clock,
-            observe: { metrics.count($0) })
-        let purge = CachedResultPurge { (purges) throws(StoreUnreachable) in
-            try await results.redisPurges.purge(purges, over: bulk)
-        }
+        let retention = rules.events.retention
+        let notifications = RedisNotifications(
+            bulk, requests: store, keys: keys, maximumBytes: rules.backlogBytes, replicas: rules.replicas,
+            rules: rules.events.rules, retention: retention, relays: relays, clock: clock, observe: observe)
+        let events = RedisEventLog(bulk, keys: keys, retention: retention, observe: observe)
+        let deliveries = RedisDeliveryStore(bulk, keys: keys)
+        let jobs = RedisJobStore(bulk, keys: keys, rules: rules.jobs, observe: observe)
+        let ownership = RedisOwnershipStore(
+            bulk, requests: store, keys: keys, rules: rules.ownership, retention: retention, observe: observe)
         self.init(
             ports: FleetPorts(
-                cache: results, limiter: limiter, leases: leases, fleetState: fleetState,
-                states: customers.notifications),
-            notifications: customers.notifications, events: customers.events, deliveries: customers.deliveries,
-            jobs: customers.jobs, ownership: customers.ownership,
+                cache: results,
+                limiter: FleetRateLimiter(
+                    RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes }),
+                leases: RedisFlightLeases(store: store, names: names, waits: storeEvents.leaseWaits),
+                fleetState: fleetState, states: notifications),
+            notifications: notifications, events: events, deliveries: deliveries, jobs: jobs, ownership: ownership,
             erasure: Erasure(
-                customers.erasable, purge: purge,
+                [notifications, events, deliveries, jobs],
+                purge: CachedResultPurge { (purges) throws(StoreUnreachable) in
+                    try await results.redisPurges.purge(purges, over: bulk)
+                },
                 results: [RedisResultErasure(bulk, keys: keys)],
-                indexes: [customers.states, customers.ownership], states: customers.notifications,
-                chains: customers.ownership.chains),
+                indexes: [RedisStateErasure(store: notifications), ownership], states: notifications,
+                chains: ownership.chains),
             service: StoreService(
                 clients: [redis, bulk], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
@@ -92,9 +117,11 @@ extension RedisClientConfiguration {
     /// The configuration of the connections for what is kept about customers.
     fileprivate var forCustomers: RedisClientConfiguration {
         var configuration = self
-        configuration.node.commandDeadline = max(node.commandDeadline, CustomerStores.commandDeadline)
-        configuration.node.scripts = CustomerStores.scripts + RedisPurges.scripts
-        configuration.node.limits.maximumReplyBytes = CustomerStores.replyBytes
+        configuration.node.commandDeadline = max(node.commandDeadline, RedisNotifications.Limits.commandDeadline)
+        configuration.node.scripts =
+            NotificationScripts.all + EventScripts.all + DeliveryScripts.all + JobScripts.all + OwnershipScripts.all
+            + ErasureScripts.all + [LeaseScripts.release] + RedisPurges.scripts
+        configuration.node.limits.maximumReplyBytes = RedisJobStore.Limits.replyBytes
         configuration.node.trackedPrefixes = []
         return configuration
     }

@@ -21,48 +21,40 @@ package struct RedisConfiguration: Hashable, Sendable {
     package init() {}
 
     package var contradictions: [ConfigurationProblem] {
-        [settingsWithoutURL, filesWithoutTLS, halfACertificate, passwordTwice].compactMap { $0 }
-    }
-
-    private var settingsWithoutURL: ConfigurationProblem? {
-        guard url == nil, user != nil || password != nil || caFile != nil || certificateFile != nil || keyFile != nil
-        else { return nil }
-        return ConfigurationProblem(
-            location: "gateway.redis.url",
-            fault: """
+        let hasFiles = caFile != nil || certificateFile != nil || keyFile != nil
+        let hasSettings = user != nil || password != nil || hasFiles
+        let rules: [(isBroken: Bool, location: String, fault: String)] = [
+            (
+                url == nil && hasSettings, "gateway.redis.url",
+                """
                 is missing, but other Redis settings are set; set GATEWAY_REDIS_URL, such as \
                 redis://redis.internal:6379, or remove them all to run without Redis
-                """)
-    }
-
-    private var filesWithoutTLS: ConfigurationProblem? {
-        guard let url, !url.usesTLS, caFile != nil || certificateFile != nil || keyFile != nil else { return nil }
-        return ConfigurationProblem(
-            location: "gateway.redis.url",
-            fault: """
+                """
+            ),
+            (
+                url?.usesTLS == false && hasFiles, "gateway.redis.url",
+                """
                 is without TLS, but certificate files are configured; write rediss instead of redis, or \
                 remove GATEWAY_REDIS_CA_FILE, GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE
-                """)
-    }
-
-    private var halfACertificate: ConfigurationProblem? {
-        guard (certificateFile == nil) != (keyFile == nil) else { return nil }
-        return ConfigurationProblem(
-            location: certificateFile == nil ? "gateway.redis.certificate_file" : "gateway.redis.key_file",
-            fault: """
+                """
+            ),
+            (
+                (certificateFile == nil) != (keyFile == nil),
+                certificateFile == nil ? "gateway.redis.certificate_file" : "gateway.redis.key_file",
+                """
                 is missing: a client certificate and its private key are needed together; set both \
                 GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE, or neither
-                """)
-    }
-
-    private var passwordTwice: ConfigurationProblem? {
-        guard password != nil, url?.credentials.password != nil else { return nil }
-        return ConfigurationProblem(
-            location: "gateway.redis.password",
-            fault: """
+                """
+            ),
+            (
+                password != nil && url?.credentials.password != nil, "gateway.redis.password",
+                """
                 is set, and gateway.redis.url contains a password as well; remove it from the URL, where it is easily \
                 shown by accident
-                """)
+                """
+            ),
+        ]
+        return rules.filter(\.isBroken).map { ConfigurationProblem(location: $0.location, fault: $0.fault) }
     }
 }
 
@@ -191,7 +183,7 @@ extension RedisClientConfiguration {
             [
                 RedisFlightLeases.acquisition, LeaseScripts.release, RedisFleetState.pause, RedisFleetState.lifecycle,
                 RedisFleetState.quotaPause, NodeRegistry.beat, RedisTokenBuckets.script,
-            ] + RedisPurges.scripts + CustomerStores.requestScripts
+            ] + RedisPurges.scripts + OwnershipScripts.ofRequests
         node.trackedPrefixes = [
             SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
             RedisFleetState.lifecyclePrefix, RedisPurges.headKey,

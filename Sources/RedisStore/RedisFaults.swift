@@ -31,6 +31,24 @@ extension RedisConnectionFault {
         case .shutDown: "Run the doctor again."
         }
     }
+
+    /// The advice for a fault that only an operator can fix. Used by readiness and the status page.
+    package var configurationAdvice: String? {
+        switch self {
+        case .refused(let refusal): refusal.advice
+        case .tls(let fault): fault.advice
+        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: nil
+        }
+    }
+
+    /// The word for a fault that only an operator can fix: the first of Redis's error, or the reason of TLS.
+    package var configurationWord: String? {
+        switch self {
+        case .refused(let refusal): refusal.kind.rawValue
+        case .tls(let fault): fault.rawValue
+        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: nil
+        }
+    }
 }
 
 extension RedisTLSFault {
@@ -60,26 +78,6 @@ extension RedisTLSFault {
     }
 }
 
-extension RedisConnectionFault {
-    /// The advice for a fault that only an operator can fix. Used by readiness and the status page.
-    package var configurationAdvice: String? {
-        switch self {
-        case .refused(let refusal): refusal.advice
-        case .tls(let fault): fault.advice
-        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: nil
-        }
-    }
-
-    /// The word for a fault that only an operator can fix: the first of Redis's error, or the reason of TLS.
-    package var configurationWord: String? {
-        switch self {
-        case .refused(let refusal): refusal.kind.rawValue
-        case .tls(let fault): fault.rawValue
-        case .unreachable, .stalled, .protocolViolation, .closed, .shutDown: nil
-        }
-    }
-}
-
 extension RedisError {
     package var seen: String {
         switch self {
@@ -102,10 +100,7 @@ extension RedisRefusal {
         let words = line.printable(maximum: 200)
         return "Redis answered \(String(words.reversed().drop { $0 == "." }.reversed()))"
     }
-}
 
-extension RedisRefusal {
-    /// The advice for the operator.
     package var advice: String {
         // The message of Redis 7 for a script whose user lacks a permission.
         let kind = line.hasPrefix("ERR The user executing the script can't run") ? .noPermission : kind

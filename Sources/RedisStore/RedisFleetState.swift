@@ -18,7 +18,7 @@ package final class RedisFleetState: FleetState {
     private let store: any RedisCommands
     private let upstreams: UpstreamState
     private let metrics: StoreMetrics
-    private let refreshSignal: RefreshSignal
+    private let refreshes: AsyncStream<Void>.Continuation
     private let quotaPauses: RedisQuotaPauses
     /// News from Apple that this node has not published yet. News without an announcement: Apple withdrew it.
     private let unpublished = Mutex<[UpstreamEndpoint: LifecycleUpdate]>([:])
@@ -42,13 +42,13 @@ package final class RedisFleetState: FleetState {
     }
 
     init(
-        _ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics, refreshSignal: RefreshSignal,
-        quotaPauses: RedisQuotaPauses
+        _ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics,
+        refreshes: AsyncStream<Void>.Continuation, quotaPauses: RedisQuotaPauses
     ) {
         self.store = store
         self.upstreams = upstreams
         self.metrics = metrics
-        self.refreshSignal = refreshSignal
+        self.refreshes = refreshes
         self.quotaPauses = quotaPauses
     }
 
@@ -58,12 +58,12 @@ package final class RedisFleetState: FleetState {
         if case .lifecycle(let dates, let links) = update {
             unpublished.withLock { $0[endpoint] = LifecycleUpdate(dates: dates, links: links) }
         }
-        refreshSignal.fire()
+        refreshes.yield()
     }
 
     package func publish(pause: Duration, of quota: ServerAPIQuota) {
         quotaPauses.record(pause, of: quota)
-        refreshSignal.fire()
+        refreshes.yield()
     }
 
     func exchange() async {
@@ -78,7 +78,7 @@ package final class RedisFleetState: FleetState {
         let mine = upstreams.guards.health(of: endpoint).pausedFor?.wholeMilliseconds ?? 0
         let reply = try? await store.run(
             Self.pause, keys: [RedisWord(Self.pausePrefix + endpoint.storedName)],
-            [RedisWord(mine), RedisWord(Limits.pauseSlackMilliseconds), "1"])
+            mine, Limits.pauseSlackMilliseconds, "1")
         guard let reply else { return metrics.count(.pause, .lost) }
         guard case .integer(let left) = reply else { return metrics.count(.pause, .unreadable) }
         guard left > 0 else { return }
@@ -112,15 +112,12 @@ package final class RedisFleetState: FleetState {
         let mine = news ?? LifecycleUpdate(dates: known.announced, links: known.links)
         let reply = try? await store.run(
             Self.lifecycle, keys: [RedisWord(Self.lifecyclePrefix + endpoint.storedName)],
-            [
-                RedisWord(mine.isEmpty && news == nil ? [] : mine.json), news == nil ? 0 : 1,
-                RedisWord(Limits.quietMilliseconds),
-            ])
+            RedisWord(mine.isEmpty && news == nil ? [] : mine.json), news == nil ? 0 : 1, Limits.quietMilliseconds)
         guard let reply else {
             publishAgain(news, of: endpoint)
             return metrics.count(.lifecycle, .lost)
         }
-        if let news, news.isEmpty, Self.isAnnouncement(reply) {
+        if let news, news.isEmpty, LifecycleUpdate(stamped: reply.bytes ?? [])?.isEmpty == false {
             // The announcement is too young to be replaced: it is not adopted again, and withdrawn later.
             return publishAgain(news, of: endpoint)
         }
@@ -133,20 +130,13 @@ package final class RedisFleetState: FleetState {
         unpublished.withLock { if $0[endpoint] == nil { $0[endpoint] = news } }
     }
 
-    private static func isAnnouncement(_ reply: RedisValue) -> Bool {
-        guard case .string(let bytes) = reply, let update = LifecycleUpdate(stamped: bytes) else { return false }
-        return !update.isEmpty
-    }
-
     private func learn(_ reply: RedisValue, of endpoint: UpstreamEndpoint) {
-        switch reply {
-        case .null: break
-        case .string(let bytes):
-            guard let update = LifecycleUpdate(stamped: bytes) else { return metrics.count(.lifecycle, .unreadable) }
-            let isNew = upstreams.lifecycle.adopt(update.dates, links: update.links, of: endpoint)
-            if isNew { metrics.count(.lifecycle, .received) }
-        default: metrics.count(.lifecycle, .unreadable)
+        if reply == .null { return }
+        guard let update = LifecycleUpdate(stamped: reply.bytes ?? []) else {
+            return metrics.count(.lifecycle, .unreadable)
         }
+        let isNew = upstreams.lifecycle.adopt(update.dates, links: update.links, of: endpoint)
+        if isNew { metrics.count(.lifecycle, .received) }
     }
 
     /// KEYS announcement; ARGV this node's announcement or nothing, 1 if that is news, the minimum age for a

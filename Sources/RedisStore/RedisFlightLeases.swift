@@ -30,16 +30,15 @@ package struct RedisFlightLeases: FlightLeases {
     func acquire(_ key: CacheKey, awaiting holder: String?) async -> FlightLeaseAttempt {
         let token = String.randomName()
         let reply = try? await store.run(
-            Self.acquisition, keys: [RedisWord(name(of: key))],
-            [RedisWord(token), RedisWord(Limits.milliseconds), RedisWord(holder ?? "")])
+            Self.acquisition, keys: [RedisWord(name(of: key))], token, Limits.milliseconds, holder ?? "")
         return reply.map { FlightLeaseAttempt($0, FlightLease(key, token: token), awaiting: holder) } ?? .unavailable
     }
 
     func release(_ lease: FlightLease, after failure: DegradedReason?) async {
         // If the release is lost, the lease expires by itself.
         _ = try? await store.run(
-            LeaseScripts.release, keys: [RedisWord(name(of: lease.key))],
-            [RedisWord(lease.token), RedisWord(failure?.rawValue ?? ""), RedisWord(Limits.failureMilliseconds)])
+            LeaseScripts.release, keys: [RedisWord(name(of: lease.key))], lease.token, failure?.rawValue ?? "",
+            Limits.failureMilliseconds)
     }
 
     func waitForChange(of key: CacheKey, upTo span: Duration) async {

@@ -4,7 +4,7 @@
 package import Gateway
 internal import JSON
 package import Receipts
-internal import Redis
+package import Redis
 package import Resilience
 internal import Synchronization
 
@@ -25,7 +25,7 @@ package final class RedisPurges: ResultPurges {
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let known = Mutex(KnownPurges())
     private let reads = Mutex(Reads())
-    private let refreshSignal = RefreshSignal()
+    private let refreshes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     static let headKey = "gw:{purges}:head"
     static let head = RedisWord(headKey)
@@ -96,14 +96,13 @@ package final class RedisPurges: ResultPurges {
             let sealed = purges[start..<min(purges.count, start + Limits.appended)].map {
                 RedisWord(seal.seal($0.storedBytes, for: Limits.sealedName))
             }
-            let head = try? await redis.run(
-                Self.append, keys: Self.keys,
-                [RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()] + sealed)
-            guard head != nil else { throw StoreUnreachable() }
+            let call = ScriptCall(
+                keys: Self.keys, PurgeHistory.Limits.purges, Self.randomName(), Self.randomName(), sealed)
+            try await redis.replies(Self.append, [call])
         }
     }
 
-    private static func randomName() -> RedisWord { RedisWord(String(UInt64.random(in: 1 ... .max), radix: 16)) }
+    private static func randomName() -> String { String(UInt64.random(in: 1 ... .max), radix: 16) }
 
     // MARK: - Catching up
 
@@ -154,11 +153,11 @@ package final class RedisPurges: ResultPurges {
     /// Suspends answers from this process until all purges are known, and triggers a read.
     func announce() {
         counters.announceChange()
-        refreshSignal.fire()
+        refreshes.continuation.yield()
     }
 
     /// Reads new purges on each announcement, until cancelled.
-    func follow() async { for await _ in refreshSignal.firings { await catchUp() } }
+    func follow() async { for await _ in refreshes.stream { await catchUp() } }
 
     private enum Progress {
         case complete, more, failed
@@ -167,11 +166,8 @@ package final class RedisPurges: ResultPurges {
     private func readPage(over redis: any RedisCommands) async -> Progress {
         let position = position
         let reply = try? await redis.run(
-            Self.tail, keys: Self.keys,
-            [
-                RedisWord(String(position.history, radix: 16)), RedisWord(String(position.number)),
-                Self.randomName(), RedisWord(Limits.page),
-            ])
+            Self.tail, keys: Self.keys, String(position.history, radix: 16), position.number, Self.randomName(),
+            Limits.page)
         guard let reply, let page = PurgePage(reply) else { return .failed }
         let purges = page.entries.map { (sealed: $0, purge: open($0)) }
         // The counters change under the lock: another read that finds the head known may allow cached answers again.
@@ -190,7 +186,6 @@ package final class RedisPurges: ResultPurges {
         return await beginHistory(after: page, over: redis) ? .more : .failed
     }
 
-    /// Returns nil for a purge that cannot be read.
     private func open(_ sealed: [UInt8]) -> Purge? {
         do throws(SharedCacheFault) {
             guard let purge = Purge(storedBytes: try seal.open(sealed, for: Limits.sealedName)) else {
@@ -203,12 +198,83 @@ package final class RedisPurges: ResultPurges {
         }
     }
 
-    /// Starts a new history, because Redis lost purges that this node knows: no earlier result may be used.
     private func beginHistory(after page: PurgePage, over redis: any RedisCommands) async -> Bool {
         observe(.purgesLost)
-        let reply = try? await redis.run(Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
+        let reply = try? await redis.run(Self.restart, keys: Self.keys, RedisWord(page.headText), Self.randomName())
         return reply != nil
     }
+
+    // MARK: - Scripts
+
+    static let scripts = [append, tail, restart]
+
+    /// A Lua function. `position()` returns the history and the number of the head, the head, and the length of the
+    /// log. It returns nothing without a head, or if nodes cannot read what another writer put in place of head or log.
+    private static let position = """
+        local function typed(reply)
+            if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+            return reply
+        end
+        local function position()
+            local head, entries = typed(redis.pcall('GET', KEYS[1])), typed(redis.pcall('LLEN', KEYS[2]))
+            if type(head) ~= 'string' or type(entries) ~= 'number' then return nil end
+            local history, number, nonce = string.match(head, '^([1-9a-f]%x*):(%d+):(%x+)$')
+            if not history or math.max(#history, #nonce) > 16 or #number > 14 then return nil end
+            if tonumber(number) < entries then return nil end
+            return history, tonumber(number), head, entries
+        end
+
+        """
+
+    /// KEYS head, log; ARGV maximum entries, a new history's name, the last purge's nonce, the encrypted purges. Returns
+    /// the new head.
+    ///
+    /// Also with a full memory, which refuses only the first write of a script if that needs memory: the log is bounded.
+    static let append = RedisScript(
+        position + """
+            redis.pcall('LTRIM', KEYS[2], 0, -1)
+            local history, number = position()
+            if not history then
+                redis.call('DEL', KEYS[2])
+                history, number = ARGV[2], 0
+            end
+            for i = 4, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+            redis.call('LTRIM', KEYS[2], -tonumber(ARGV[1]), -1)
+            local head = history .. string.format(':%.0f:', number + #ARGV - 3) .. ARGV[3]
+            redis.call('SET', KEYS[1], head)
+            return head
+            """)
+
+    /// KEYS head, log; ARGV the node's history and number, a new history's name, entries per page. Returns the head,
+    /// the number of the first entry, and the entries from the last entry the node knows. Starts a history if there is
+    /// none.
+    static let tail = RedisScript(
+        position + """
+            local history, number, head, entries = position()
+            if not history then
+                redis.call('DEL', KEYS[2])
+                head = ARGV[3] .. ':0:0'
+                redis.call('SET', KEYS[1], head)
+                return { head, '1' }
+            end
+            local missing = number - entries
+            local known = history == ARGV[1] and tonumber(ARGV[2]) or 0
+            local first = math.max(known, missing + 1, 1)
+            local reply = { head, string.format('%.0f', math.min(first, number + 1)) }
+            if first > number then return reply end
+            local from = first - missing - 1
+            for _, entry in ipairs(redis.call('LRANGE', KEYS[2], from, from + ARGV[4] - 1)) do reply[#reply + 1] = entry end
+            return reply
+            """)
+
+    /// KEYS head, log; ARGV the head that lacks purges, a new history's name. Returns 1 if a new history began.
+    package static let restart = RedisScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        redis.call('DEL', KEYS[2])
+        redis.call('SET', KEYS[1], ARGV[2] .. ':0:0')
+        return 1
+        """)
 }
 
 private struct KnownPurges {
@@ -289,10 +355,7 @@ private struct PurgePage {
         else { return nil }
         let entries = parts.dropFirst(2).compactMap(\.bytes)
         guard entries.count == parts.count - 2, UInt64(entries.count) <= head.number + 1 - first else { return nil }
-        self.head = head
-        self.headText = headText
-        self.first = first
-        self.entries = entries
+        (self.head, self.headText, self.first, self.entries) = (head, headText, first, entries)
     }
 
     /// Returns the name of a purge: the end of its ciphertext, which is as good as random.

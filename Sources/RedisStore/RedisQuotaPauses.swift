@@ -80,8 +80,8 @@ final class RedisQuotaPauses: Sendable {
         let sealed = seal.seal(quota.stored, for: key)
         guard left > 0, sealed.count <= Limits.valueBytes else { return true }
         let reply = try? await store.run(
-            RedisFleetState.pause, keys: [RedisWord(key)],
-            [RedisWord(left), RedisWord(RedisFleetState.Limits.pauseSlackMilliseconds), RedisWord(sealed)])
+            RedisFleetState.pause, keys: [RedisWord(key)], left, RedisFleetState.Limits.pauseSlackMilliseconds,
+            RedisWord(sealed))
         if reply == nil { metrics.count(.pause, .lost) }
         return reply != nil
     }
@@ -99,7 +99,7 @@ final class RedisQuotaPauses: Sendable {
 
     /// - Returns: false if Redis did not reply.
     private func read(_ key: String) async -> Bool {
-        guard let reply = try? await store.run(RedisFleetState.quotaPause, keys: [RedisWord(key)], []) else {
+        guard let reply = try? await store.run(RedisFleetState.quotaPause, keys: [RedisWord(key)]) else {
             metrics.count(.pause, .lost)
             return false
         }

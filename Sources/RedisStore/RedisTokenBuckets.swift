@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 package import Redis
 internal import Resilience
 
@@ -96,7 +95,6 @@ package struct RedisTokenBuckets: SharedBuckets {
 }
 
 extension TokenGrant {
-    /// Parses the script's reply: the number admitted, then four numbers per line.
     fileprivate init?(_ reply: RedisValue, for order: TokenRequest) {
         guard case .array(let values) = reply, values.count == 1 + 4 * order.lines.count else { return nil }
         var numbers: [Int] = []

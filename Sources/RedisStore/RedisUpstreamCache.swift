@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import Receipts
 internal import Redis
 internal import Resilience
@@ -54,9 +55,6 @@ final class RedisUpstreamCache: UpstreamCache {
         }
     }
 
-    /// - Parameters:
-    ///   - localBytes: the maximum memory of results kept in this process.
-    ///   - freshness: bounds the accepted times.
     init(
         store: any RedisCommands, keys: StoreKeys, localBytes: Int, freshness: FreshnessPolicy = FreshnessPolicy(),
         clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
@@ -124,7 +122,6 @@ final class RedisUpstreamCache: UpstreamCache {
         return (copy(for: names)?.known, true)
     }
 
-    /// Returns nil if a reply is missing.
     private func entries(_ replies: RedisResults, for names: [String]) -> [(name: String, copy: LocalCopy)]? {
         var found: [(name: String, copy: LocalCopy)] = []
         for (index, name) in names.enumerated() {
@@ -155,7 +152,6 @@ final class RedisUpstreamCache: UpstreamCache {
         }
     }
 
-    /// Returns a decrypted entry; nil if it cannot be used.
     /// - Parameter remaining: its time to live in milliseconds.
     private func entry(_ sealed: [UInt8], for name: String, _ remaining: Int64) -> LocalCopy? {
         do throws(SharedCacheFault) {
@@ -205,8 +201,7 @@ final class RedisUpstreamCache: UpstreamCache {
 
     private func set(_ bytes: [UInt8], _ stored: StoredResult, for name: String) -> RedisCommand {
         RedisCommand(
-            "SET", key: .result(name), RedisWord(seal.seal(bytes, for: name)), "PX",
-            RedisWord(stored.retention.wholeMilliseconds))
+            "SET", key: .result(name), RedisWord(seal.seal(bytes, for: name)), "PX", stored.retention)
     }
 
     // MARK: - Invalidation
@@ -250,5 +245,67 @@ extension StoredResult {
         guard freshness > .zero, freshness <= policy.longestFreshness(of: result), retention >= freshness,
             retention <= policy.longestRetention(of: result), took >= .zero, took <= Limits.took
         else { throw .implausibleTimes }
+    }
+}
+
+// MARK: - Names
+
+/// The names of cached results in Redis: a name per store key, the writing key's first.
+package struct SharedCacheNames: Sendable {
+    /// The key prefix. The number increases when the format of values changes.
+    package static let resultPrefix = "rc:11:"
+
+    /// The names by store key; writes use the first.
+    private let names: [StoreNames]
+
+    init(keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
+
+    /// Returns the names of a cached result, derived from all parts of its cache key.
+    func names(of key: CacheKey) -> [String] {
+        let parts = key.parts
+        return names.map { $0.name("finding", parts) }
+    }
+
+    /// Returns the name in a Redis key; nil if the key holds no cached result.
+    static func name(inKey key: [UInt8]) -> String? {
+        guard key.starts(with: resultPrefix.utf8) else { return nil }
+        return String(outside: key.dropFirst(resultPrefix.utf8.count))
+    }
+}
+
+extension RedisWord {
+    static func result(_ name: String) -> RedisWord { RedisWord(SharedCacheNames.resultPrefix + name) }
+}
+
+extension CacheKey {
+    /// The parts that distinguish requests to Apple, for a name.
+    var parts: [[UInt8]] {
+        [
+            Array((environment?.rawValue ?? "").utf8), Array((bundleID ?? "").utf8), Array(api.storedName.utf8),
+            [excludesOldTransactions ? 1 : 0], Array((credentials?.description ?? "").utf8),
+            subject.part,
+        ]
+    }
+}
+
+// Leases use these names in all versions, so they must not change.
+
+extension UpstreamAPI {
+    fileprivate var storedName: String {
+        switch self {
+        case .verifyReceipt: "verifyReceipt"
+        case .serverAPI: "serverAPI"
+        }
+    }
+}
+
+extension VerificationSubject.Identity {
+    /// The identity's bytes: a digest of 64 hexadecimal digits, or a prefixed transaction ID. The prefix separates what
+    /// a client named from what Apple signed.
+    fileprivate var part: [UInt8] {
+        switch self {
+        case .signedContent(let digest): Array(digest.description.utf8)
+        case .transaction(let id): Array("transaction:\(id)".utf8)
+        }
     }
 }

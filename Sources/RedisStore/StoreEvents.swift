@@ -1,24 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 internal import JSON
 internal import Logging
 internal import Redis
 internal import Resilience
 internal import Synchronization
-
-/// A signal to refresh from the shared store. Signals before the next refresh count as one signal.
-struct RefreshSignal: Sendable {
-    let firings: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() {
-        (firings, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    }
-
-    func fire() { continuation.yield() }
-}
 
 /// Distributes the Redis client's events to metrics, health, caches and waiters.
 final class StoreEvents: RedisObserver {
@@ -29,8 +16,8 @@ final class StoreEvents: RedisObserver {
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
     let leaseWaits = KeyChanges()
     let changedQuotaPauses = ChangedQuotaPauses()
-    /// The signal that the fleet's state may have changed.
-    let refreshSignal = RefreshSignal()
+    /// The signals that the fleet's state may have changed. Signals before the next refresh count as one.
+    let refreshes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// The waiter that ends with the first attempt to connect.
     let firstAttempt = Waiter<Bool>()
 
@@ -52,7 +39,7 @@ final class StoreEvents: RedisObserver {
         case .flushed:
             results.withLock { $0 }?.flushed()
             leaseWaits.wakeAll()
-            refreshSignal.fire()
+            refreshes.continuation.yield()
         case .published, .redirected, .mastersChanged, .mastersUnknown: break
         }
     }
@@ -78,7 +65,7 @@ final class StoreEvents: RedisObserver {
         results.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
         let isQuotaPause = changedQuotaPauses.record(names)
-        if isQuotaPause || names.contains(where: RedisFleetState.keys.contains) { refreshSignal.fire() }
+        if isQuotaPause || names.contains(where: RedisFleetState.keys.contains) { refreshes.continuation.yield() }
     }
 
     /// Logs each fault once, not for each attempt.
@@ -99,14 +86,12 @@ final class StoreEvents: RedisObserver {
 extension RedisConnectionFault {
     /// The fault in the log. Redis's words may contain anything but the password (`RedisRefusal`).
     fileprivate var text: String {
-        switch self {
-        case .unreachable(let words): "unreachable: \(words)"
-        case .tls(let fault): "tls: \(fault.rawValue)"
-        case .stalled: "stalled"
-        case .protocolViolation: "protocol_violation"
-        case .closed: "closed"
-        case .refused(let refusal): "refused: \(refusal)"
-        case .shutDown: "shut_down"
+        let word = StoreConnectResult(self).rawValue
+        return switch self {
+        case .unreachable(let words): "\(word): \(words)"
+        case .tls(let fault): "\(word): \(fault.rawValue)"
+        case .refused(let refusal): "\(word): \(refusal)"
+        case .stalled, .protocolViolation, .closed, .shutDown: word
         }
     }
 }

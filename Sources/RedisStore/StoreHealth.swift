@@ -68,9 +68,6 @@ package final class StoreHealth: Sendable {
     private let nodes: Atomic<Int>
     private let isEmbedded: Bool
 
-    /// - Parameters:
-    ///   - isEmbedded: true if there is no Redis.
-    ///   - expectedNodes: the number of nodes to assume until Redis has reported it.
     package init(isEmbedded: Bool, expectedNodes: Int = 1) {
         self.isEmbedded = isEmbedded
         nodes = Atomic(isEmbedded ? 1 : max(1, expectedNodes))
@@ -104,7 +101,6 @@ package final class StoreHealth: Sendable {
 
     func permitProbe() -> CircuitBreaker.Permit? { state.withLock { $0.permit() } }
 
-    /// Records an exchange.
     /// - Returns: the breaker's transitions since the last exchange.
     func record(
         _ outcome: Outcome, of permit: CircuitBreaker.Permit, _ commands: [RedisCommand],
@@ -164,16 +160,10 @@ extension RedisCommand {
 
 /// Redis behind a circuit breaker: while Redis is unavailable, commands fail at once. All faults of the store are
 /// counted here.
-final class SharedStore: RedisCommands {
-    private let redis: any RedisCommands
-    private let health: StoreHealth
-    private let metrics: StoreMetrics
-
-    init(_ redis: any RedisCommands, health: StoreHealth, metrics: StoreMetrics) {
-        self.redis = redis
-        self.health = health
-        self.metrics = metrics
-    }
+struct SharedStore: RedisCommands {
+    let redis: any RedisCommands
+    let health: StoreHealth
+    let metrics: StoreMetrics
 
     func send(_ commands: [RedisCommand]) async -> RedisResults {
         if commands.isEmpty { return [] }

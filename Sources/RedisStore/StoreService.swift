@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 package import Redis
 internal import Resilience
 internal import ServiceLifecycle
@@ -56,13 +55,13 @@ struct StoreService: Service {
             lastBeat = .now
             await registry?.beat()
             // For changes that were not announced.
-            events.refreshSignal.fire()
+            events.refreshes.continuation.yield()
             purges.announce()
         }
     }
 
     private func exchangeUpdates() async {
-        for await _ in events.refreshSignal.firings {
+        for await _ in events.refreshes.stream {
             await fleetState.exchange()
             // Limits the rate of exchanges.
             try? await Task.sleep(for: Self.pause)
@@ -86,28 +85,24 @@ package struct NodeRegistry: Sendable {
         static let lifetimeMilliseconds = 7000
     }
 
-    /// Sends a heartbeat, and reads the number of live nodes.
     func beat() async {
-        let reply = try? await store.run(
-            Self.beat, keys: [Self.key], [RedisWord(name), RedisWord(Limits.lifetimeMilliseconds)])
+        let reply = try? await store.run(Self.beat, keys: [Self.key], name, Limits.lifetimeMilliseconds)
         guard case .integer(let count)? = reply else { return }
         health.recordLiveNodes(Int(clamping: count))
     }
 
     func leave() async {
-        _ = try? await store.send(RedisCommand("ZREM", key: Self.key, RedisWord(name)))
+        _ = try? await store.send(RedisCommand("ZREM", key: Self.key, name))
     }
 
     /// KEYS nodes; ARGV name, milliseconds. Returns the number of live nodes. Entries in the future, left by a clock
     /// that was set back, are removed.
     package static let beat = RedisScript(
-        """
-        local time = redis.call('TIME')
-        local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now - tonumber(ARGV[2])))
-        redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now), '+inf')
-        redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
-        redis.call('PEXPIRE', KEYS[1], ARGV[2])
-        return redis.call('ZCARD', KEYS[1])
-        """)
+        ScriptPrelude.clock + """
+            redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. before(ARGV[2]))
+            redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. stamp, '+inf')
+            redis.call('ZADD', KEYS[1], stamp, ARGV[1])
+            redis.call('PEXPIRE', KEYS[1], ARGV[2])
+            return redis.call('ZCARD', KEYS[1])
+            """)
 }

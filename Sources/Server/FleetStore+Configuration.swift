@@ -61,12 +61,16 @@ extension FleetStore {
             .redisClient,
             until: client.node.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
-            client, keys: keys, cacheBytes: cacheBytes,
-            CustomerStores.Rules(
-                backlogBytes: configuration.notifications.backlog.bytes, replicas: configuration.notifications.replicas,
-                events: configuration.events, jobs: configuration.jobs, ownership: configuration.ownership),
-            upstreams: upstreams, health: health, metrics: metrics, isNode: isNode, relays: relays, clock: clock,
-            logger: logger)
+            client, keys: keys, cacheBytes: cacheBytes, CustomerStoreRules(configuration), upstreams: upstreams,
+            health: health, metrics: metrics, isNode: isNode, relays: relays, clock: clock, logger: logger)
+    }
+}
+
+extension CustomerStoreRules {
+    fileprivate init(_ configuration: GatewayConfiguration) {
+        self.init(
+            backlogBytes: configuration.notifications.backlog.bytes, replicas: configuration.notifications.replicas,
+            events: configuration.events, jobs: configuration.jobs, ownership: configuration.ownership)
     }
 }
 

@@ -66,7 +66,7 @@ package typealias OwnershipObserver = @Sendable (OwnershipEvent) -> Void
 
 /// The use of a purchase by an account, as the store has it.
 package struct RecordedUse: Hashable, Sendable {
-    package enum Binding: Hashable, Sendable {
+    package enum Binding: String, Hashable, Sendable {
         /// The chain was unbound, and is bound to the account now.
         case new
         case same

@@ -10,7 +10,6 @@ final class ClusterClient: RedisClient {
         /// The sends of one command. A slot being moved needs two or three, a node that is still connecting some more.
         static let maximumRounds = 12
         static let pause = Duration.milliseconds(4)
-        /// The nodes queried for the map in one refresh.
         static let maximumSeedsQueried = 4
     }
 

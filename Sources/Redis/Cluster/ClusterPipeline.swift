@@ -3,7 +3,6 @@
 
 /// Commands sent through a cluster in batches, and their replies. The results have the order of the commands.
 struct ClusterPipeline {
-    /// The commands to one node in one write.
     struct Batch {
         let node: RedisAddress
         /// The commands, each with `ASKING` in front if needed.
@@ -26,7 +25,6 @@ struct ClusterPipeline {
     struct TopologyHints {
         /// The redirections of commands, or the reasons without a target.
         var redirections: [Redirection] = []
-        /// True if a reply shows that the map is out of date.
         var isMapInDoubt = false
     }
 
@@ -40,7 +38,6 @@ struct ClusterPipeline {
     /// One result for each command; for one not finished, its last redirection.
     private(set) var results: RedisResults
     private var waiting: [Step]
-    /// True if the next batches should be sent a moment later.
     private(set) var wantsPause = false
 
     init(_ commands: [RedisCommand]) {
@@ -69,7 +66,6 @@ struct ClusterPipeline {
         return batches
     }
 
-    /// Returns the node for a command. A command without a key joins the other commands.
     private func node(for step: Step, _ map: SlotMap, _ usual: RedisAddress?) -> RedisAddress? {
         if let target = step.redirectTarget { return target }
         guard let key = commands[step.position].key else { return usual ?? map.masters.randomElement() }

@@ -151,6 +151,22 @@ struct Request<Caller: Sendable>: Sendable {
     let caller: Caller
 }
 
+extension ByteBuffer {
+    /// Writes the commands in order, in RESP: arrays of bulk strings. Nil if a command has no words: Redis would not reply.
+    init?(commands: [RedisCommand]) {
+        self.init()
+        for command in commands {
+            guard !command.words.isEmpty else { return nil }
+            writeString("*\(command.words.count)\r\n")
+            for word in command.words {
+                writeString("$\(word.bytes.count)\r\n")
+                writeBytes(word.bytes)
+                writeString("\r\n")
+            }
+        }
+    }
+}
+
 extension RedisConnectionFault {
     /// Creates the fault of a channel error; nil for the end of a connection.
     init?(_ error: any Error) {

@@ -18,7 +18,7 @@ package final class RedisNode: RedisCommands {
     private let eventLoops: any EventLoopGroup
     private let connections: [Connection]
     private let subscriber: ConnectionKeeper<SubscriberConnection>?
-    private let status: NodeStatus
+    private let forbiddenCommands = ForbiddenCommands()
     private let isShutDown = Atomic(false)
 
     /// - Parameters:
@@ -26,14 +26,19 @@ package final class RedisNode: RedisCommands {
     ///     other callers rotate.
     ///   - observer: receives the node's events.
     package init(_ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
-        let status = NodeStatus(observer)
         self.configuration = configuration
         self.eventLoops = eventLoops
-        self.status = status
-        connections = eventLoops.makeIterator().map { Connection(on: $0, .commands(configuration, status)) }
-        subscriber =
-            configuration.trackedPrefixes.isEmpty && configuration.channels.isEmpty
-            ? nil : ConnectionKeeper(on: eventLoops.next(), .subscriber(configuration, status))
+        let commands = Connection.Parts(
+            role: .commands, configuration: configuration,
+            makeMachine: { CommandConnection(configuration, until: $0) },
+            deliver: { [forbiddenCommands] delivery in
+                forbiddenCommands.remember(delivery.results)
+                delivery.waiter.resume(returning: delivery.results)
+            },
+            observe: observer.observe)
+        connections = eventLoops.makeIterator().map { Connection(on: $0, commands) }
+        let hasSubscriber = !configuration.trackedPrefixes.isEmpty || !configuration.channels.isEmpty
+        subscriber = hasSubscriber ? .subscriber(configuration, observer, on: eventLoops.next()) : nil
     }
 
     package func start() {
@@ -50,7 +55,7 @@ package final class RedisNode: RedisCommands {
     package var health: RedisHealth {
         let faults = connections.map(\.fault) + [subscriber?.fault]
         for case .some(let fault) in faults where fault.isLasting { return .misconfigured(fault) }
-        if let refusal = status.forbiddenCommand { return .misconfigured(.refused(refusal)) }
+        if let refusal = forbiddenCommands.refusal { return .misconfigured(.refused(refusal)) }
         let ready = connections.count(where: \.isReady)
         return ready > 0 ? .connected(ready) : .disconnected(connections.lazy.compactMap(\.fault).first)
     }
@@ -80,57 +85,42 @@ package final class RedisNode: RedisCommands {
     }
 }
 
-extension ConnectionKeeper.Parts where Machine == CommandConnection<RedisNode.Caller> {
-    fileprivate static func commands(_ configuration: RedisNodeConfiguration, _ status: NodeStatus) -> Self {
-        Self(
-            role: .commands, configuration: configuration,
-            makeMachine: { CommandConnection(configuration, until: $0) },
-            deliver: { delivery in
-                status.remember(delivery.results)
-                delivery.waiter.resume(returning: delivery.results)
-            },
-            observe: status.observe)
-    }
-}
-
-extension ConnectionKeeper.Parts where Machine == SubscriberConnection {
-    fileprivate static func subscriber(_ configuration: RedisNodeConfiguration, _ status: NodeStatus) -> Self {
-        Self(
+extension ConnectionKeeper where Machine == SubscriberConnection {
+    fileprivate static func subscriber(
+        _ configuration: RedisNodeConfiguration, _ observer: any RedisObserver, on loop: any EventLoop
+    ) -> ConnectionKeeper {
+        let parts = Parts(
             role: .subscriber, configuration: configuration,
             makeMachine: { SubscriberConnection(configuration, until: $0) },
             deliver: { _ in },
             observe: { event in
-                status.observe(event)
+                observer.observe(event)
                 guard !configuration.trackedPrefixes.isEmpty else { return }
                 switch event {
-                case .connected: status.observe(.flushed(.subscribed))
-                case .disconnected: status.observe(.flushed(.subscriberLost))
+                case .connected: observer.observe(.flushed(.subscribed))
+                case .disconnected: observer.observe(.flushed(.subscriberLost))
                 default: break
                 }
             })
+        return ConnectionKeeper(on: loop, parts)
     }
 }
 
-/// Reports a node's events to the observer, and remembers forbidden commands for `RedisNode.health`.
-final class NodeStatus: Sendable {
-    private let observer: any RedisObserver
-    private let lastForbidden = Mutex<(refusal: RedisRefusal, until: NIODeadline)?>(nil)
-
-    init(_ observer: any RedisObserver) { self.observer = observer }
+/// Remembers forbidden commands for `RedisNode.health`.
+private final class ForbiddenCommands: Sendable {
+    private let last = Mutex<(refusal: RedisRefusal, until: NIODeadline)?>(nil)
 
     /// The time for which a forbidden command affects the node's health.
     private static let memory = TimeAmount.seconds(60)
 
-    func observe(_ event: RedisEvent) { observer.observe(event) }
-
     func remember(_ results: RedisResults) {
         for case .failure(.refused(let refusal)) in results where refusal.isConfigurationFault {
-            lastForbidden.withLock { $0 = (refusal, .now() + Self.memory) }
+            last.withLock { $0 = (refusal, .now() + Self.memory) }
         }
     }
 
-    var forbiddenCommand: RedisRefusal? {
-        lastForbidden.withLock { $0.flatMap { NIODeadline.now() < $0.until ? $0.refusal : nil } }
+    var refusal: RedisRefusal? {
+        last.withLock { $0.flatMap { NIODeadline.now() < $0.until ? $0.refusal : nil } }
     }
 }
 

@@ -8,7 +8,6 @@ internal import NIOSSL
 package struct RedisNodeConfiguration: Sendable {
     package var address: RedisAddress
     package var tls: RedisTLS?
-    /// The login; without a password there is none.
     package var credentials = RedisURL.Credentials()
     /// The number of the database. 0 is not selected, so that it works in a cluster and with Sentinel.
     package var database = 0

@@ -103,7 +103,6 @@ struct TopologyRefreshRule {
         return begin(at: now)
     }
 
-    /// Handles the end of a refresh.
     /// - Parameter isInOrder: true if no retry is needed.
     mutating func ended(isInOrder: Bool, at now: ContinuousClock.Instant) -> Step {
         let pause = isRequestedAgain ? .zero : isInOrder ? interval : retryInterval

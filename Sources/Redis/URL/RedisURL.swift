@@ -38,7 +38,6 @@ package struct RedisURL: Hashable, Sendable {
     package let usesTLS: Bool
     package let credentials: Credentials
     package let sentinelCredentials: Credentials
-    /// The number of the database; 0 in a cluster.
     package let database: Int
 
     enum Limits {

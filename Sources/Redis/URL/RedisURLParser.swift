@@ -185,7 +185,6 @@ struct RedisURLParser {
 }
 
 extension StringProtocol where SubSequence == Substring {
-    /// Splits at the first `separator`; the second part is nil without a separator.
     fileprivate func split(atFirst separator: Character) -> (Substring, Substring?) {
         guard let index = firstIndex(of: separator) else { return (self[...], nil) }
         return (self[..<index], self[self.index(after: index)...])

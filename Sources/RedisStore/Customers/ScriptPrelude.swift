@@ -5,6 +5,15 @@ internal import Redis
 
 /// Lua functions for the beginning of scripts.
 enum ScriptPrelude {
+    /// The time of Redis in milliseconds: `now`, its digits `stamp`, and by `before(age)` the digits of an earlier time.
+    static let clock = """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local stamp = string.format('%.0f', now)
+        local function before(milliseconds) return string.format('%.0f', now - tonumber(milliseconds)) end
+
+        """
+
     /// The functions by which scripts read and count numbers in Redis. Another writer may have stored anything in place of
     /// a number: it counts as none, and ends no script.
     ///

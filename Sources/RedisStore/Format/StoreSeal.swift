@@ -20,13 +20,14 @@ internal import Receipts
 package struct StoreSeal: Sendable {
     private let keys: [SealingKey]
 
+    /// A key for one purpose reveals nothing about keys for other purposes: HKDF with SHA-256 (RFC 5869).
     struct SealingKey: Sendable {
         let id: String
         let key: HMACKey
 
         init(_ key: StoreKey) {
             id = key.id
-            self.key = HMACKey(key.derived(for: "receipt-gateway seal 1"))
+            self.key = HMACKey(HMACKey.derive(from: key.secret, for: "receipt-gateway seal 1"))
         }
     }
 
@@ -106,15 +107,7 @@ package struct StoreNames: Sendable {
 
 extension StoreNames {
     package init(_ key: StoreKey) {
-        self.init(key: HMACKey(key.derived(for: "receipt-gateway names 1")))
-    }
-}
-
-extension StoreKey {
-    /// Derives the key for one purpose, which reveals nothing about keys for other purposes. HKDF with SHA-256
-    /// (RFC 5869).
-    func derived(for purpose: String) -> [UInt8] {
-        HMACKey.derive(from: secret, for: purpose)
+        self.init(key: HMACKey(HMACKey.derive(from: key.secret, for: "receipt-gateway names 1")))
     }
 }
 

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 internal import Redis
 internal import Resilience
 package import Telemetry
@@ -34,7 +33,6 @@ package final class StoreMetrics: Sendable {
         cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
     }
 
-    /// Counts one round trip and the outcome of each of its commands.
     func count(_ results: [Result<RedisValue, RedisError>], took: Duration) {
         roundTrips.record(took / .seconds(1))
         for result in results {
@@ -66,7 +64,6 @@ package final class StoreMetrics: Sendable {
         }
     }
 
-    /// Counts an update of the fleet's state that was received, lost or unreadable.
     func count(_ update: FleetUpdateKind, _ result: FleetUpdateResult) {
         fleetUpdates[LabelPair(update, result)]?.increment()
     }

@@ -13,11 +13,11 @@ struct RefusalTests {
     @Test func `a script that Redis dropped is sent as source, and loaded by the next connection`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.scripts = [Self.script] }) { test in
-            let value1 = try await test.node.run(Self.script, keys: ["n"], [])
+            let value1 = try await test.node.run(Self.script, keys: ["n"])
             #expect(value1 == .integer(1))
             _ = await test.node.send([RedisCommand("SCRIPT", "FLUSH")])
             #expect(await test.node.send([Self.script.call(keys: ["n"], [])]).map(\.refusalKind) == [.noScript])
-            let value2 = try await test.node.run(Self.script, keys: ["n"], [])
+            let value2 = try await test.node.run(Self.script, keys: ["n"])
             #expect(value2 == .integer(2))
             _ = await test.node.send([
                 RedisCommand("SCRIPT", "FLUSH"), RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no"),

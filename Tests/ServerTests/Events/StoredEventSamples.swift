@@ -50,7 +50,7 @@ extension NotificationStage {
     ) async throws {
         let names = NotificationKeys(partition), seal = StoreSeal(keys: StoreSamples.keys(keys))
         _ = try await redis.run(
-            Self.append, keys: [names.totals, names.events], [event.sealed(names, seal)] + retention.words)
+            Self.append, keys: [names.totals, names.events], event.sealed(names, seal), retention)
     }
 
     /// Writes a notification to the relay.
@@ -61,7 +61,7 @@ extension NotificationStage {
         let names = NotificationKeys(partition), seal = StoreSeal(keys: StoreSamples.keys())
         let sealed = RedisWord(seal.seal(record.storedBytes, for: names.sealedName))
         _ = try await redis.run(
-            Self.relay, keys: [names.totals, names.relay], [sealed] + retention.relayWords)
+            Self.relay, keys: [names.totals, names.relay], sealed, retention.relayWords)
     }
 }
 

@@ -175,7 +175,7 @@ import TestSupport
     @Test func `calls wait while all trims run, up to a limit, and are taken in parts`() {
         typealias Limits = OwnershipTrims.Limits
         var trims = OwnershipTrims()
-        let calls = Array(repeating: ScriptCall(keys: ["key"], []), count: Limits.waiting - 1)
+        let calls = Array(repeating: ScriptCall(keys: ["key"]), count: Limits.waiting - 1)
         let begun = (0..<Limits.running + 2).map { _ in trims.begins(orKeeps: calls) }
         #expect(begun == Array(repeating: true, count: Limits.running) + [false, false])
         var counts: [Int] = []

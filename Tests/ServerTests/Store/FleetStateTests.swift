@@ -115,7 +115,8 @@ struct FleetStateTests {
             let metrics = StoreMetrics(try PrometheusRegistry(MetricCatalogue.all))
             let keys = StoreSamples.keys(StoreSamples.firstKey), afterReplies = AfterReplies(redis.node)
             let state = RedisFleetState(
-                afterReplies, upstreams: upstreams, metrics: metrics, refreshSignal: RefreshSignal(),
+                afterReplies, upstreams: upstreams, metrics: metrics,
+                refreshes: AsyncStream.makeStream(of: Void.self).continuation,
                 quotaPauses: RedisQuotaPauses(
                     redis.node, names: StoreNames(keys.first), seal: StoreSeal(keys: keys), guards: upstreams.guards,
                     metrics: metrics, changed: ChangedQuotaPauses()))

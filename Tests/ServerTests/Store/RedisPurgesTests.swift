@@ -121,7 +121,7 @@ import TestSupport
             let cache = redis.cache()
             await cache.redisPurges.catchUp()
             for _ in 0..<5 {
-                _ = try await redis.node.run(RedisPurges.append, keys: RedisPurges.keys, [3, "1", "f", "x"])
+                _ = try await redis.node.run(RedisPurges.append, keys: RedisPurges.keys, 3, "1", "f", "x")
             }
             #expect(try await redis.node.send(RedisCommand("LLEN", key: RedisPurges.log)) == .integer(3))
         }

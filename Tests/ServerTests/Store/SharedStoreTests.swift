@@ -27,7 +27,7 @@ struct SharedStoreTests {
     }
 
     private func store(_ redis: TestRedis) -> SharedStore {
-        SharedStore(redis, health: health, metrics: StoreMetrics(registry))
+        SharedStore(redis: redis, health: health, metrics: StoreMetrics(registry))
     }
 
     private static let ping = RedisCommand("PING")

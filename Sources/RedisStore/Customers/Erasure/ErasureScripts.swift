@@ -66,8 +66,7 @@ enum ErasureScripts {
         local removed = 0
         for i = 3, #KEYS do
             removed = removed + redis.call('DEL', KEYS[i])
-            redis.call('ZREM', KEYS[1], KEYS[i])
-            redis.call('ZREM', KEYS[2], KEYS[i])
+            for j = 1, 2 do redis.call('ZREM', KEYS[j], KEYS[i]) end
         end
         return removed
         """)

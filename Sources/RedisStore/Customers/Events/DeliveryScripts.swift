@@ -11,9 +11,7 @@ enum DeliveryScripts {
     static let all = [begin, acquire, save, release, survey, redeliver, rewind, enable, drop]
 
     private static let functions =
-        ScriptPrelude.numbers + """
-            local time = redis.call('TIME')
-            local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        ScriptPrelude.numbers + ScriptPrelude.clock + """
             local function milliseconds(text) return stored(string.match(text, '^%d+')) end
             local function replace(key, number, member)
                 redis.call('ZREMRANGEBYSCORE', key, number, number)
@@ -28,7 +26,7 @@ enum DeliveryScripts {
                     surplus = surplus - 1
                 end
             end
-            local function register(queues, queue) redis.call('ZADD', queues, string.format('%.0f', now), queue) end
+            local function register(queues, queue) redis.call('ZADD', queues, stamp, queue) end
 
             """
 
@@ -62,9 +60,7 @@ enum DeliveryScripts {
             return {
                 redis.call('HGET', KEYS[1], 'position'), redis.call('HGET', KEYS[1], 'disabled') or '',
                 redis.call('ZRANGE', KEYS[2], 0, -1), redis.call('HGETALL', KEYS[3]),
-                redis.call(
-                    'ZRANGEBYSCORE', KEYS[5], '-inf', string.format('(%.0f', now - tonumber(ARGV[5])), 'LIMIT', 0,
-                    ARGV[6]),
+                redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. before(ARGV[5]), 'LIMIT', 0, ARGV[6]),
             }
             """)
 
@@ -84,9 +80,7 @@ enum DeliveryScripts {
             for i = held, dead - 1, 2 do replace(KEYS[2], ARGV[i], ARGV[i + 1]) end
             for i = dead, removed - 1, 2 do replace(KEYS[4], ARGV[i], ARGV[i + 1]) end
             for i = removed, gaps - 1 do redis.call('ZREMRANGEBYSCORE', KEYS[2], ARGV[i], ARGV[i]) end
-            for i = gaps, ended - 1, 2 do
-                redis.call('HSET', KEYS[3], ARGV[i], string.format('%.0f ', now) .. ARGV[i + 1])
-            end
+            for i = gaps, ended - 1, 2 do redis.call('HSET', KEYS[3], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
             for i = ended, #ARGV do redis.call('HDEL', KEYS[3], ARGV[i]) end
             if removed > dead then trimDead(KEYS[4], ARGV[5], ARGV[6]) end
             local maximum = tonumber(ARGV[7])

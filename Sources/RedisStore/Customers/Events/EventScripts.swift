@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Customers
+package import Customers
 internal import Receipts
-internal import Redis
+package import Redis
 
 /// The scripts over the logs of one partition. Most events are written inside the scripts that find the changes.
 enum EventScripts {
@@ -12,7 +12,7 @@ enum EventScripts {
     /// Lua functions for the beginning of a script.
     ///
     /// `appendEvent(totals, log, value, maximum, age)` and `appendRelayed(…, size)` write an entry and remove surplus
-    /// entries. `totals` and `log` are keys, `value` is encrypted, the next two are `EventRetention.words`, and `size`
+    /// entries. `totals` and `log` are keys, `value` is encrypted, the next two are the words of `EventRetention`, and `size`
     /// is a maximum of bytes. `trimLog(log, age)` removes entries that are too old, also from a log without new
     /// entries.
     ///
@@ -20,12 +20,10 @@ enum EventScripts {
     /// are known. Entries that ended by number or age are found once the log seems too large. The field `b` of an entry
     /// has the bytes up to and including the entry.
     static let append =
-        ScriptPrelude.numbers + """
+        ScriptPrelude.numbers + ScriptPrelude.clock + """
             local function trimLog(log, age)
                 if redis.call('EXISTS', log) == 0 then return end
-                local time = redis.call('TIME')
-                local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(age)
-                redis.call('XTRIM', log, 'MINID', string.format('%.0f', math.max(0, oldest)))
+                redis.call('XTRIM', log, 'MINID', string.format('%.0f', math.max(0, now - tonumber(age))))
             end
             local function appendEntry(totals, log, stream, field, value, maximum, age, ...)
                 local number = count(totals, stream, 1)
@@ -86,12 +84,10 @@ enum EventScripts {
         """)
 }
 
-extension EventRetention {
-    /// The maximum number of entries in one partition, and their maximum age in milliseconds.
-    var words: [RedisWord] {
-        [RedisWord(maximumCountOfPartition), RedisWord(maximumAge.wholeMilliseconds)]
-    }
+/// The maximum number of entries in one partition, and their maximum age.
+extension EventRetention: RedisArgument {
+    package var redisWords: [RedisWord] { [RedisWord(maximumCountOfPartition)] + maximumAge.redisWords }
 
-    /// The maximum number, age and bytes of relayed notifications in one partition.
-    var relayWords: [RedisWord] { words + [RedisWord(maximumRelayBytesOfPartition)] }
+    /// Of relayed notifications also the maximum bytes.
+    var relayWords: [RedisWord] { redisWords + [RedisWord(maximumRelayBytesOfPartition)] }
 }

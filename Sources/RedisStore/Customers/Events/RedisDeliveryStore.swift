@@ -15,7 +15,7 @@ final class RedisDeliveryStore: DeliveryStore {
     private let seal: StoreSeal
     /// The tokens of the leases of this node. Each lease has a new token, so that a late write of an earlier lease
     /// fails.
-    private let tokens = Mutex<[DeliveryQueue: RedisWord]>([:])
+    private let tokens = Mutex<[DeliveryQueue: String]>([:])
 
     enum Limits {
         /// The dead events of one queue, the newest.
@@ -26,7 +26,6 @@ final class RedisDeliveryStore: DeliveryStore {
         static let gaps = 10_000
         /// The time after which a queue is removed that no node has worked on: its endpoint no longer exists.
         static let queueAge: Duration = .seconds(30 * 86_400)
-        /// The queues that are removed at once.
         static let droppedQueues = 16
     }
 
@@ -35,32 +34,25 @@ final class RedisDeliveryStore: DeliveryStore {
         names = keys.all.map { StoreNames($0) }
         seal = StoreSeal(keys: keys)
     }
-}
 
-// MARK: - Workers
+    // MARK: - Workers
 
-extension RedisDeliveryStore {
     func begin(_ queues: [DeliveryQueue]) async throws(StoreUnreachable) {
         let calls = queues.map { queue in
             let keys = DeliveryKeys(queue)
-            return ScriptCall(keys: [keys.queue, keys.totals, keys.queues], [RedisWord(queue.stream.lastField)])
+            return ScriptCall(keys: [keys.queue, keys.totals, keys.queues], queue.stream.lastField)
         }
-        let replies = await redis.run(DeliveryScripts.begin, calls)
-        guard replies.count == calls.count else { throw StoreUnreachable() }
-        for case .failure in replies { throw StoreUnreachable() }
+        try await redis.replies(DeliveryScripts.begin, calls)
     }
 
     func acquire(
         _ queue: DeliveryQueue, for lease: Duration
     ) async throws(StoreUnreachable) -> DeliveryState? {
-        let keys = DeliveryKeys(queue), token = RedisWord(String.randomName())
-        let parts = try await parts(
+        let keys = DeliveryKeys(queue), token = String.randomName()
+        let parts = try await redis.list(
             DeliveryScripts.acquire, keys: [keys.queue, keys.held, keys.gaps, keys.totals, keys.queues],
-            [
-                token, tokens.withLock { $0[queue] } ?? "", RedisWord(lease.wholeMilliseconds),
-                RedisWord(queue.stream.lastField), RedisWord(Limits.queueAge.wholeMilliseconds),
-                RedisWord(Limits.droppedQueues),
-            ])
+            token, tokens.withLock { $0[queue] } ?? "", lease, queue.stream.lastField, Limits.queueAge,
+            Limits.droppedQueues)
         guard !parts.isEmpty else { return nil }
         guard parts.count == 5, let state = state(parts, keys), case .array(let old) = parts[4] else {
             throw StoreUnreachable()
@@ -81,12 +73,10 @@ extension RedisDeliveryStore {
         return state
     }
 
-    /// Deletes queues of endpoints that no longer exist.
     private func drop(_ queues: [RedisWord], _ keys: DeliveryKeys) async {
         guard !queues.isEmpty else { return }
         _ = try? await redis.run(
-            DeliveryScripts.drop, keys: [keys.queues] + queues.flatMap { DeliveryKeys.all(of: $0) },
-            [RedisWord(Limits.queueAge.wholeMilliseconds)])
+            DeliveryScripts.drop, keys: [keys.queues] + queues.flatMap { DeliveryKeys.all(of: $0) }, Limits.queueAge)
     }
 
     func save(
@@ -95,8 +85,9 @@ extension RedisDeliveryStore {
         guard let token = tokens.withLock({ $0[queue] }) else { throw .leaseLost }
         let keys = DeliveryKeys(queue)
         let reply = try? await redis.run(
-            DeliveryScripts.save, keys: [keys.queue, keys.held, keys.gaps, keys.dead, keys.queues],
-            [token, RedisWord(lease.wholeMilliseconds)] + words(of: changes, keys))
+            DeliveryScripts.save, keys: [keys.queue, keys.held, keys.gaps, keys.dead, keys.queues], token, lease,
+            changes.position?.text ?? "", changes.disabledAt.map { "\($0.millisecondsSince1970)" } ?? "", Limits.dead,
+            Limits.deadAge, Limits.gaps, words(of: changes, keys))
         guard case .integer(let isSaved)? = reply else { throw .unreachable }
         guard isSaved == 1 else {
             forget(queue, token)
@@ -104,60 +95,52 @@ extension RedisDeliveryStore {
         }
     }
 
+    /// Returns the numbers of words of each list, then the lists, as `DeliveryScripts.save` takes them.
     private func words(of changes: DeliveryChanges, _ keys: DeliveryKeys) -> [RedisWord] {
-        let held = changes.held.flatMap { stored($0, keys).words }
-        let dead = changes.dead.flatMap { stored($0, keys).words }
-        let removed = changes.removed.map { RedisWord($0.number) }
         let gaps = changes.gapsAdded.flatMap { chain in
-            [gapNames(chain, keys)[0], RedisWord(seal.seal(Array(chain.utf8), for: gapsName(keys)))]
+            [
+                gapNames(chain, ofQueue: keys.sealedName)[0],
+                RedisWord(seal.seal(Array(chain.utf8), for: gapsName(keys))),
+            ]
         }
-        return [
-            RedisWord(changes.position?.text ?? ""),
-            changes.disabledAt.map { RedisWord($0.millisecondsSince1970) } ?? "", RedisWord(Limits.dead),
-            RedisWord(Limits.deadAge.wholeMilliseconds), RedisWord(Limits.gaps), RedisWord(held.count),
-            RedisWord(dead.count), RedisWord(removed.count), RedisWord(gaps.count),
-        ] + held + dead + removed + gaps + changes.gapsRemoved.flatMap { gapNames($0, keys) }
+        let lists = [
+            changes.held.map { stored($0, at: $0.position, "held", keys) }.redisWords,
+            changes.dead.map { stored($0, at: $0.position, "dead", keys) }.redisWords,
+            changes.removed.map(\.number).redisWords, gaps,
+        ]
+        return lists.map(\.count).redisWords + lists.redisWords
+            + changes.gapsRemoved.flatMap { gapNames($0, ofQueue: keys.sealedName) }
     }
 
     func release(_ queue: DeliveryQueue) async {
         guard let token = tokens.withLock({ $0[queue] }) else { return }
-        _ = try? await redis.run(DeliveryScripts.release, keys: [DeliveryKeys(queue).queue], [token])
+        _ = try? await redis.run(DeliveryScripts.release, keys: [DeliveryKeys(queue).queue], token)
         forget(queue, token)
     }
 
-    private func forget(_ queue: DeliveryQueue, _ token: RedisWord) {
+    private func forget(_ queue: DeliveryQueue, _ token: String) {
         tokens.withLock { tokens in
             if tokens[queue] == token { tokens[queue] = nil }
         }
     }
-}
 
-// MARK: - Operators
+    // MARK: - Operators
 
-extension RedisDeliveryStore {
     func survey(_ queues: [DeliveryQueue]) async -> [DeliverySurvey]? {
         let calls = queues.map { queue in
             let keys = DeliveryKeys(queue)
             return ScriptCall(
                 keys: [keys.queue, keys.held, keys.dead, keys.totals, keys.log],
-                [
-                    RedisWord(queue.stream.lastField), RedisWord(Limits.dead),
-                    RedisWord(Limits.deadAge.wholeMilliseconds),
-                ])
+                queue.stream.lastField, Limits.dead, Limits.deadAge)
         }
-        var surveys: [DeliverySurvey] = []
-        for reply in await redis.run(DeliveryScripts.survey, calls) {
-            guard case .success(.array(let parts)) = reply, let survey = DeliverySurvey(parts) else { return nil }
-            surveys.append(survey)
-        }
-        return surveys.count == queues.count ? surveys : nil
+        let surveys = try? await redis.replies(DeliveryScripts.survey, calls).compactMap { DeliverySurvey($0.elements) }
+        return surveys?.count == queues.count ? surveys : nil
     }
 
     func dead(_ queue: DeliveryQueue, maximum: Int) async throws(StoreUnreachable) -> [DeadDelivery] {
-        let keys = DeliveryKeys(queue), count = RedisWord(min(max(0, maximum), Limits.dead))
-        let reply = try? await redis.send(
+        let keys = DeliveryKeys(queue), count = min(max(0, maximum), Limits.dead)
+        let members = try await redis.list(
             RedisCommand("ZREVRANGEBYSCORE", key: keys.dead, "+inf", "-inf", "LIMIT", 0, count))
-        guard case .array(let members)? = reply else { throw StoreUnreachable() }
         return members.compactMap { StoredDelivery($0) }.compactMap { deadEvent($0, ofQueue: keys.sealedName) }
     }
 
@@ -170,41 +153,22 @@ extension RedisDeliveryStore {
             held.nextAttempt = event.time
             return held
         }
-        return Int(
-            try await number(
-                DeliveryScripts.redeliver, keys: [keys.queue, keys.held, keys.dead],
-                held.flatMap { stored($0, keys).words }))
+        return try await redis.count(
+            DeliveryScripts.redeliver, keys: [keys.queue, keys.held, keys.dead],
+            held.map { stored($0, at: $0.position, "held", keys) })
     }
 
     func rewind(_ queue: DeliveryQueue, to position: EventPosition) async throws(StoreUnreachable) {
         let keys = DeliveryKeys(queue)
         // Without its number it is not known which events follow.
         let isNumbered = position.number > 0 || position == .start
-        _ = try await number(
-            DeliveryScripts.rewind, keys: [keys.queue, keys.held, keys.queues],
-            [RedisWord(position.text), RedisWord(isNumbered ? "(\(position.number)" : "(+inf")])
+        try await redis.count(
+            DeliveryScripts.rewind, keys: [keys.queue, keys.held, keys.queues], position.text,
+            isNumbered ? "(\(position.number)" : "(+inf")
     }
 
     func enable(_ queue: DeliveryQueue) async throws(StoreUnreachable) {
-        _ = try await number(DeliveryScripts.enable, keys: [DeliveryKeys(queue).queue], [])
-    }
-
-    private func number(
-        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
-    ) async throws(StoreUnreachable) -> Int64 {
-        guard case .integer(let number)? = try? await redis.run(script, keys: keys, arguments) else {
-            throw StoreUnreachable()
-        }
-        return number
-    }
-
-    private func parts(
-        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
-    ) async throws(StoreUnreachable) -> [RedisValue] {
-        guard case .array(let parts)? = try? await redis.run(script, keys: keys, arguments) else {
-            throw StoreUnreachable()
-        }
-        return parts
+        try await redis.count(DeliveryScripts.enable, keys: [DeliveryKeys(queue).queue])
     }
 }
 
@@ -232,9 +196,11 @@ extension RedisValue {
 // MARK: - Encryption
 
 extension RedisDeliveryStore {
-    private func stored(_ event: HeldEvent, _ keys: DeliveryKeys) -> StoredDelivery {
+    private func stored(
+        _ event: some StoredForm, at position: EventPosition, _ kind: String, _ keys: DeliveryKeys
+    ) -> StoredDelivery {
         StoredDelivery(
-            event.position, sealed: seal.seal(event.storedBytes, for: name(event.position, "held", keys.sealedName)))
+            position: position, sealed: seal.seal(event.storedBytes, for: name(position, kind, keys.sealedName)))
     }
 
     /// Returns the event; if it cannot be read, as an event that waits for nothing: the log says what it is about.
@@ -245,11 +211,6 @@ extension RedisDeliveryStore {
         var unknown = HeldEvent(stored.position, chain: stored.position.text)
         unknown.nextAttempt = Timestamp(millisecondsSince1970: Int64(clamping: stored.position.milliseconds))
         return unknown
-    }
-
-    private func stored(_ event: DeadDelivery, _ keys: DeliveryKeys) -> StoredDelivery {
-        StoredDelivery(
-            event.position, sealed: seal.seal(event.storedBytes, for: name(event.position, "dead", keys.sealedName)))
     }
 
     func deadEvent(_ stored: StoredDelivery, ofQueue queue: String) -> DeadDelivery? {
@@ -263,10 +224,6 @@ extension RedisDeliveryStore {
     }
 
     /// Returns the names of a gap under every cache key; writes use the first.
-    private func gapNames(_ chain: String, _ keys: DeliveryKeys) -> [RedisWord] {
-        gapNames(chain, ofQueue: keys.sealedName)
-    }
-
     func gapNames(_ chain: String, ofQueue queue: String) -> [RedisWord] {
         names.map { RedisWord($0.name("delivery gap", [Array(queue.utf8), Array(chain.utf8)])) }
     }

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Customers
-internal import Gateway
-internal import Receipts
+package import Customers
+package import Gateway
+package import Receipts
 internal import Redis
 
 /// Events in Redis, encrypted, in a stream for each partition.
@@ -32,22 +32,17 @@ struct RedisEventLog: EventLog, EventWriter {
         self.observe = observe
         seal = StoreSeal(keys: keys)
     }
-}
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension RedisEventLog {
     func append(_ event: Event) async throws(StoreUnreachable) {
         let keys = NotificationKeys(event.partition)
-        let reply = try? await redis.run(
-            EventScripts.add, keys: [keys.totals, keys.events], retention.words + [event.sealed(keys, seal)])
-        guard reply != nil else { throw StoreUnreachable() }
+        try await redis.count(
+            EventScripts.add, keys: [keys.totals, keys.events], retention, event.sealed(keys, seal))
     }
-}
 
-// MARK: - Reading
+    // MARK: - Reading
 
-extension RedisEventLog {
     func read(_ queries: [EventQuery]) async -> [EventBatch]? {
         guard var batches = await batches(queries) else { return nil }
         let lost = batches.indices.filter { batches[$0].isLost }
@@ -62,14 +57,11 @@ extension RedisEventLog {
     }
 
     private func batches(_ queries: [EventQuery]) async -> [ReadBatch]? {
-        let replies = await redis.run(EventScripts.read, queries.map(\.call))
-        guard replies.count == queries.count else { return nil }
-        var batches: [ReadBatch] = []
-        for (query, reply) in zip(queries, replies) {
-            guard case .success(let value) = reply, let page = EventPage(value) else { return nil }
-            batches.append(ReadBatch(query, page) { event($0, query.partition, query.stream) })
+        guard let replies = try? await redis.replies(EventScripts.read, queries.map(\.call)) else { return nil }
+        let batches = zip(queries, replies).compactMap { query, reply in
+            EventPage(reply).map { ReadBatch(query, $0) { event($0, query.partition, query.stream) } }
         }
-        return batches
+        return batches.count == queries.count ? batches : nil
     }
 
     /// Returns the event of an entry; nil for an entry that cannot be decrypted or read.
@@ -79,9 +71,7 @@ extension RedisEventLog {
             switch stream {
             case .events: return try Event(sealed: entry.sealed, keys, seal, bundleID: partition.bundleID)
             case .relay:
-                let bytes = try seal.open(entry.sealed, for: keys.sealedName)
-                guard let record = try? NotificationRecord(storedBytes: bytes) else { throw .unreadable }
-                return Event(relaying: record, of: partition.bundleID)
+                return Event(relaying: try NotificationRecord(sealed: entry.sealed, keys, seal), of: partition.bundleID)
             }
         } catch {
             observe(error)
@@ -90,7 +80,6 @@ extension RedisEventLog {
     }
 }
 
-/// The answer to a query, and the state of the log.
 private struct ReadBatch {
     var batch: EventBatch
     /// True if the log does not have the position that was read before, although nothing removed it.
@@ -111,7 +100,6 @@ private struct ReadBatch {
     }
 }
 
-/// Entries of a log, and the position of its newest entry.
 struct EventPage {
     let entries: [EventEntry]
     let last: EventPosition
@@ -146,7 +134,6 @@ struct EventPage {
     }
 }
 
-/// One entry of a log.
 struct EventEntry {
     let position: EventPosition
     let sealed: [UInt8]
@@ -170,11 +157,8 @@ extension EventQuery {
     fileprivate var call: ScriptCall {
         let keys = NotificationKeys(partition)
         return ScriptCall(
-            keys: [keys.totals, keys.log(stream), keys.erased(stream)],
-            [
-                RedisWord(stream.rawValue), RedisWord(after.id), RedisWord(max(1, maximum)),
-                RedisWord(RedisEventLog.Limits.pageBytes), RedisWord(after.number),
-            ])
+            keys: [keys.totals, keys.log(stream), keys.erased(stream)], stream.rawValue, after.id, max(1, maximum),
+            RedisEventLog.Limits.pageBytes, after.number)
     }
 
     fileprivate func goingBack(_ time: Duration) -> EventQuery {
@@ -191,21 +175,16 @@ extension EventQuery {
 extension RedisEventLog {
     func newest(_ partitions: [AppPartition], _ stream: EventStream) async -> [EventPosition]? {
         let commands = partitions.map { partition in
-            RedisCommand("HGET", key: NotificationKeys(partition).totals, RedisWord(stream.lastField))
+            RedisCommand("HGET", key: NotificationKeys(partition).totals, stream.lastField)
         }
-        var positions: [EventPosition] = []
-        for reply in await redis.send(commands) {
-            guard case .success(let value) = reply else { return nil }
-            positions.append(value.text.flatMap { EventPosition(text: $0) } ?? .start)
-        }
-        return positions.count == partitions.count ? positions : nil
+        return try? await redis.replies(to: commands).map { $0.text.flatMap { EventPosition(text: $0) } ?? .start }
     }
 
     func event(
         at position: EventPosition, in partition: AppPartition, _ stream: EventStream
     ) async throws(StoreUnreachable) -> Event? {
-        let id = RedisWord(position.id), log = NotificationKeys(partition).log(stream)
-        let entry = try await entry(RedisCommand("XRANGE", key: log, id, id, "COUNT", 1))
+        let log = NotificationKeys(partition).log(stream)
+        let entry = try await entry(RedisCommand("XRANGE", key: log, position.id, position.id, "COUNT", 1))
         return entry.flatMap { event($0, partition, stream) }
     }
 
@@ -215,14 +194,12 @@ extension RedisEventLog {
         guard milliseconds > 0 else { return .start }
         let log = NotificationKeys(partition).log(stream)
         // An ID without a counter is the last of its millisecond.
-        let command = RedisCommand("XREVRANGE", key: log, RedisWord(milliseconds - 1), "-", "COUNT", 1)
+        let command = RedisCommand("XREVRANGE", key: log, milliseconds - 1, "-", "COUNT", 1)
         return try await entry(command)?.position ?? .start
     }
 
-    /// Returns the only entry of a reply; nil if it has none.
     private func entry(_ command: RedisCommand) async throws(StoreUnreachable) -> EventEntry? {
-        guard case .array(let entries)? = try? await redis.send(command) else { throw StoreUnreachable() }
-        return entries.first.flatMap { EventEntry($0) }
+        try await redis.list(command).first.flatMap { EventEntry($0) }
     }
 }
 
@@ -232,10 +209,8 @@ extension EventStream {
 }
 
 extension EventPosition {
-    /// The ID of the entry in its stream.
     var id: String { "\(milliseconds)-\(counter)" }
 
-    /// The ID and the number.
     var text: String { "\(id)-\(number)" }
 
     init?(text: String) {
@@ -253,5 +228,41 @@ extension EventPosition {
             [milliseconds, counter, number].allSatisfy({ $0 <= Limits.number })
         else { return nil }
         self.init(milliseconds: milliseconds, counter: counter, number: number)
+    }
+}
+
+// MARK: - The stored form
+
+extension Event: StoredForm {
+    /// Visits all fields but the app, which is the partition's app.
+    package mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        // A newer version may have more types; its JSON says which type it is.
+        var type = type.rawValue
+        try form.version(1)
+        try form.text(&id)
+        try form.text(&type)
+        try form.environment(&environment)
+        try form.text(&originalTransactionID)
+        try form.time(&occurredAt)
+        try form.data(&json)
+        try form.data(&signedData)
+        self.type = EventType(rawValue: type) ?? .unknown
+    }
+
+    init(storedBytes: [UInt8], bundleID: String) throws(StoredFormFault) {
+        self.init(
+            id: "", type: .unknown, bundleID: bundleID, environment: .production, originalTransactionID: nil,
+            occurredAt: .earliest, json: [])
+        try read(storedBytes)
+    }
+
+    func sealed(_ keys: NotificationKeys, _ seal: StoreSeal) -> RedisWord {
+        RedisWord(seal.seal(storedBytes, for: keys.sealedEventName))
+    }
+
+    init(sealed: [UInt8], _ keys: NotificationKeys, _ seal: StoreSeal, bundleID: String) throws(SharedCacheFault) {
+        let bytes = try seal.open(sealed, for: keys.sealedEventName)
+        guard let event = try? Event(storedBytes: bytes, bundleID: bundleID) else { throw .unreadable }
+        self = event
     }
 }

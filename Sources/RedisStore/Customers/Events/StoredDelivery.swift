@@ -37,7 +37,6 @@ struct DeliveryKeys: Sendable {
         (held, gaps, dead) = Self.parts(of: self.queue)
     }
 
-    /// Returns the keys of held events, gaps and dead events.
     private static func parts(of queue: RedisWord) -> (held: RedisWord, gaps: RedisWord, dead: RedisWord) {
         func part(_ name: String) -> RedisWord { RedisWord(queue.bytes + Array(":\(name)".utf8)) }
         return (part("held"), part("gaps"), part("dead"))
@@ -51,25 +50,22 @@ struct DeliveryKeys: Sendable {
 }
 
 /// An event of a queue as a member of a sorted set: its position, a space, and the rest encrypted.
-struct StoredDelivery {
+struct StoredDelivery: RedisArgument {
     let position: EventPosition
     let sealed: [UInt8]
 
-    init(_ position: EventPosition, sealed: [UInt8]) {
-        self.position = position
-        self.sealed = sealed
+    /// Its number, and the member.
+    var redisWords: [RedisWord] {
+        [RedisWord(position.number), RedisWord(Array("\(position.text) ".utf8) + sealed)]
     }
+}
 
+extension StoredDelivery {
     init?(_ member: RedisValue) {
         guard let bytes = member.bytes, let space = bytes.firstIndex(of: UInt8(ascii: " ")),
             let position = String(outside: bytes[..<space]).flatMap({ EventPosition(text: $0) })
         else { return nil }
-        self.init(position, sealed: Array(bytes[(space + 1)...]))
-    }
-
-    /// Its number, and the member.
-    var words: [RedisWord] {
-        [RedisWord(position.number), RedisWord(Array("\(position.text) ".utf8) + sealed)]
+        self.init(position: position, sealed: Array(bytes[(space + 1)...]))
     }
 }
 

@@ -4,7 +4,7 @@
 internal import Customers
 internal import Gateway
 internal import Receipts
-internal import Redis
+package import Redis
 
 /// The keys of deferred verifications, all in one hash slot. Apple's budget bounds their rate, and the limits of all
 /// clients are checked in one step. No key expires, so that `volatile-*` policies evict none.
@@ -34,7 +34,6 @@ enum JobKeys {
 
     static func due(_ lane: JobLane) -> String { duePrefix + lane.rawValue }
 
-    /// The IDs of the jobs of a status.
     static func jobs(_ status: JobStatus) -> String { prefix + status.rawValue }
 }
 
@@ -80,10 +79,7 @@ struct JobNames: Sendable {
         return chains.map { chain($0)[0] } + accounts
     }
 
-    private func chain(_ chain: PurchaseChain) -> [RedisWord] {
-        let parts = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID]
-        return all("job chain", parts.map { Array($0.utf8) })
-    }
+    private func chain(_ chain: PurchaseChain) -> [RedisWord] { all("job chain", chain.nameParts) }
 
     private func account(_ account: Account, in bundleID: String) -> [RedisWord] {
         all("job account", [Array(bundleID.utf8), Array(account.id.utf8)])
@@ -91,5 +87,109 @@ struct JobNames: Sendable {
 
     private func all(_ area: String, _ parts: [[UInt8]]) -> [RedisWord] {
         names.map { RedisWord($0.name(area, parts)) }
+    }
+}
+
+/// The numbers of deferred verifications in Redis, for the doctor. Reading them needs no key and changes nothing.
+package struct JobCounts: Hashable, Sendable {
+    package let waiting: Int
+    package let bytes: Int
+    package let failed: Int
+
+    package init(waiting: Int, bytes: Int, failed: Int) {
+        (self.waiting, self.bytes, self.failed) = (waiting, bytes, failed)
+    }
+
+    /// Reads the numbers. Returns nil if Redis does not answer, or has other data under these keys.
+    package init?(_ redis: any RedisCommands) async {
+        let answers = await redis.send([
+            RedisCommand("ZCARD", key: RedisWord(JobKeys.jobs(.waiting))),
+            RedisCommand("ZCARD", key: RedisWord(JobKeys.jobs(.failed))),
+            RedisCommand("HGET", key: RedisWord(JobKeys.usage), "total"),
+        ]).map { try? $0.get() }
+        guard case .integer(let waiting) = answers[0], case .integer(let failed) = answers[1] else { return nil }
+        (self.waiting, self.failed) = (Int(clamping: waiting), Int(clamping: failed))
+        bytes = Int(clamping: answers[2]?.number ?? 0)
+    }
+}
+
+// MARK: - Stored jobs
+
+/// The reason why a stored job cannot be read.
+enum StoredJobFault: Error {
+    /// Another node can: it has the key, or the newer version.
+    case foreign
+    /// No node can.
+    case unreadable
+}
+
+/// The fields of a job in Redis, as `JobScripts.Fields` names them.
+struct StoredJob {
+    let id: String
+    let status: JobStatus
+    private let attempts: Int
+    private let nextAttempt: Timestamp?
+    private let head: [UInt8]
+    private let answer: [UInt8]
+    /// Of a taken job only.
+    let losses: Int
+    private let request: [UInt8]?
+
+    init?(_ id: String, _ values: some Collection<RedisValue>) {
+        let values = Array(values)
+        guard values.count >= JobScripts.Fields.described.count,
+            let status = values[0].text.flatMap({ JobStatus(rawValue: $0) })
+        else { return nil }
+        (self.id, self.status) = (id, status)
+        attempts = Int(clamping: values[1].number ?? 0)
+        nextAttempt = values[2].number.map { Timestamp(millisecondsSince1970: $0) }
+        (head, answer) = (values[3].bytes ?? [], values[4].bytes ?? [])
+        let isTaken = values.count == JobScripts.Fields.taken.count
+        losses = isTaken ? Int(clamping: values[5].number ?? 0) : 0
+        request = isTaken ? values[6].bytes : nil
+    }
+
+    func job(_ seal: JobSeal) throws(StoredJobFault) -> VerificationJob {
+        let head = try seal.open(head, for: JobSealName.head(id), JobConstants.init(storedBytes:))
+        let result = try seal.open(answer, for: JobSealName.answer(id, status), JobResult.init(storedBytes:))
+        return VerificationJob(
+            id: id, client: head.client, createdAt: head.createdAt, deadline: head.deadline, lane: head.lane,
+            request: nil, status: status, attempts: attempts, nextAttempt: status == .waiting ? nextAttempt : nil,
+            result: result)
+    }
+
+    /// Returns the request; nil if no node can read it.
+    func request(_ seal: JobSeal) throws(StoredJobFault) -> JobRequest? {
+        do throws(StoredJobFault) {
+            return try seal.open(request ?? [], for: JobSealName.request(id), JobRequest.init(storedBytes:))
+        } catch .unreadable {
+            return nil
+        }
+    }
+}
+
+struct JobSeal: Sendable {
+    let seal: StoreSeal
+    let observe: @Sendable (SharedCacheFault) -> Void
+
+    func seal(_ value: [UInt8], for name: String) -> RedisWord { RedisWord(seal.seal(value, for: name)) }
+
+    func open<Value>(
+        _ sealed: [UInt8], for name: String, _ decode: ([UInt8]) throws(StoredFormFault) -> Value
+    ) throws(StoredJobFault) -> Value {
+        let bytes: [UInt8]
+        do throws(SharedCacheFault) {
+            bytes = try seal.open(sealed, for: name)
+        } catch {
+            observe(error)
+            throw error == .sealUnknownKey ? .foreign : .unreadable
+        }
+        do throws(StoredFormFault) {
+            return try decode(bytes)
+        } catch .unknownVersion {
+            throw .foreign
+        } catch {
+            throw .unreadable
+        }
     }
 }

@@ -12,8 +12,8 @@ extension JobScripts {
         functions + """
             local left, verdicts = tonumber(ARGV[2]), 0
             for _, key in ipairs(statuses) do
-                local old = key == waiting and {} or redis.call(
-                    'ZRANGEBYSCORE', key, '-inf', '(' .. text(now - tonumber(ARGV[1])), 'LIMIT', 0, left)
+                local old = key == waiting and {}
+                    or redis.call('ZRANGEBYSCORE', key, '-inf', '(' .. before(ARGV[1]), 'LIMIT', 0, left)
                 for _, id in ipairs(old) do forget(id) end
                 left = left - #old
                 if key ~= waiting then verdicts = verdicts + redis.call('ZCARD', key) end

@@ -37,12 +37,10 @@ enum JobScripts {
     private static func lua(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
 
     static let functions =
-        ScriptPrelude.numbers + """
+        ScriptPrelude.numbers + ScriptPrelude.clock + """
             local usage, same, waiting = '\(JobKeys.usage)', '\(JobKeys.same)', '\(JobKeys.jobs(.waiting))'
             local lanes = { \(lua(JobLane.allCases.map { JobKeys.due($0) })) }
             local statuses = { \(lua(JobStatus.allCases.map { JobKeys.jobs($0) })) }
-            local time = redis.call('TIME')
-            local now = time[1] * 1000 + math.floor(time[2] / 1000)
             local function text(number) return string.format('%.0f', number) end
             local function job(id) return '\(JobKeys.job(""))' .. id end
             local function about(name) return '\(JobKeys.aboutPrefix)' .. name end
@@ -91,7 +89,7 @@ enum JobScripts {
                     if not known[ARGV[i]] then
                         names[#names + 1] = ARGV[i]
                         growth = growth + #ARGV[i] + 1
-                        redis.call('ZADD', about(ARGV[i]), text(now), id)
+                        redis.call('ZADD', about(ARGV[i]), stamp, id)
                     end
                 end
                 if growth > 0 then redis.call('HSET', job(id), 'about', table.concat(names, ' ')) end
@@ -115,7 +113,7 @@ enum JobScripts {
                 release(id)
                 unname(id, read(id, 'request_name')[1] or '')
                 redis.call('HSET', job(id), 'status', status, 'losses', 0)
-                redis.call('ZADD', '\(JobKeys.prefix)' .. status, text(now), id)
+                redis.call('ZADD', '\(JobKeys.prefix)' .. status, stamp, id)
             end
 
             """
@@ -186,12 +184,12 @@ enum JobScripts {
             id = ARGV[1]
             -- The job itself last: a key of another type at one of these names leaves no evidence behind.
             charge(clients[1], 1, size)
-            redis.call('ZADD', ARGV[2], text(now), id)
-            redis.call('ZADD', waiting, text(now), id)
+            redis.call('ZADD', ARGV[2], stamp, id)
+            redis.call('ZADD', waiting, stamp, id)
             redis.call('HSET', same, requests[1], id)
             if keys[1] then redis.call('HSET', same, keys[1], id) end
             redis.call(
-                'HSET', job(id), 'status', 'waiting', 'attempts', 0, 'losses', 0, 'next', text(now), 'deadline', ARGV[6],
+                'HSET', job(id), 'status', 'waiting', 'attempts', 0, 'losses', 0, 'next', stamp, 'deadline', ARGV[6],
                 'head', ARGV[3], 'request', ARGV[4], 'answer', ARGV[5], 'bytes', size, 'client', clients[1],
                 'request_name', requests[1], 'same', requests[1] .. ' ' .. (keys[1] or ''))
             link(id, customers)
@@ -204,7 +202,7 @@ enum JobScripts {
         functions + """
             redis.call('ZREM', ARGV[1], '')
             local reply, bytes = {}, 0
-            local due = redis.call('ZRANGEBYSCORE', ARGV[1], '-inf', text(now), 'LIMIT', 0, ARGV[2])
+            local due = redis.call('ZRANGEBYSCORE', ARGV[1], '-inf', stamp, 'LIMIT', 0, ARGV[2])
             for _, id in ipairs(due) do
                 if bytes >= tonumber(ARGV[3]) then break end
                 local fields = read(id, \(lua(Fields.taken)))
@@ -320,7 +318,7 @@ enum JobScripts {
             local bytes = #ARGV[4] + #(read(id, 'about')[1] or '')
             redis.call('HSET', job(id), 'kept', bytes)
             keep(fields[4], bytes)
-            redis.pcall('ZADD', ended(fields[4]), text(now), id)
+            redis.pcall('ZADD', ended(fields[4]), stamp, id)
             -- More than the one that comes, so that a smaller limit is reached.
             for _ = 1, 4 do
                 local last = kept() > tonumber(ARGV[6]) and (oldestOfLargest() or oldest()) or id

@@ -46,17 +46,16 @@ struct RedisJobStore: JobStore {
     }
 
     /// Runs a script. All keys are in the slot of the key that the script gets.
-    private func run(_ script: RedisScript, _ arguments: [RedisWord]) async throws(StoreUnreachable) -> RedisValue {
-        guard let reply = try? await redis.run(script, keys: [RedisWord(JobKeys.usage)], arguments) else {
-            throw StoreUnreachable()
-        }
-        return reply
+    @discardableResult
+    private func run(
+        _ script: RedisScript, _ arguments: any RedisArgument...
+    ) async throws(StoreUnreachable) -> RedisValue {
+        let call = ScriptCall(keys: [RedisWord(JobKeys.usage)], arguments.flatMap(\.redisWords))
+        return try await redis.replies(script, [call])[0]
     }
-}
 
-// MARK: - Clients
+    // MARK: - Clients
 
-extension RedisJobStore {
     func create(_ job: VerificationJob, key: String?) async throws(JobRefusal) -> JobCreation {
         guard let request = job.request else { throw .storeUnreachable }
         guard let arguments = arguments(job, request, key: key) else { throw .tooLarge }
@@ -87,16 +86,12 @@ extension RedisJobStore {
             names.client(job.client), names.request(request, of: job.client),
             key.map { names.key($0, of: job.client) } ?? [],
         ]
+        let limits = [rules.maximumCount, rules.maximumBytes, rules.maximumTotalBytes, JobRules.Limits.keys]
         return [RedisWord(job.id), RedisWord(JobKeys.due(job.lane))] + texts
-            + [RedisWord(job.deadline.millisecondsSince1970)] + limits + identities.map { RedisWord($0.count) }
-            + identities.flatMap(\.self) + about
+            + [RedisWord(job.deadline.millisecondsSince1970)] + limits.redisWords
+            + identities.map(\.count).redisWords + identities.flatMap(\.self) + about
     }
 
-    private var limits: [RedisWord] {
-        [rules.maximumCount, rules.maximumBytes, rules.maximumTotalBytes, JobRules.Limits.keys].map { RedisWord($0) }
-    }
-
-    /// - Parameter parts: its ID and fields.
     private func joined(_ parts: ArraySlice<RedisValue>) throws(JobRefusal) -> VerificationJob {
         guard let id = parts.first?.text, let job = try? StoredJob(id, parts.dropFirst())?.job(seal) else {
             throw .storeUnreachable
@@ -131,63 +126,34 @@ extension RedisJobStore {
         throw .keyReused
     }
 
-    /// Returns the job of an idempotency key, and the name of its request.
     private func job(named names: [RedisWord]) async throws(StoreUnreachable) -> (id: String, requestName: RedisWord)? {
-        let same = RedisWord(JobKeys.same)
-        for id in try await values(names.map { RedisCommand("HGET", key: same, $0) }).compactMap(\.text) {
-            let name = try await values([RedisCommand("HGET", key: RedisWord(JobKeys.job(id)), "request_name")])[0]
-            if let name = name.bytes { return (id, RedisWord(name)) }
+        let ids = names.map { RedisCommand("HGET", key: RedisWord(JobKeys.same), $0) }
+        for id in try await redis.repliesOrNull(to: ids).compactMap(\.text) {
+            let name = RedisCommand("HGET", key: RedisWord(JobKeys.job(id)), "request_name")
+            if let name = try await redis.repliesOrNull(to: [name])[0].bytes { return (id, RedisWord(name)) }
         }
         return nil
     }
 
     func statuses(of ids: [String]) async throws(StoreUnreachable) -> [JobStatus?] {
-        try await values(ids.map { RedisCommand("HGET", key: RedisWord(JobKeys.job($0)), "status") })
-            .map { $0.text.flatMap { JobStatus(rawValue: $0) } }
+        let commands = ids.map { RedisCommand("HGET", key: RedisWord(JobKeys.job($0)), "status") }
+        return try await redis.repliesOrNull(to: commands).map { $0.text.flatMap { JobStatus(rawValue: $0) } }
     }
 
-    /// Returns the jobs of these IDs that exist.
     private func stored(_ ids: [String]) async throws(StoreUnreachable) -> [StoredJob] {
-        let fields = JobScripts.Fields.described.map { RedisWord($0) }
-        let replies = try await values(
-            ids.map { id in
-                let key = RedisWord(JobKeys.job(id))
-                return RedisCommand(["HMGET", key] + fields, key: key)
-            })
-        return zip(ids, replies).compactMap { id, reply in
-            guard case .array(let values) = reply else { return nil }
-            return StoredJob(id, values)
+        let commands = ids.map { RedisCommand("HMGET", key: RedisWord(JobKeys.job($0)), JobScripts.Fields.described) }
+        return zip(ids, try await redis.repliesOrNull(to: commands)).compactMap { id, reply in
+            StoredJob(id, reply.elements)
         }
     }
 
-    /// Returns one reply for each command, null for a key that is another program's.
-    private func values(_ commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
-        let replies = await redis.send(commands)
-        guard replies.count == commands.count else { throw StoreUnreachable() }
-        var values: [RedisValue] = []
-        for reply in replies {
-            switch reply {
-            case .success(let value): values.append(value)
-            case .failure(.refused(let refusal)) where refusal.isWrongType: values.append(.null)
-            case .failure: throw StoreUnreachable()
-            }
-        }
-        return values
-    }
-}
+    // MARK: - Workers
 
-// MARK: - Workers
-
-extension RedisJobStore {
     func take(_ maximum: Int, in lane: JobLane, lease: Duration) async throws(StoreUnreachable) -> [TakenJob] {
         let token = String.randomName(), width = 1 + JobScripts.Fields.taken.count
-        let reply = try await run(
-            JobScripts.take,
-            [
-                RedisWord(JobKeys.due(lane)), RedisWord(max(0, maximum)), RedisWord(Limits.takenBytes),
-                RedisWord(lease.wholeMilliseconds), RedisWord(token),
-            ])
-        guard case .array(let parts) = reply else { throw StoreUnreachable() }
+        let parts = try await run(
+            JobScripts.take, JobKeys.due(lane), max(0, maximum), Limits.takenBytes, lease, token
+        ).list()
         var taken: [TakenJob] = []
         for start in stride(from: 0, to: parts.count - width + 1, by: width) {
             let place = JobClaim(id: parts[start].text ?? "", lane: lane, token: token)
@@ -195,9 +161,8 @@ extension RedisJobStore {
             if let job = await readable(stored, place) { taken.append(job) }
         }
         guard !taken.isEmpty else { return [] }
-        let arguments = [RedisWord(token)] + taken.map { RedisWord($0.job.id) }
         // Without the reply the attempts begin, too: their ends take back the losses that may be counted.
-        guard case .array(let ids)? = try? await run(JobScripts.begin, arguments) else { return taken }
+        guard let ids = try? await run(JobScripts.begin, token, taken.map(\.job.id)).list() else { return taken }
         let begunIDs = Set(ids.compactMap(\.text))
         return taken.filter { begunIDs.contains($0.job.id) }
     }
@@ -218,11 +183,8 @@ extension RedisJobStore {
 
     private func giveUp(_ place: JobClaim, _ fault: StoredJobFault) async throws(StoreUnreachable) {
         switch fault {
-        case .unreadable: _ = try await run(JobScripts.discard, place.words)
-        case .foreign:
-            _ = try await run(
-                JobScripts.leave,
-                place.words + [Limits.foreignDelay, Limits.foreignAge].map { RedisWord($0.wholeMilliseconds) })
+        case .unreadable: try await run(JobScripts.discard, place)
+        case .foreign: try await run(JobScripts.leave, place, Limits.foreignDelay, Limits.foreignAge)
         }
     }
 
@@ -230,30 +192,25 @@ extension RedisJobStore {
         _ taken: TakenJob, for delay: Duration, result: JobResult, isAttempt: Bool
     ) async throws(StoreUnreachable) {
         let job = taken.job
-        _ = try await run(
-            JobScripts.postpone,
-            JobClaim(taken).words + [
-                RedisWord(delay.wholeMilliseconds), sealed(result, job.id, .waiting), isAttempt ? 1 : 0,
-            ] + names.about(job.request, result))
+        try await run(
+            JobScripts.postpone, taken.claim, delay, sealed(result, job.id, .waiting), isAttempt ? 1 : 0,
+            names.about(job.request, result))
     }
 
     func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool {
         let job = taken.job
         let reply = try await run(
-            JobScripts.end,
-            [
-                RedisWord(job.id), RedisWord(taken.token), RedisWord(status.rawValue), sealed(result, job.id, status),
-                status == .done ? 1 : 0, RedisWord(rules.maximumTotalBytes),
-            ] + names.about(job.request, result))
+            JobScripts.end, job.id, taken.token, status.rawValue, sealed(result, job.id, status),
+            status == .done ? 1 : 0, rules.maximumTotalBytes, names.about(job.request, result))
         return reply == .integer(1)
     }
 
     func survived(_ ids: [String]) async throws(StoreUnreachable) {
-        _ = try await run(JobScripts.survived, ids.map { RedisWord($0) })
+        try await run(JobScripts.survived, ids)
     }
 
     func announced(_ taken: TakenJob) async throws(StoreUnreachable) {
-        _ = try await run(JobScripts.announced, JobClaim(taken).words)
+        try await run(JobScripts.announced, taken.claim)
     }
 
     private func sealed(_ result: JobResult, _ id: String, _ status: JobStatus) -> RedisWord {
@@ -261,31 +218,25 @@ extension RedisJobStore {
     }
 }
 
-/// A taken job, by its ID and the queue that it is in.
-private struct JobClaim {
+private struct JobClaim: RedisArgument {
     let id: String
     let lane: JobLane
     let token: String
 
-    init(id: String, lane: JobLane, token: String) { (self.id, self.lane, self.token) = (id, lane, token) }
+    var redisWords: [RedisWord] { [id, JobKeys.due(lane), token].redisWords }
+}
 
-    init(_ taken: TakenJob) {
-        self.init(id: taken.job.id, lane: taken.job.lane, token: taken.token)
-    }
-
-    var words: [RedisWord] { [RedisWord(id), RedisWord(JobKeys.due(lane)), RedisWord(token)] }
+extension TakenJob {
+    fileprivate var claim: JobClaim { JobClaim(id: job.id, lane: job.lane, token: token) }
 }
 
 // MARK: - Operators
 
 extension RedisJobStore {
     func survey() async -> JobSurvey? {
-        let arguments = [RedisWord(rules.retention.wholeMilliseconds), RedisWord(Limits.forgotten)]
-        guard case .array(let parts)? = try? await run(JobScripts.survey, arguments), parts.count == 5 else {
-            return nil
-        }
-        let numbers = parts.compactMap(\.number)
-        guard numbers.count == parts.count else { return nil }
+        let reply = try? await run(JobScripts.survey, rules.retention, Limits.forgotten)
+        guard let numbers = reply?.elements.compactMap(\.number), numbers.count == 5, reply?.elements.count == 5
+        else { return nil }
         var survey = JobSurvey()
         (survey.waiting, survey.bytes) = (Int(clamping: numbers[0]), Int(clamping: numbers[1]))
         survey.oldestAge = numbers[2] < 0 ? nil : .milliseconds(numbers[2])
@@ -294,13 +245,9 @@ extension RedisJobStore {
     }
 
     func list(_ status: JobStatus, maximum: Int) async throws(StoreUnreachable) -> [VerificationJob] {
-        let count = RedisWord(min(max(0, maximum), Limits.listed))
-        let ids = try await values([
-            RedisCommand(
-                "ZREVRANGEBYSCORE", key: RedisWord(JobKeys.jobs(status)), "+inf", "-inf", "LIMIT", 0, count)
-        ])
-        guard case .array(let members) = ids[0] else { throw StoreUnreachable() }
-        return try await stored(members.compactMap(\.text)).compactMap { try? $0.job(seal) }
+        let count = min(max(0, maximum), Limits.listed), key = RedisWord(JobKeys.jobs(status))
+        let ids = try await redis.list(RedisCommand("ZREVRANGEBYSCORE", key: key, "+inf", "-inf", "LIMIT", 0, count))
+        return try await stored(ids.compactMap(\.text)).compactMap { try? $0.job(seal) }
     }
 
     func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
@@ -312,11 +259,10 @@ extension RedisJobStore {
         return erased == 0 ? [:] : [.verifications: erased]
     }
 
-    /// Deletes all jobs with any of these names, some at a time.
     private func erase(about names: ArraySlice<RedisWord>) async throws(StoreUnreachable) -> Int {
         var erased = 0
         for _ in 0..<Limits.erasures {
-            let reply = try await run(JobScripts.erase, [RedisWord(Limits.erased)] + names)
+            let reply = try await run(JobScripts.erase, Limits.erased, Array(names))
             guard let count = reply.entryCount else { throw StoreUnreachable() }
             erased += count
             if count < Limits.erased { return erased }

@@ -4,7 +4,7 @@
 internal import Customers
 internal import Gateway
 internal import Receipts
-internal import Redis
+package import Redis
 
 /// The keys of one partition in Redis. None expires, so that `volatile-*` policies evict none; the writers trim them by
 /// age.
@@ -26,26 +26,19 @@ internal import Redis
 /// The app is a digest of its bundle ID without a secret: a partition keeps its place when the cache keys change.
 struct NotificationKeys: Sendable {
     let prefix: String
-    let pending: RedisWord
-    let seen: RedisWord
-    let totals: RedisWord
-    let dead: RedisWord
-    let states: RedisWord
-    let due: RedisWord
-    let events: RedisWord
-    let relay: RedisWord
 
-    init(_ partition: AppPartition) {
-        prefix = "gw:{n:\(partition.bundleID.appName):\(partition.number)}:"
-        pending = RedisWord(prefix + "pending")
-        seen = RedisWord(prefix + "seen")
-        totals = RedisWord(prefix + "totals")
-        dead = RedisWord(prefix + "dead")
-        states = RedisWord(prefix + "states")
-        due = RedisWord(prefix + "due")
-        events = RedisWord(prefix + EventStream.events.rawValue)
-        relay = RedisWord(prefix + EventStream.relay.rawValue)
-    }
+    init(_ partition: AppPartition) { prefix = "gw:{n:\(partition.bundleID.appName):\(partition.number)}:" }
+
+    var pending: RedisWord { key("pending") }
+    var seen: RedisWord { key("seen") }
+    var totals: RedisWord { key("totals") }
+    var dead: RedisWord { key("dead") }
+    var states: RedisWord { key("states") }
+    var due: RedisWord { key("due") }
+    var events: RedisWord { log(.events) }
+    var relay: RedisWord { log(.relay) }
+
+    private func key(_ name: String) -> RedisWord { RedisWord(prefix + name) }
 
     func state(_ name: String) -> String { prefix + "state:" + name }
 
@@ -55,9 +48,9 @@ struct NotificationKeys: Sendable {
     /// The name that binds an encrypted event to its partition.
     var sealedEventName: String { prefix + "event" }
 
-    func log(_ stream: EventStream) -> RedisWord { stream == .events ? events : relay }
+    func log(_ stream: EventStream) -> RedisWord { key(stream.rawValue) }
 
-    func erased(_ stream: EventStream) -> RedisWord { RedisWord(prefix + stream.rawValue + ":erased") }
+    func erased(_ stream: EventStream) -> RedisWord { key(stream.rawValue + ":erased") }
 }
 
 /// The keys of the recovery of an app's notifications: the time up to which the history was read, and a lease.
@@ -73,8 +66,11 @@ struct RecoveryKeys: Sendable {
 }
 
 extension String {
-    /// The name of an app in keys, by its bundle ID.
     var appName: Substring { Fingerprint(of: Array(utf8).span).description.prefix(16) }
+}
+
+extension PurchaseChain {
+    var nameParts: [[UInt8]] { [bundleID, environment.rawValue, originalTransactionID].map { Array($0.utf8) } }
 }
 
 /// Pseudonymous names under every cache key; the first writes.
@@ -88,8 +84,7 @@ struct NotificationNames: Sendable {
     }
 
     func names(of chain: PurchaseChain) -> [String] {
-        let parts = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID]
-        return names.map { $0.name("customer state", parts.map { Array($0.utf8) }) }
+        names.map { $0.name("customer state", chain.nameParts) }
     }
 
     /// Returns the name of an item in the hash of its chain, under the first key. Unique in one chain, so it is short.
@@ -99,5 +94,38 @@ struct NotificationNames: Sendable {
             "t" + names[0].name("state item", [Array(transaction.transactionID.utf8)]).prefix(22)
         case .renewal: "r"
         }
+    }
+}
+
+/// Commands that use everything the gateway needs of Redis for notifications, events, deliveries and deferred
+/// verifications, in keys of their own that end with them.
+package struct NotificationProbes: Sendable {
+    package let commands: [RedisCommand]
+
+    package init(_ token: String) {
+        let names = ["pending", "seen", "totals", "dead", "state"]
+        let keys = names.map { RedisWord("gw:{doctor-\(token)}:\($0)") }
+        let (pending, seen, totals, dead, state) = (keys[0], keys[1], keys[2], keys[3], keys[4])
+        let group: RedisWord = "doctor"
+        commands = [
+            RedisCommand("EXISTS", key: pending),
+            RedisCommand(["XGROUP", "CREATE", pending, group, 0, "MKSTREAM"], key: pending),
+            RedisCommand("XADD", key: pending, "1-1", "n", "doctor"), RedisCommand("XLEN", key: pending),
+            RedisCommand(["XREADGROUP", "GROUP", group, group, "STREAMS", pending, ">"], key: pending),
+            RedisCommand("XAUTOCLAIM", key: pending, group, group, 0, "0-0"),
+            RedisCommand("XRANGE", key: pending, "-", "+"), RedisCommand("XREVRANGE", key: pending, "+", "-"),
+            RedisCommand("XACK", key: pending, group, "1-1"), RedisCommand("XDEL", key: pending, "1-1"),
+            RedisCommand("XTRIM", key: dead, "MAXLEN", 1), RedisCommand("ZSCORE", key: seen, "doctor"),
+            RedisCommand("ZRANGE", key: seen, -1, -1), RedisCommand("ZRANGEBYSCORE", key: seen, 1, 2),
+            RedisCommand("ZREVRANGEBYSCORE", key: seen, 2, 1),
+            RedisCommand(["SCAN", 0, "MATCH", pending, "COUNT", 1], key: pending),
+            RedisCommand("HSET", key: state, "r", "doctor"),
+            RedisCommand("HINCRBY", key: totals, "bytes", 1), RedisCommand("HGET", key: state, "r"),
+            RedisCommand("HGETALL", key: state), RedisCommand("HMGET", key: state, "r"),
+            RedisCommand("HLEN", key: state),
+            RedisCommand("HEXISTS", key: state, "r"), RedisCommand("HDEL", key: state, "r"),
+            RedisCommand(["INFO", "memory"], key: pending), RedisCommand(["WAIT", 0, 1], key: pending),
+            RedisCommand(["DEL"] + keys, key: pending),
+        ]
     }
 }

@@ -22,8 +22,6 @@ enum NotificationScripts {
     /// A full memory refuses the first write, so that nothing is written then.
     static let store = RedisScript(
         EventScripts.append + """
-            local time = redis.call('TIME')
-            local now = time[1] * 1000 + math.floor(time[2] / 1000)
             for i = 7, #ARGV do
                 if redis.call('ZSCORE', KEYS[2], ARGV[i]) then
                     -- A write, for which replicas can be waited for.
@@ -35,64 +33,61 @@ enum NotificationScripts {
                 redis.call('XGROUP', 'CREATE', KEYS[1], '\(group)', '0', 'MKSTREAM')
             end
             redis.call('XADD', KEYS[1], '*', 'n', ARGV[1])
-            redis.call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[7])
-            if ARGV[3] == '1' then redis.call('HSET', KEYS[3], 'last', string.format('%.0f', now)) end
+            redis.call('ZADD', KEYS[2], stamp, ARGV[7])
+            if ARGV[3] == '1' then redis.call('HSET', KEYS[3], 'last', stamp) end
             local bytes = count(KEYS[3], 'bytes', #ARGV[1])
-            redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now - tonumber(ARGV[2])))
-            if ARGV[4] ~= '0' then
-                appendRelayed(KEYS[3], KEYS[4], ARGV[1], ARGV[4], ARGV[5], ARGV[6])
-            end
+            redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. before(ARGV[2]))
+            if ARGV[4] ~= '0' then appendRelayed(KEYS[3], KEYS[4], ARGV[1], ARGV[4], ARGV[5], ARGV[6]) end
             return { now, bytes }
             """)
 
     /// KEYS pending; ARGV maximum entries, maximum bytes, the idle time after which an entry is taken over; negative
     /// for none. Returns the time, then ID and notification of each entry.
     static let take = RedisScript(
-        """
-        local time = redis.call('TIME')
-        local taken = { string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)) }
-        if redis.call('EXISTS', KEYS[1]) == 0 then return taken end
-        local bytes = 0
-        local function add(entries)
-            for _, entry in ipairs(entries) do
-                -- Redis 6.2 names deleted entries, too.
-                if entry then
-                    local value = entry[2] and entry[2][2] or ''
-                    taken[#taken + 1] = entry[1]
-                    taken[#taken + 1] = value
-                    bytes = bytes + #value
+        ScriptPrelude.clock + """
+            local taken = { stamp }
+            if redis.call('EXISTS', KEYS[1]) == 0 then return taken end
+            local bytes = 0
+            local function add(entries)
+                for _, entry in ipairs(entries) do
+                    -- Redis 6.2 names deleted entries, too.
+                    if entry then
+                        local value = entry[2] and entry[2][2] or ''
+                        taken[#taken + 1] = entry[1]
+                        taken[#taken + 1] = value
+                        bytes = bytes + #value
+                    end
                 end
             end
-        end
-        local function isFull() return #taken > 2 * tonumber(ARGV[1]) or bytes >= tonumber(ARGV[2]) end
-        if tonumber(ARGV[3]) >= 0 then
-            local cursor, left = '0-0', tonumber(ARGV[1])
-            repeat
+            local function isFull() return #taken > 2 * tonumber(ARGV[1]) or bytes >= tonumber(ARGV[2]) end
+            if tonumber(ARGV[3]) >= 0 then
+                local cursor, left = '0-0', tonumber(ARGV[1])
+                repeat
+                    local reply = redis.pcall(
+                        'XAUTOCLAIM', KEYS[1], '\(group)', '\(group)', ARGV[3], cursor, 'COUNT', 1)
+                    if reply.err then
+                        if not string.find(reply.err, 'NOGROUP', 1, true) then return reply end
+                        break
+                    end
+                    add(reply[2])
+                    cursor, left = reply[1], left - 1
+                until cursor == '0-0' or left == 0 or isFull()
+            end
+            while not isFull() do
                 local reply = redis.pcall(
-                    'XAUTOCLAIM', KEYS[1], '\(group)', '\(group)', ARGV[3], cursor, 'COUNT', 1)
-                if reply.err then
-                    if not string.find(reply.err, 'NOGROUP', 1, true) then return reply end
-                    break
-                end
-                add(reply[2])
-                cursor, left = reply[1], left - 1
-            until cursor == '0-0' or left == 0 or isFull()
-        end
-        while not isFull() do
-            local reply = redis.pcall(
-                'XREADGROUP', 'GROUP', '\(group)', '\(group)', 'COUNT', 1, 'STREAMS', KEYS[1], '>')
-            if reply and reply.err then
-                -- The stream was restored without its group.
-                if not string.find(reply.err, 'NOGROUP', 1, true) then return reply end
-                redis.call('XGROUP', 'CREATE', KEYS[1], '\(group)', '0')
-                reply = redis.call(
                     'XREADGROUP', 'GROUP', '\(group)', '\(group)', 'COUNT', 1, 'STREAMS', KEYS[1], '>')
+                if reply and reply.err then
+                    -- The stream was restored without its group.
+                    if not string.find(reply.err, 'NOGROUP', 1, true) then return reply end
+                    redis.call('XGROUP', 'CREATE', KEYS[1], '\(group)', '0')
+                    reply = redis.call(
+                        'XREADGROUP', 'GROUP', '\(group)', '\(group)', 'COUNT', 1, 'STREAMS', KEYS[1], '>')
+                end
+                if not reply then break end
+                add(reply[1][2])
             end
-            if not reply then break end
-            add(reply[1][2])
-        end
-        return taken
-        """)
+            return taken
+            """)
 
     /// KEYS pending, totals, events; ARGV the maximum count and age of events, then ID, bytes and sealed event (or nothing)
     /// of each entry. Returns the number of removed entries.
@@ -137,26 +132,24 @@ enum NotificationScripts {
     /// now, the time of the newest identity (0 for none), and the keys of states to forget.
     static let survey = RedisScript(
         EventScripts.append + ScriptPrelude.eviction + """
-            local time = redis.call('TIME')
-            local now = time[1] * 1000 + math.floor(time[2] / 1000)
             local function age(milliseconds)
                 milliseconds = stored(milliseconds)
                 return milliseconds and string.format('%.0f', math.max(0, now - milliseconds)) or '-1'
             end
             local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
             local isKnown = ARGV[5] == '' or redis.call('ZSCORE', KEYS[2], ARGV[5])
-            local before = {}
+            local earlier = {}
             if not isKnown then
                 -- By its time, because requests take time, and by its age, because after a failover another clock counts.
                 local last = math.min(tonumber(ARGV[10]) - 1, now - tonumber(ARGV[6]))
-                before = redis.call(
+                earlier = redis.call(
                     'ZREVRANGEBYSCORE', KEYS[2], string.format('%.0f', last), '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
             end
             local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
-            redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now - tonumber(ARGV[1])))
+            redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. before(ARGV[1]))
             local dead = 0
             if redis.call('EXISTS', KEYS[4]) == 1 then
-                redis.call('XTRIM', KEYS[4], 'MINID', string.format('%.0f', now - tonumber(ARGV[2])))
+                redis.call('XTRIM', KEYS[4], 'MINID', before(ARGV[2]))
                 dead = redis.call('XLEN', KEYS[4])
             end
             local entries = redis.call('XLEN', KEYS[1])
@@ -165,23 +158,21 @@ enum NotificationScripts {
             local resumed = stored(redis.call('HGET', KEYS[3], 'resumed')) or 0
             if now - surveyed > tonumber(ARGV[8]) or resumed > now then
                 resumed = now
-                redis.call('HSET', KEYS[3], 'resumed', string.format('%.0f', now))
+                redis.call('HSET', KEYS[3], 'resumed', stamp)
             end
-            redis.call('HSET', KEYS[3], 'surveyed', string.format('%.0f', now))
+            redis.call('HSET', KEYS[3], 'surveyed', stamp)
             local isCurrent = now - resumed >= tonumber(ARGV[9])
-            local due = isCurrent
-                and #redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', string.format('%.0f', now), 'LIMIT', 0, 1) or 0
+            local due = isCurrent and #redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', stamp, 'LIMIT', 0, 1) or 0
             -- What an operator deleted was not subtracted.
             if entries == 0 and redis.call('HGET', KEYS[3], 'bytes') then redis.call('HSET', KEYS[3], 'bytes', 0) end
             local reply = {
                 entries, stored(redis.call('HGET', KEYS[3], 'bytes')) or 0,
                 age(first and string.match(first[1], '^%d+')), age(redis.call('HGET', KEYS[3], 'last')), dead,
                 isKnown and 1 or 0, newest[1] or '', age(newest[2]),
-                evicts() and 1 or 0, age(before[2]), due, stored(newest[2]) or 0,
+                evicts() and 1 or 0, age(earlier[2]), due, stored(newest[2]) or 0,
             }
             for i = 7, 8 do trimLog(KEYS[i], ARGV[7]) end
-            local old = redis.call(
-                'ZRANGEBYSCORE', KEYS[5], '-inf', string.format('(%.0f', now - tonumber(ARGV[3])), 'LIMIT', 0, ARGV[4])
+            local old = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. before(ARGV[3]), 'LIMIT', 0, ARGV[4])
             for _, key in ipairs(old) do reply[#reply + 1] = key end
             return reply
             """)
@@ -217,11 +208,9 @@ enum NotificationScripts {
             for i = removed, events - 1 do redis.call('HDEL', KEYS[5], ARGV[i]) end
             for i = 6, #KEYS do
                 redis.call('DEL', KEYS[i])
-                redis.call('ZREM', KEYS[1], KEYS[i])
-                redis.call('ZREM', KEYS[2], KEYS[i])
+                for j = 1, 2 do redis.call('ZREM', KEYS[j], KEYS[i]) end
             end
-            local time = redis.call('TIME')
-            redis.call('ZADD', KEYS[1], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), KEYS[5])
+            redis.call('ZADD', KEYS[1], stamp, KEYS[5])
             if due >= 0 then
                 redis.call('ZADD', KEYS[2], string.format('%.0f', due), KEYS[5])
             else
@@ -233,30 +222,24 @@ enum NotificationScripts {
     /// KEYS due; ARGV maximum number, delay. Returns the keys of records that are due: dates make events by now. They
     /// are due again after the delay, unless a merge sets another time.
     static let due = RedisScript(
-        """
-        local time = redis.call('TIME')
-        local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        local keys = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[1])
-        for _, key in ipairs(keys) do
-            redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[2])), key)
-        end
-        return keys
-        """)
+        ScriptPrelude.clock + """
+            local keys = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp, 'LIMIT', 0, ARGV[1])
+            local later = string.format('%.0f', now + tonumber(ARGV[2]))
+            for _, key in ipairs(keys) do redis.call('ZADD', KEYS[1], later, key) end
+            return keys
+            """)
 
     /// KEYS states, due, keys of states; ARGV their minimum age. Deletes the states that have not changed within that
     /// age.
     static let drop = RedisScript(
-        """
-        local time = redis.call('TIME')
-        local limit = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[1])
-        for i = 3, #KEYS do
-            local changed = redis.call('ZSCORE', KEYS[1], KEYS[i])
-            if changed and tonumber(changed) < limit then
-                redis.call('DEL', KEYS[i])
-                redis.call('ZREM', KEYS[1], KEYS[i])
-                redis.call('ZREM', KEYS[2], KEYS[i])
+        ScriptPrelude.clock + """
+            for i = 3, #KEYS do
+                local changed = redis.call('ZSCORE', KEYS[1], KEYS[i])
+                if changed and tonumber(changed) < now - tonumber(ARGV[1]) then
+                    redis.call('DEL', KEYS[i])
+                    for j = 1, 2 do redis.call('ZREM', KEYS[j], KEYS[i]) end
+                end
             end
-        end
-        return 1
-        """)
+            return 1
+            """)
 }

@@ -49,25 +49,18 @@ extension RedisNotifications {
         let calls = merges.enumerated().compactMap { index, merge in merge.call.map { (index, $0) } }
         let replies = await redis.run(NotificationScripts.merge, calls.map(\.1))
         for ((index, _), reply) in zip(calls, replies) {
-            if case .success(.integer(let isWritten)) = reply {
-                results[index] = .success(isWritten == 1)
-            } else {
-                results[index] = .failure(StoreUnreachable())
-            }
+            let isWritten = (try? reply.get())?.entryCount
+            results[index] = isWritten.map { .success($0 == 1) } ?? .failure(StoreUnreachable())
         }
         return results
     }
 
     func due(in partition: AppPartition) async -> [PurchaseChain] {
         let keys = NotificationKeys(partition)
-        let reply = try? await redis.run(
-            NotificationScripts.due, keys: [keys.due],
-            [RedisWord(Limits.taken), RedisWord(Limits.dueDelay.wholeMilliseconds)])
-        guard case .array(let names)? = reply else { return [] }
-        let due = names.compactMap(\.text)
-        guard let stored = await stored(due.map { [$0] }, from: redis) else { return [] }
-        let hashes = stored.flatMap(\.self), lost = hashes.filter(\.values.isEmpty).map { RedisWord($0.key) }
-        if !lost.isEmpty { _ = await redis.send([RedisCommand(["ZREM", keys.due] + lost, key: keys.due)]) }
+        let reply = try? await redis.run(NotificationScripts.due, keys: [keys.due], Limits.taken, Limits.dueDelay)
+        guard let stored = await stored(reply?.texts.map { [$0] } ?? [], from: redis) else { return [] }
+        let hashes = stored.flatMap(\.self), lost = hashes.filter(\.values.isEmpty).map(\.key)
+        if !lost.isEmpty { _ = await redis.send([RedisCommand("ZREM", key: keys.due, lost)]) }
         return hashes.compactMap { $0.details(self)?.chain }
     }
 
@@ -79,28 +72,15 @@ extension RedisNotifications {
 
     /// Reads the records under these keys; nil if Redis is unreachable.
     private func stored(_ keys: [[String]], from redis: any RedisCommands) async -> [[StoredHash]]? {
+        // With a key of another type, the merge of that chain alone fails.
         let all = keys.flatMap(\.self)
-        guard !all.isEmpty else { return [] }
-        let replies = await redis.send(all.map { RedisCommand("HGETALL", key: RedisWord($0)) })
-        guard replies.count == all.count else { return nil }
-        var hashes: [StoredHash] = []
-        for (key, reply) in zip(all, replies) {
-            switch reply {
-            case .success(.array(let parts)): hashes.append(StoredHash(key: key, parts.map { $0.bytes ?? [] }))
-            // Not the gateway's: the merge of that chain alone fails.
-            case .failure(.refused(let refusal)) where refusal.isWrongType:
-                hashes.append(StoredHash(key: key, []))
-            default: return nil
-            }
-        }
-        var rest = hashes[...]
+        guard var hashes = try? await redis.hashes(all.map { RedisWord($0) })[...] else { return nil }
         return keys.map { keys in
-            defer { rest = rest.dropFirst(keys.count) }
-            return Array(rest.prefix(keys.count))
+            defer { hashes = hashes.dropFirst(keys.count) }
+            return zip(keys, hashes).map { StoredHash(key: $0, $1) }
         }
     }
 
-    /// Returns the record that these hashes hold together.
     fileprivate func record(of chain: PurchaseChain, _ hashes: [StoredHash]) -> ChainRecord {
         let details = hashes.compactMap { $0.details(self) }.first
         var record = ChainRecord(
@@ -139,9 +119,9 @@ private struct StoredHash {
     let key: String
     let values: [Value]
 
-    init(key: String, _ parts: [[UInt8]]) {
+    init(key: String, _ fields: [(name: [UInt8], value: [UInt8])]) {
         self.key = key
-        values = stride(from: 0, to: parts.count - 1, by: 2).compactMap { Value(parts[$0], parts[$0 + 1]) }
+        values = fields.compactMap { Value($0.name, $0.value) }
     }
 
     /// Fields and orders, by which a script recognizes that nothing has changed.
@@ -151,7 +131,6 @@ private struct StoredHash {
 
     private var stateValues: [Value] { values.filter { $0.field != NotificationScripts.detailsField } }
 
-    /// Returns the states that can be decrypted and read.
     func states(_ store: RedisNotifications) -> [OrderedState] { stateValues.compactMap { state($0, store) } }
 
     private func state(_ value: Value, _ store: RedisNotifications) -> OrderedState? {
@@ -208,17 +187,15 @@ private struct ChainMerge {
         let events = outcomes.flatMap(\.events).map { $0.sealed(keys, store.seal) }
         call = ScriptCall(
             keys: [keys.states, keys.due, keys.totals, keys.events] + ([own] + older).map { RedisWord($0.key) },
-            ([own] + older).map(\.recognition) + [RedisWord(due)] + store.retention.words + changes.words + events)
+            ([own] + older).map(\.recognition), due, store.retention, changes, events)
     }
 }
 
-/// The fields to set and to remove in the hash of a chain.
-private struct RecordChanges {
+private struct RecordChanges: RedisArgument {
     private var set: [RedisWord] = []
     private var removed: [RedisWord] = []
 
-    /// The numbers of both, then both.
-    var words: [RedisWord] { [RedisWord(set.count), RedisWord(removed.count)] + set + removed }
+    var redisWords: [RedisWord] { [RedisWord(set.count), RedisWord(removed.count)] + set + removed }
 
     init(_ record: ChainRecord, since before: ChainRecord, of hash: StoredHash, _ store: RedisNotifications) {
         let key = hash.key, foreign = hash.foreignStates(store)

@@ -27,8 +27,7 @@ final class RedisNotifications: NotificationStore {
     private let replicas: Int
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let known = Mutex<[AppPartition: KnownPartition]>([:])
-    /// The token of this node's leases.
-    private let token = RedisWord(String.randomName())
+    private let token = String.randomName()
 
     enum Limits {
         /// Apple's last retry comes after 157 hours.
@@ -37,7 +36,6 @@ final class RedisNotifications: NotificationStore {
         static let deadLetters = 1000
         /// A year's subscription changes at least once in that time.
         static let stateAge: Duration = .seconds(400 * 86_400)
-        /// The states that one survey deletes.
         static let droppedStates = 64
         static let taken = 64
         /// The attempts to merge states into a record that other nodes change at the same time.
@@ -52,7 +50,6 @@ final class RedisNotifications: NotificationStore {
         /// The time after which a notification that a node took is taken over.
         static let stalled: Duration = .seconds(15)
         static let commandDeadline: Duration = .seconds(2)
-        /// The maximum wait for the confirmation of replicas.
         static let replicaWait: Duration = .seconds(1)
         /// The maximum age of what is known about a partition.
         static let surveyAge: Duration = .seconds(10)
@@ -60,7 +57,6 @@ final class RedisNotifications: NotificationStore {
         static let lostPartition: Duration = .seconds(86_400)
     }
 
-    /// A partition, as far as this node knows it.
     private struct KnownPartition {
         var bytes = 0
         var fault: NotificationStoreFault?
@@ -73,9 +69,6 @@ final class RedisNotifications: NotificationStore {
         var isRecent: Bool { surveyedAt.map { .now - $0 < Limits.surveyAge } ?? false }
     }
 
-    /// - Parameters:
-    ///   - requests: the connections that read states for clients.
-    ///   - relays: returns true for an app whose notifications are relayed.
     init(
         _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, maximumBytes: Int, replicas: Int,
         rules: EventRules, retention: EventRetention, relays: @escaping @Sendable (_ bundleID: String) -> Bool,
@@ -90,11 +83,9 @@ final class RedisNotifications: NotificationStore {
         self.replicas = replicas
         self.observe = observe
     }
-}
 
-// MARK: - Storing
+    // MARK: - Storing
 
-extension RedisNotifications {
     func store(
         _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: AppPartition
     ) async throws(NotificationStoreFault) -> Bool {
@@ -102,18 +93,15 @@ extension RedisNotifications {
         let keys = NotificationKeys(partition), sealed = seal.seal(record.storedBytes, for: keys.sealedName)
         guard bytesPending + sealed.count <= maximumBytes else { throw .backlog }
         let identities = names.names(of: identity)
-        let arguments =
-            [RedisWord(sealed), RedisWord(Limits.seen.wholeMilliseconds), record.origin == .posted ? 1 : 0]
-            + (relays(partition.bundleID) ? retention.relayWords : [0, 0, 0]) + identities.map { RedisWord($0) }
-        let reply = try await replicated(
-            NotificationScripts.store, keys: [keys.pending, keys.seen, keys.totals, keys.relay], arguments)
+        let call = ScriptCall(
+            keys: [keys.pending, keys.seen, keys.totals, keys.relay], RedisWord(sealed), Limits.seen,
+            record.origin == .posted ? 1 : 0, relays(partition.bundleID) ? retention.relayWords : [0, 0, 0], identities)
+        let reply = try await replicated(NotificationScripts.store, call)
         guard case .array(let parts) = reply else { throw .unreachable }
         guard parts.count == 2, let time = parts[0].number, case .integer(let bytes) = parts[1] else { return false }
         known.withLock { known in
-            var state = known[partition] ?? KnownPartition()
-            state.bytes = Int(clamping: max(0, bytes))
-            state.newest = (identities[0], time, .now)
-            known[partition] = state
+            known[partition, default: KnownPartition()].bytes = Int(clamping: max(0, bytes))
+            known[partition]?.newest = (identities[0], time, .now)
         }
         return true
     }
@@ -124,7 +112,6 @@ extension RedisNotifications {
         known.withLock { known in known.values.reduce(0) { $0 + ($1.isRecent ? $1.bytes : 0) } }
     }
 
-    /// Throws if Redis may evict what is stored.
     private func checkPolicy(of partition: AppPartition) async throws(NotificationStoreFault) {
         func recent() -> KnownPartition? { known.withLock { $0[partition].flatMap { $0.isRecent ? $0 : nil } } }
         if recent() == nil { _ = await read(partition) }
@@ -134,11 +121,11 @@ extension RedisNotifications {
 
     /// Runs a script, and waits until the configured number of replicas have its effect.
     private func replicated(
-        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
+        _ script: RedisScript, _ call: ScriptCall
     ) async throws(NotificationStoreFault) -> RedisValue {
-        var results = await redis.send(confirmed(script.call(keys: keys, arguments)))
+        var results = await redis.send(confirmed(script.call(keys: call.keys, call.arguments)))
         if case .failure(.refused(let refusal)) = results.first, refusal.kind == .noScript {
-            results = await redis.send(confirmed(script.wholeCall(keys: keys, arguments)))
+            results = await redis.send(confirmed(script.wholeCall(keys: call.keys, call.arguments)))
         }
         let reply: RedisValue, confirmations: Int64
         do throws(RedisError) {
@@ -155,7 +142,7 @@ extension RedisNotifications {
     /// Returns a command and, on the same connection, the wait for replicas.
     private func confirmed(_ command: RedisCommand) -> [RedisCommand] {
         guard replicas > 0 else { return [command] }
-        let wait = [RedisWord("WAIT"), RedisWord(replicas), RedisWord(Limits.replicaWait.wholeMilliseconds)]
+        let wait: [RedisWord] = ["WAIT", RedisWord(replicas)] + Limits.replicaWait.redisWords
         return [command, RedisCommand(wait, key: command.key)]
     }
 }
@@ -177,22 +164,15 @@ extension RedisNotifications {
         _ identity: NotificationIdentity, in partition: AppPartition
     ) async throws(StoreUnreachable) -> Bool {
         let key = NotificationKeys(partition).seen
-        let replies = await redis.send(
-            names.names(of: identity).map { RedisCommand("ZSCORE", key: key, RedisWord($0)) })
-        var isSeen = false
-        for reply in replies {
-            guard case .success(let score) = reply else { throw StoreUnreachable() }
-            if score != .null { isSeen = true }
-        }
-        return isSeen
+        let commands = names.names(of: identity).map { RedisCommand("ZSCORE", key: key, $0) }
+        return try await redis.replies(to: commands).contains { $0 != .null }
     }
 
     func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification] {
         let keys = NotificationKeys(partition)
         let idle = includingStalled ? Limits.stalled.wholeMilliseconds : -1
         let reply = try? await redis.run(
-            NotificationScripts.take, keys: [keys.pending],
-            [RedisWord(Limits.taken), RedisWord(Limits.takenBytes), RedisWord(idle)])
+            NotificationScripts.take, keys: [keys.pending], Limits.taken, Limits.takenBytes, idle)
         guard case .array(let parts)? = reply, let now = parts.first?.number else { return [] }
         let entries = parts.dropFirst().map { $0.bytes ?? [] }
         return stride(from: 0, to: entries.count - 1, by: 2).compactMap { index in
@@ -220,14 +200,11 @@ extension RedisNotifications {
         guard !finished.isEmpty else { return }
         let keys = NotificationKeys(partition)
         _ = try? await redis.run(
-            NotificationScripts.finish, keys: [keys.pending, keys.totals, keys.events],
-            retention.words
-                + finished.flatMap { notification in
-                    [
-                        RedisWord(notification.taken.id), RedisWord(notification.taken.storedBytes),
-                        notification.event.map { $0.sealed(keys, seal) } ?? "",
-                    ]
-                })
+            NotificationScripts.finish, keys: [keys.pending, keys.totals, keys.events], retention,
+            finished.map { notification in
+                let taken = notification.taken, event = notification.event.map { $0.sealed(keys, seal) }
+                return [RedisWord(taken.id), RedisWord(taken.storedBytes), event ?? ""]
+            })
     }
 
     func discard(
@@ -235,17 +212,12 @@ extension RedisNotifications {
     ) async {
         let keys = NotificationKeys(partition)
         _ = try? await redis.run(
-            NotificationScripts.discard, keys: [keys.pending, keys.totals, keys.dead],
-            [
-                RedisWord(taken.id), RedisWord(taken.storedBytes), RedisWord(reason.rawValue),
-                RedisWord(Limits.deadLetters),
-            ])
+            NotificationScripts.discard, keys: [keys.pending, keys.totals, keys.dead], taken.id, taken.storedBytes,
+            reason.rawValue, Limits.deadLetters)
     }
-}
 
-// MARK: - Survey
+    // MARK: - Survey
 
-extension RedisNotifications {
     func survey(_ partition: AppPartition) async -> QueueSurvey? {
         guard let read = await read(partition) else { return nil }
         var survey = read.survey
@@ -256,8 +228,7 @@ extension RedisNotifications {
         guard !read.oldStates.isEmpty else { return survey }
         let keys = NotificationKeys(partition)
         _ = try? await redis.run(
-            NotificationScripts.drop, keys: [keys.states, keys.due] + read.oldStates,
-            [RedisWord(Limits.stateAge.wholeMilliseconds)])
+            NotificationScripts.drop, keys: [keys.states, keys.due] + read.oldStates, Limits.stateAge)
         return survey
     }
 
@@ -267,16 +238,10 @@ extension RedisNotifications {
         let expected = newest.flatMap { .now - $0.at < Limits.seen / 2 ? $0.name : nil }
         let reply = try? await redis.run(
             NotificationScripts.survey,
-            keys: [
-                keys.pending, keys.seen, keys.totals, keys.dead, keys.states, keys.due, keys.events, keys.relay,
-            ],
-            [
-                RedisWord(Limits.seen.wholeMilliseconds), RedisWord(Limits.deadLetterAge.wholeMilliseconds),
-                RedisWord(Limits.stateAge.wholeMilliseconds), RedisWord(Limits.droppedStates),
-                RedisWord(expected ?? ""), RedisWord(newest.map { (.now - $0.at).wholeMilliseconds } ?? 0),
-                RedisWord(retention.maximumAge.wholeMilliseconds), RedisWord(Limits.interruption.wholeMilliseconds),
-                RedisWord(min(rules.expiryDelay, Limits.recovery).wholeMilliseconds), RedisWord(newest?.time ?? 0),
-            ])
+            keys: [keys.pending, keys.seen, keys.totals, keys.dead, keys.states, keys.due, keys.events, keys.relay],
+            Limits.seen, Limits.deadLetterAge, Limits.stateAge, Limits.droppedStates, expected ?? "",
+            newest.map { .now - $0.at } ?? .zero, retention.maximumAge, Limits.interruption,
+            min(rules.expiryDelay, Limits.recovery), newest?.time ?? 0)
         guard case .array(let parts)? = reply, let read = SurveyReply(parts) else { return nil }
         known.withLock { known in
             var state = known[partition] ?? KnownPartition()
@@ -331,21 +296,18 @@ extension RedisNotifications {
     }
 
     func record(recovered time: Timestamp, _ bundleID: String, _ environment: Environment) async {
-        let keys = RecoveryKeys(bundleID, environment)
-        _ = await redis.send([
-            RedisCommand("SET", key: keys.recovered, RedisWord(time.millisecondsSince1970))
-        ])
+        let key = RecoveryKeys(bundleID, environment).recovered
+        _ = try? await redis.send(RedisCommand("SET", key: key, time.millisecondsSince1970))
     }
 
     func begin(_ bundleID: String, _ environment: Environment, lease: Duration) async -> Bool {
-        let keys = RecoveryKeys(bundleID, environment)
-        let reply = try? await redis.send(
-            RedisCommand("SET", key: keys.lease, token, "NX", "PX", RedisWord(lease.wholeMilliseconds)))
+        let key = RecoveryKeys(bundleID, environment).lease
+        let reply = try? await redis.send(RedisCommand("SET", key: key, token, "NX", "PX", lease))
         return reply == .status("OK")
     }
 
     func end(_ bundleID: String, _ environment: Environment) async {
         _ = try? await redis.run(
-            LeaseScripts.release, keys: [RecoveryKeys(bundleID, environment).lease], [token, "", 0])
+            LeaseScripts.release, keys: [RecoveryKeys(bundleID, environment).lease], token, "", 0)
     }
 }

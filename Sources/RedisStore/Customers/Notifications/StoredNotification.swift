@@ -74,7 +74,6 @@ struct ChainDetails: StoredForm {
     /// The number of the change that wrote it.
     private(set) var revision: Int64
 
-    /// Distinguishes it from signed states.
     private enum StoredKind: UInt8 {
         case details = 3
     }

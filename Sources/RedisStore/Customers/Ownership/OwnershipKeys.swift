@@ -3,6 +3,7 @@
 
 internal import Customers
 internal import Gateway
+internal import JSON
 internal import Receipts
 internal import Redis
 
@@ -45,7 +46,6 @@ struct AccountKeys: Sendable {
         self.name = name
     }
 
-    /// Returns the key of another account of this partition.
     func chains(of name: String) -> RedisWord { RedisWord(prefix + "account:" + name) }
 
     /// Returns the name that binds an encrypted chain to its place in the index.
@@ -59,16 +59,13 @@ struct AccountName: Hashable, Sendable {
 
     init(keyID: String, _ name: String) { text = "\(keyID):\(name)" }
 
-    /// Returns nil for a text that is none.
     init?(stored text: String) {
         guard text.contains(":") else { return nil }
         self.text = text
     }
 
-    /// The ID of the key that the name was made with.
     var keyID: String { String(text.prefix { $0 != ":" }) }
 
-    /// The name without the ID of the key.
     var name: String { String(text.drop { $0 != ":" }.dropFirst()) }
 }
 
@@ -79,19 +76,56 @@ struct OwnershipNames: Sendable {
     init(_ keys: StoreKeys) { self.keys = keys.all.map { ($0.id, StoreNames($0)) } }
 
     func names(of chain: PurchaseChain) -> [String] {
-        let parts = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID]
-        return keys.map { $0.names.name("ownership", parts.map { Array($0.utf8) }) }
+        keys.map { $0.names.name("ownership", chain.nameParts) }
     }
 
     /// Returns the tag of an account as the owner of a chain, which only a holder of the cache key can make; nil if the
     /// key of the name is not configured.
     func tag(of owner: AccountName, _ chain: PurchaseChain) -> String? {
-        let parts = [chain.bundleID, chain.environment.rawValue, chain.originalTransactionID, owner.text]
-        return keys.first { $0.id == owner.keyID }?.names.name("owner", parts.map { Array($0.utf8) })
+        keys.first { $0.id == owner.keyID }?.names.name("owner", chain.nameParts + [Array(owner.text.utf8)])
     }
 
     func names(of account: Account, in bundleID: String) -> [AccountName] {
         let parts = [bundleID, account.id].map { Array($0.utf8) }
         return keys.map { AccountName(keyID: $0.id, $0.names.name("account", parts)) }
+    }
+}
+
+struct StoredAccountChain: StoredForm {
+    private(set) var chain: PurchaseChain
+
+    init(_ chain: PurchaseChain) { self.chain = chain }
+
+    /// - Parameter bundleID: the app of the key.
+    init(storedBytes: [UInt8], bundleID: String) throws(StoredFormFault) {
+        chain = PurchaseChain(bundleID: bundleID, environment: .production, originalTransactionID: "")
+        try read(storedBytes)
+    }
+
+    /// Visits all fields but the app.
+    mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        var environment: Environment? = chain.environment, id = chain.originalTransactionID
+        try form.version(1)
+        try form.word("environment", &environment)
+        try form.text(&id)
+        guard let environment else { return try form.invalid("environment") }
+        chain = PurchaseChain(bundleID: chain.bundleID, environment: environment, originalTransactionID: id)
+    }
+}
+
+struct IndexedChain {
+    /// The time of its last use, in milliseconds since 1970.
+    let usedAt: Int64
+    let chain: PurchaseChain
+
+    /// Returns nil for an entry that cannot be decrypted or read.
+    /// - Parameter value: the time as digits, a space, and the encrypted form.
+    init?(_ name: [UInt8], _ value: [UInt8], of keys: AccountKeys, _ seal: StoreSeal, bundleID: String) {
+        let digits = value.prefix { $0 != UInt8(ascii: " ") }
+        guard let name = String(outside: name), let usedAt = Int64(stored: digits),
+            let bytes = try? seal.open(Array(value.dropFirst(digits.count + 1)), for: keys.sealedName(name)),
+            let chain = try? StoredAccountChain(storedBytes: bytes, bundleID: bundleID).chain
+        else { return nil }
+        (self.usedAt, self.chain) = (usedAt, chain)
     }
 }

@@ -15,14 +15,6 @@ enum OwnershipScripts {
     /// The scripts that run while a client waits.
     static let ofRequests = [use, index]
 
-    private static let clock = """
-        local time = redis.call('TIME')
-        local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        local stamp = string.format('%.0f', now)
-        local function before(milliseconds) return string.format('%.0f', now - tonumber(milliseconds)) end
-
-        """
-
     /// KEYS owners, the chain's record under each name; ARGV 1 for a transfer, the retention, the window, the accounts
     /// permitted within it, the maximum number of accounts in a record, the maximum number of old records to name, an
     /// owner to ignore and its tag (empty for none), the names of the chain, the names of the account, each with its
@@ -36,7 +28,7 @@ enum OwnershipScripts {
     /// Accounts named under a key that is not configured count as forgotten. A full memory refuses the first write, so
     /// that nothing is written then.
     static let use = RedisScript(
-        ScriptPrelude.numbers + clock + """
+        ScriptPrelude.numbers + ScriptPrelude.clock + """
             local count = #KEYS - 1
             local retention, window = tonumber(ARGV[2]), tonumber(ARGV[3])
             local own, ownTag, tags, isConfigured = ARGV[9 + count], ARGV[10 + count], {}, {}
@@ -135,7 +127,7 @@ enum OwnershipScripts {
     /// KEYS chains, accounts; ARGV the retention, the maximum number of chains, the maximum number of old accounts to
     /// name, the account's name, then name and encrypted form of each chain. Returns names of accounts that are too old.
     static let index = RedisScript(
-        ScriptPrelude.numbers + clock + """
+        ScriptPrelude.numbers + ScriptPrelude.clock + """
             redis.call('ZADD', KEYS[2], stamp, ARGV[4])
             for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
             -- A long index is read as a whole when it is full, and now and then for what is too old.
@@ -158,7 +150,7 @@ enum OwnershipScripts {
     /// KEYS owners or accounts, the keys of entries; ARGV their minimum age, their names. Deletes the entries that were
     /// not used within that age.
     static let drop = RedisScript(
-        clock + """
+        ScriptPrelude.clock + """
             for i = 2, #KEYS do
                 local used = redis.call('ZSCORE', KEYS[1], ARGV[i])
                 if used and tonumber(used) < now - tonumber(ARGV[1]) then
@@ -172,7 +164,7 @@ enum OwnershipScripts {
     /// KEYS totals, events, the chain's record under each name; ARGV the maximum number and age of events, the event,
     /// the window. Returns 1 if the event was added; 0 if the window has an event already, or the chain has no record.
     static let report = RedisScript(
-        EventScripts.append + clock + """
+        EventScripts.append + """
             local marked
             for i = 3, #KEYS do
                 local reported = stored(redis.call('HGET', KEYS[i], 'r'))
@@ -228,7 +220,7 @@ enum OwnershipScripts {
     /// KEYS chains, accounts; ARGV the account's name, a minimum age or 0, the names of chains. Removes the named
     /// chains from the index unless they were used within that age; without chains, removes the account.
     static let unindex = RedisScript(
-        ScriptPrelude.numbers + clock + """
+        ScriptPrelude.numbers + ScriptPrelude.clock + """
             if #ARGV == 2 then redis.call('DEL', KEYS[1]) end
             for i = 3, #ARGV do
                 local value = redis.pcall('HGET', KEYS[1], ARGV[i])

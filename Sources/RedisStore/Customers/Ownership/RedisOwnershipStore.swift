@@ -25,22 +25,16 @@ final class RedisOwnershipStore: OwnershipStore {
     private let trims = Mutex(OwnershipTrims())
 
     enum Limits {
-        /// The last used chains in the index of one account.
         static let chains = 10_000
         /// The entries beyond their retention that one call deletes, in each of its partitions.
         static let dropped = 8
         /// The time after which what is stored under an older key is removed from the index. Nodes with another first
         /// key may have written it just now.
         static let rotation: Duration = .seconds(60)
-        /// The chains whose bindings are read at once.
         static let read = 64
-        /// The chains that are erased at once.
         static let erased = 64
     }
 
-    /// - Parameters:
-    ///   - requests: the connections that record uses for clients.
-    ///   - retention: the retention of the log of events.
     init(
         _ redis: any RedisCommands, requests: any RedisCommands, keys: StoreKeys, rules: OwnershipRules,
         retention: EventRetention, observe: @escaping @Sendable (SharedCacheFault) -> Void
@@ -51,18 +45,17 @@ final class RedisOwnershipStore: OwnershipStore {
         seal = StoreSeal(keys: keys)
         (self.rules, self.retention, self.observe) = (rules, retention, observe)
     }
-}
 
-// MARK: - Using
+    // MARK: - Using
 
-extension RedisOwnershipStore {
     func record(_ account: Account, using chains: [PurchaseChain]) async -> [RecordedUse]? {
         // An account without its index could not be erased; an index without its binding is harmless.
         let accounts = indexed(chains, by: account)
-        let indexReplies = await requests.run(OwnershipScripts.index, accounts.map(\.call))
-        guard (try? indexReplies.allSuccessful()) != nil else { return nil }
+        guard let indexReplies = try? await requests.replies(OwnershipScripts.index, accounts.map(\.call)) else {
+            return nil
+        }
         let uses = await uses(of: chains, by: account)
-        let old = zip(accounts, indexReplies).map { ($0.keys, $1.names) }
+        let old = zip(accounts, indexReplies).map { ($0.keys, $1.texts) }
         guard uses.count == chains.count, chains.isEmpty || uses.contains(where: { $0 != nil }) else { return nil }
         trim(zip(chains, uses).compactMap { chain, use in use.map { (chain, $0) } }, old, moved(chains, by: account))
         return uses.map { $0?.use ?? RecordedUse(.unknown) }
@@ -70,11 +63,9 @@ extension RedisOwnershipStore {
 
     func transfer(_ chain: PurchaseChain, to account: Account) async throws(StoreUnreachable) {
         // As in `record`.
-        let indexed = await redis.run(OwnershipScripts.index, indexed([chain], by: account).map(\.call))
-        _ = try indexed.allSuccessful()
-        let replies = await redis.run(OwnershipScripts.use, [use(of: chain, by: account, isTransfer: true)])
-        _ = try replies.allSuccessful()
-        _ = try await redis.run(OwnershipScripts.unindex, moved([chain], by: account)).allSuccessful()
+        try await redis.replies(OwnershipScripts.index, indexed([chain], by: account).map(\.call))
+        try await redis.replies(OwnershipScripts.use, [use(of: chain, by: account, isTransfer: true)])
+        try await redis.replies(OwnershipScripts.unindex, moved([chain], by: account))
     }
 
     /// Records uses. An owner without the tag of the chain was not written by a gateway with the cache key, and is ignored.
@@ -101,17 +92,11 @@ extension RedisOwnershipStore {
     private func use(
         of chain: PurchaseChain, by account: Account, isTransfer: Bool = false, ignoring owner: UseReply.Owner? = nil
     ) -> ScriptCall {
-        let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
-        let accounts = names.names(of: account, in: chain.bundleID)
-        let tagged = accounts.flatMap { [$0.text, names.tag(of: $0, chain) ?? ""] }
-        let numbers = [
-            isTransfer ? 1 : 0, rules.retention.wholeMilliseconds, rules.window.wholeMilliseconds,
-            Int64(rules.maximumAccounts), Int64(OwnershipRules.Limits.accounts), Int64(Limits.dropped),
-        ]
+        let record = record(of: chain), accounts = names.names(of: account, in: chain.bundleID)
         return ScriptCall(
-            keys: [keys.owners] + chains.map { keys.owner($0) },
-            numbers.map { RedisWord($0) } + [RedisWord(owner?.account ?? ""), RedisWord(owner?.tag ?? "")]
-                + chains.map { RedisWord($0) } + tagged.map { RedisWord($0) })
+            keys: record.keys, isTransfer ? 1 : 0, rules.retention, rules.window, rules.maximumAccounts,
+            OwnershipRules.Limits.accounts, Limits.dropped, owner?.account ?? "", owner?.tag ?? "", record.arguments,
+            accounts.flatMap { [$0.text, names.tag(of: $0, chain) ?? ""] })
     }
 
     /// Returns the calls that remove chains from the index of an account under older keys: it is under the first now.
@@ -123,7 +108,6 @@ extension RedisOwnershipStore {
         }
     }
 
-    /// Returns the calls that add chains to the index of an account: a call for each app.
     private func indexed(
         _ chains: [PurchaseChain], by account: Account
     ) -> [(keys: AccountKeys, call: ScriptCall)] {
@@ -134,18 +118,13 @@ extension RedisOwnershipStore {
                 let bytes = StoredAccountChain(chain).storedBytes
                 return [RedisWord(name), RedisWord(seal.seal(bytes, for: keys.sealedName(name)))]
             }
-            let numbers = [rules.retention.wholeMilliseconds, Int64(Limits.chains), Int64(Limits.dropped)]
-            return (
-                keys,
-                ScriptCall(
-                    keys: [keys.chains, keys.accounts], numbers.map { RedisWord($0) } + [RedisWord(keys.name)] + entries
-                )
-            )
+            let call = ScriptCall(
+                keys: [keys.chains, keys.accounts], rules.retention, Limits.chains, Limits.dropped, keys.name, entries)
+            return (keys, call)
         }
     }
 }
 
-/// The reply to a use.
 private struct UseReply {
     let use: RecordedUse
     /// The accounts that made room for this account.
@@ -163,7 +142,8 @@ private struct UseReply {
 
     init?(_ reply: Result<RedisValue, RedisError>) {
         guard case .success(.array(let parts)) = reply, parts.count == 6,
-            let binding = RecordedUse.Binding(stored: parts[0].text), case .integer(let accounts) = parts[1],
+            let binding = parts[0].text.flatMap({ RecordedUse.Binding(rawValue: $0) }),
+            case .integer(let accounts) = parts[1],
             let owner = parts[4].text, let tag = parts[5].text
         else { return nil }
         self.owner = owner.isEmpty ? nil : Owner(account: owner, tag: tag)
@@ -173,24 +153,10 @@ private struct UseReply {
     }
 }
 
-extension RecordedUse.Binding {
-    fileprivate init?(stored text: String?) {
-        switch text {
-        case "new": self = .new
-        case "same": self = .same
-        case "other": self = .other
-        default: return nil
-        }
-    }
-}
-
 // MARK: - Trimming
 
 extension RedisOwnershipStore {
     /// Deletes in the background what replies named as surplus: no client waits for it.
-    /// - Parameters:
-    ///   - accounts: the names of accounts that are too old.
-    ///   - moved: the calls that remove what is stored under the first key by now.
     private func trim(
         _ uses: [(PurchaseChain, UseReply)], _ accounts: [(AccountKeys, [String])], _ moved: [ScriptCall]
     ) {
@@ -212,7 +178,6 @@ extension RedisOwnershipStore {
         }
     }
 
-    /// Returns the calls that delete old records: a call for each partition.
     private func drops(of uses: [(PurchaseChain, UseReply)]) -> [ScriptCall] {
         Dictionary(grouping: uses, by: \.0.partition).compactMap { partition, uses in
             let keys = OwnershipKeys(partition)
@@ -222,66 +187,63 @@ extension RedisOwnershipStore {
 
     private func drop(_ names: [String], _ ages: RedisWord, key: (String) -> RedisWord) -> ScriptCall? {
         guard !names.isEmpty else { return nil }
-        return ScriptCall(
-            keys: [ages] + names.map(key), [RedisWord(rules.retention.wholeMilliseconds)] + names.map { RedisWord($0) })
+        return ScriptCall(keys: [ages] + names.map(key), rules.retention, names)
     }
 
     /// Returns the call that removes chains from the index of an account, or without names the account.
     func unindex(_ keys: AccountKeys, _ names: [String], unusedFor age: Duration = .zero) -> ScriptCall {
-        ScriptCall(
-            keys: [keys.chains, keys.accounts],
-            [RedisWord(keys.name), RedisWord(age.wholeMilliseconds)] + names.map { RedisWord($0) })
+        ScriptCall(keys: [keys.chains, keys.accounts], keys.name, age, names)
     }
-}
 
-// MARK: - Reporting
+    // MARK: - Reporting
 
-extension RedisOwnershipStore {
     func report(_ event: Event, about chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
-        let keys = NotificationKeys(chain.partition), owners = OwnershipKeys(chain.partition)
-        let call = ScriptCall(
-            keys: [keys.totals, keys.events] + names.names(of: chain).map { owners.owner($0) },
-            retention.words + [event.sealed(keys, seal), RedisWord(rules.window.wholeMilliseconds)])
-        return try await redis.run(OwnershipScripts.report, [call]).allSuccessful() == [.integer(1)]
+        let keys = NotificationKeys(chain.partition)
+        return try await redis.count(
+            OwnershipScripts.report, keys: [keys.totals, keys.events] + record(of: chain).keys.dropFirst(), retention,
+            event.sealed(keys, seal), rules.window) == 1
     }
-}
 
-// MARK: - Looking up
+    // MARK: - Looking up
 
-extension RedisOwnershipStore {
     func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain> {
         let own = names.names(of: account, in: bundleID)
         var chains: Set<PurchaseChain> = [], rest = try await used(by: account, in: bundleID)[...]
         while !rest.isEmpty {
             let part = Array(rest.prefix(Limits.read))
-            let owners = try await owners(of: part)
-            chains.formUnion(zip(part, owners).filter { $1.allSatisfy { $0.isNone(orOneOf: own) } }.map(\.0))
+            for (chain, owners) in zip(part, try await owners(of: part))
+            where owners.allSatisfy({ isNone($0, orOneOf: own, of: chain) }) {
+                chains.insert(chain)
+            }
             rest = rest.dropFirst(Limits.read)
         }
         return chains
     }
 
-    /// Returns the account that each chain is bound to, under each of its names.
-    private func owners(of chains: [PurchaseChain]) async throws(StoreUnreachable) -> [[RecordedOwner]] {
+    /// Returns the recorded owner of each chain with its tag, under each of its names.
+    private func owners(of chains: [PurchaseChain]) async throws(StoreUnreachable) -> [[RedisValue]] {
         let keys = chains.map { Array(record(of: $0).keys.dropFirst()) }
-        var replies = await redis.send(keys.joined().map { RedisCommand("HMGET", key: $0, "o", "t") })[...]
-        guard replies.count == keys.joined().count else { throw StoreUnreachable() }
-        var owners: [[RecordedOwner]] = []
-        for (chain, keys) in zip(chains, keys) {
-            var ofChain: [RecordedOwner] = []
-            for reply in replies.prefix(keys.count) {
-                ofChain.append(try RecordedOwner(reply) { isTrusted($0, of: chain) })
-            }
-            owners.append(ofChain)
-            replies = replies.dropFirst(keys.count)
+        let commands = keys.joined().map { RedisCommand("HMGET", key: $0, "o", "t") }
+        var replies = try await redis.repliesOrNull(to: commands)[...]
+        return keys.map { keys in
+            defer { replies = replies.dropFirst(keys.count) }
+            return Array(replies.prefix(keys.count))
         }
-        return owners
+    }
+
+    /// Returns true without an owner, or for one of these accounts with the tag of the chain.
+    private func isNone(_ owner: RedisValue, orOneOf accounts: [AccountName], of chain: PurchaseChain) -> Bool {
+        // A key of another type.
+        guard case .array(let parts) = owner else { return false }
+        if parts.first == .null { return true }
+        let owner = UseReply.Owner(account: parts.first?.text ?? "", tag: parts.last?.text ?? "")
+        return isTrusted(owner, of: chain) && accounts.contains { $0.text == owner.account }
     }
 
     /// Returns the chains that an account was seen with, whatever they are bound to, newest first.
     func used(by account: Account, in bundleID: String) async throws(StoreUnreachable) -> [PurchaseChain] {
         let keys = accountKeys(account, bundleID)
-        let indexes = try await hashes(keys.map(\.chains))
+        let indexes = try await redis.hashes(keys.map(\.chains))
         let indexed = zip(keys, indexes).flatMap { keys, fields in
             fields.compactMap { IndexedChain($0.name, $0.value, of: keys, seal, bundleID: bundleID) }
         }
@@ -292,75 +254,107 @@ extension RedisOwnershipStore {
         names.names(of: account, in: bundleID).map { AccountKeys(bundleID, $0.name) }
     }
 
-    /// Reads hashes. A key of another type counts as empty.
-    func hashes(
-        _ keys: [RedisWord]
-    ) async throws(StoreUnreachable) -> [[(name: [UInt8], value: [UInt8])]] {
-        let replies = await redis.send(keys.map { RedisCommand("HGETALL", key: $0) })
-        guard replies.count == keys.count else { throw StoreUnreachable() }
-        var hashes: [[(name: [UInt8], value: [UInt8])]] = []
-        for reply in replies {
-            switch reply {
-            case .success(.array(let parts)):
-                let words = parts.map { $0.bytes ?? [] }
-                hashes.append(stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) })
-            case .failure(.refused(let refusal)) where refusal.isWrongType: hashes.append([])
-            default: throw StoreUnreachable()
-            }
+    // MARK: - Erasing
+
+    func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool {
+        try await remove([chain]) > 0
+    }
+
+    func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
+        var count = 0, rest = Array(subject.chains)[...]
+        while !rest.isEmpty {
+            count += try await remove(Array(rest.prefix(Limits.erased)))
+            rest = rest.dropFirst(Limits.erased)
         }
-        return hashes
+        if let account = subject.account { count += try await remove(account, in: subject.bundleID) }
+        return count > 0 ? [.ownership: count] : [:]
+    }
+
+    /// Removes an account from the chains that it was seen with, and its index last: an erasure that ends before can be
+    /// repeated.
+    private func remove(_ account: Account, in bundleID: String) async throws(StoreUnreachable) -> Int {
+        let accounts = names.names(of: account, in: bundleID).map(\.text)
+        let calls = try await used(by: account, in: bundleID).map { chain in
+            let call = record(of: chain)
+            return ScriptCall(keys: call.keys, call.arguments, accounts)
+        }
+        let left = try await redis.replies(OwnershipScripts.leave, calls)
+        try await redis.replies(OwnershipScripts.unindex, accountKeys(account, bundleID).map { unindex($0, []) })
+        return left.count { $0 == .integer(1) }
+    }
+
+    /// Deletes the records of chains, after their places in the indexes of accounts: only a record names its accounts.
+    /// - Returns: the number of chains that had a record.
+    private func remove(_ chains: [PurchaseChain]) async throws(StoreUnreachable) -> Int {
+        let calls = chains.map { record(of: $0) }
+        let stored = try await redis.hashes(calls.flatMap { $0.keys.dropFirst() })
+        let perChain = stored.count / max(1, chains.count)
+        try await unindex(
+            chains.enumerated().map { index, chain in
+                (chain, stored[index * perChain..<(index + 1) * perChain].joined().map(\.name))
+            })
+        let replies = try await redis.replies(OwnershipScripts.forget, calls).map(\.elements)
+        // Accounts that used them meanwhile.
+        try await unindex(zip(chains, replies).map { ($0, $1.dropFirst().compactMap(\.bytes)) })
+        return replies.count { $0.first == .integer(1) }
+    }
+
+    /// Returns the key of the records' ages, the keys of a chain's record, and its names.
+    func record(of chain: PurchaseChain) -> ScriptCall {
+        let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
+        return ScriptCall(keys: [keys.owners] + chains.map { keys.owner($0) }, chains)
+    }
+
+    /// Removes chains from the indexes of accounts, which the fields of their records name.
+    private func unindex(_ chains: [(PurchaseChain, fields: [[UInt8]])]) async throws(StoreUnreachable) {
+        let calls = chains.flatMap { chain, fields in
+            fields.compactMap { AccountName(field: $0) }
+                .map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
+        }
+        try await redis.replies(OwnershipScripts.unindex, calls)
     }
 }
 
-/// The account in a chain's record.
-private enum RecordedOwner {
-    case none
-    case account(String)
-    /// A key of another type, or an owner without the tag of the chain.
-    case unreadable
-
-    /// - Parameter reply: the owner and its tag.
-    init(
-        _ reply: Result<RedisValue, RedisError>, isTrusted: (UseReply.Owner) -> Bool
-    ) throws(StoreUnreachable) {
-        switch reply {
-        case .success(.array(let parts)) where parts.first == .null: self = .none
-        case .success(.array(let parts)):
-            let owner = UseReply.Owner(account: parts.first?.text ?? "", tag: parts.last?.text ?? "")
-            self = isTrusted(owner) ? .account(owner.account) : .unreadable
-        case .success: self = .unreadable
-        case .failure(.refused(let refusal)) where refusal.isWrongType: self = .unreadable
-        case .failure: throw StoreUnreachable()
-        }
-    }
-
-    func isNone(orOneOf accounts: [AccountName]) -> Bool {
-        switch self {
-        case .none: true
-        case .account(let name): accounts.contains { $0.text == name }
-        case .unreadable: false
-        }
+extension AccountName {
+    /// Returns nil for a field that does not record an account's use.
+    fileprivate init?(field: [UInt8]) {
+        guard field.first == UInt8(ascii: "s"), let name = String(outside: field.dropFirst()) else { return nil }
+        self.init(stored: name)
     }
 }
 
-extension RedisResults {
-    /// Returns the values of all replies.
-    func allSuccessful() throws(StoreUnreachable) -> [RedisValue] {
-        var values: [RedisValue] = []
-        for reply in self {
-            guard case .success(let value) = reply else { throw StoreUnreachable() }
-            values.append(value)
-        }
-        return values
+/// The trims in the background: how many there are, and the calls that wait for them.
+///
+/// Only the index entries of surplus accounts wait, since no record names these accounts any longer: an entry that is not
+/// removed stays for the time of retention. All else is found again at the next use.
+struct OwnershipTrims {
+    enum Limits {
+        static let running = 16
+        /// The calls that wait; further calls are not made.
+        static let waiting = 16_384
+        static let batch = 256
     }
-}
 
-extension Result<RedisValue, RedisError> {
-    fileprivate var names: [String] { (try? get())?.texts ?? [] }
-}
+    private var running = 0
+    private var waiting: [ScriptCall] = []
 
-extension RedisValue {
-    var elements: [RedisValue] { if case .array(let elements) = self { elements } else { [] } }
+    /// Begins a trim.
+    /// - Parameter surplus: the calls that wait if too many trims run.
+    /// - Returns: false if too many run.
+    mutating func begins(orKeeps surplus: [ScriptCall]) -> Bool {
+        guard running < Limits.running else {
+            waiting += surplus.prefix(Limits.waiting - waiting.count)
+            return false
+        }
+        running += 1
+        return true
+    }
 
-    fileprivate var texts: [String] { elements.compactMap(\.text) }
+    /// Returns the next calls that wait; without any, the trim ends.
+    mutating func next() -> [ScriptCall] {
+        let calls = Array(waiting.prefix(Limits.batch))
+        waiting.removeFirst(calls.count)
+        if calls.isEmpty { running -= 1 }
+        return calls
+    }
 }

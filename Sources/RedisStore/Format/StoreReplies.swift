@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Receipts
+package import Redis
+
+/// A duration in whole milliseconds.
+extension Duration: RedisArgument {
+    package var redisWords: [RedisWord] { [RedisWord(wholeMilliseconds)] }
+}
+
+// Every reply must be there, and be of the expected kind.
+
+extension RedisCommands {
+    func list(
+        _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
+    ) async throws(StoreUnreachable) -> [RedisValue] {
+        try await replies(script, [ScriptCall(keys: keys, arguments.flatMap(\.redisWords))])[0].list()
+    }
+
+    @discardableResult
+    func count(
+        _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
+    ) async throws(StoreUnreachable) -> Int {
+        let reply = try await replies(script, [ScriptCall(keys: keys, arguments.flatMap(\.redisWords))])[0]
+        guard let count = reply.entryCount else { throw StoreUnreachable() }
+        return count
+    }
+
+    @discardableResult
+    func replies(_ script: RedisScript, _ calls: [ScriptCall]) async throws(StoreUnreachable) -> [RedisValue] {
+        try await run(script, calls).values(count: calls.count)
+    }
+
+    func replies(to commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
+        try await send(commands).values(count: commands.count)
+    }
+
+    /// Returns the replies, null for a key of another type: it is not the gateway's.
+    func repliesOrNull(to commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
+        try await send(commands).map { reply in
+            if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { .success(.null) } else { reply }
+        }.values(count: commands.count)
+    }
+
+    func list(_ command: RedisCommand) async throws(StoreUnreachable) -> [RedisValue] {
+        try await replies(to: [command])[0].list()
+    }
+
+    /// Reads hashes. A key of another type counts as empty.
+    func hashes(_ keys: [RedisWord]) async throws(StoreUnreachable) -> [[(name: [UInt8], value: [UInt8])]] {
+        var hashes: [[(name: [UInt8], value: [UInt8])]] = []
+        for reply in try await repliesOrNull(to: keys.map { RedisCommand("HGETALL", key: $0) }) {
+            let words = reply == .null ? [] : try reply.list().map { $0.bytes ?? [] }
+            hashes.append(stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) })
+        }
+        return hashes
+    }
+}
+
+extension RedisResults {
+    fileprivate func values(count: Int) throws(StoreUnreachable) -> [RedisValue] {
+        guard self.count == count, let values = try? map({ try $0.get() }) else { throw StoreUnreachable() }
+        return values
+    }
+}
+
+extension RedisValue {
+    func list() throws(StoreUnreachable) -> [RedisValue] {
+        guard case .array(let list) = self else { throw StoreUnreachable() }
+        return list
+    }
+
+    /// The values of a list; empty for another reply.
+    var elements: [RedisValue] { (try? list()) ?? [] }
+
+    var texts: [String] { elements.compactMap(\.text) }
+}
