@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 
 # Two images: `gateway`, the one to run, and `loadtest` (`--target loadtest`), which has Apple's simulator as well.

@@ -1,5 +1,4 @@
 // swift-tools-version: 6.2
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 import PackageDescription

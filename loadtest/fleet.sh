@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 #
 # The fleet of compose.yaml without a container engine: its settings, its HAProxy, its Prometheus and its key, on this

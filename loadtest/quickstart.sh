@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 #
 # Starts a gateway that also trusts a throw-away test root, verifies a sample receipt, and stays up until ^C.

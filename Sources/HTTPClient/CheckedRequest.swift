@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A request that passed all checks: no byte in it changes the meaning of other bytes. Only the checks create it.

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// Reads one flat JSON object (RFC 8259) from front to back, without copying what it reads.

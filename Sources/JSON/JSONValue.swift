@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A JSON text (RFC 8259) as a tree that can be written back without loss: members keep their order, numbers their

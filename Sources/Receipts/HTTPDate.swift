@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The dates of HTTP header fields (RFC 9110 §5.6.7), in all three forms that a recipient must accept.

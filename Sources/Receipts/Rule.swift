@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The rules a genuine receipt keeps, one case each; the raw value is the `reason` in answers.

@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 """Apple's Python library against the simulated App Store Server API: `calls.py SETTINGS`, a JSON file.
 

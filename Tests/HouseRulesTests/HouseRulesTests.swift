@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -178,7 +177,7 @@ struct HouseRulesTests {
 
     @Test func `every Swift file begins with the licence`() throws {
         for file in try Repository.swiftFiles(in: Self.sources + ["Tests"]) {
-            #expect(file.lines.dropFirst().first == "// SPDX-License-Identifier: Apache-2.0", "\(file.path)")
+            #expect(file.lines.first == "// SPDX-License-Identifier: Apache-2.0", "\(file.path)")
         }
     }
 

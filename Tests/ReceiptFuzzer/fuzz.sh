@@ -1,5 +1,4 @@
 #!/bin/sh
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fuzzes what reads bytes from outside for a number of seconds (default 600), then makes the corpus in Tests/FuzzCorpus as

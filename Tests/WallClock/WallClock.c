@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 // Steps what one process reads of the wall clock, and nothing else: by LD_PRELOAD these functions stand before the C

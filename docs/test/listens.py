@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 """`listens.py PID`: waits until a server has both its ports open, as each of this repository's programs has two.
 

@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 """The example receivers of webhooks: genuine, forged, copied and repeated requests, rotation of keys, and crashes."""
 

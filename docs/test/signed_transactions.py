@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 """Signed data as StoreKit 2 gives it, under a root of this test: a running subscription, its renewal info, the app."""
 

@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 """Checks the chart: `check.py GATEWAY`, with the path of a receipt-gateway binary. Called by `.ci/helm`."""
 

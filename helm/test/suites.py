@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 """Runs tests in the format of the helm-unittest plugin, as far as this chart uses it.
 

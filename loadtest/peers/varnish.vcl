@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 #
 # Varnish with bodyaccess (varnish-modules): a cache for POST, hashed by the body. `receipt-loadtest bench` fills in what

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The logs of several partitions as one, in the order of writing. A value without I/O: it names the logs to read next,

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The signer's certificate, its issuers in order, and a possible trust anchor. Found by names; not yet verified.

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The range of a text in the receipt. Empty means absent, as Apple writes it (`0C 00`, `16 00`).

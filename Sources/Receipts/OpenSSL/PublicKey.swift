@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A public key that verifies signatures on many threads: RSA (RFC 8017), or ECDSA on P-256 or P-384 (FIPS 186-4).

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The fields of `purchase-info`, which Apple signed. Texts are ranges in the signed data; an absent field is nil.

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A cache bounded in bytes, with the eviction of S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues are All You

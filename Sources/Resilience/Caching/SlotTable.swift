@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The entries of a cache in one array, with a hash table over them. Links are indices, so an entry is no object.

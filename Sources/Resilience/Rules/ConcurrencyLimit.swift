@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// An adaptive limit of the calls in flight: one more after a round of successes, a tenth less after each failure

@@ -1,4 +1,3 @@
-# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 """Two gateways, a Redis, Apple's simulator and a Prometheus that scrapes each second, all on this machine."""
 

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 // Draws the result below the header: a run, also of a scenario; a comparison of two runs; or a bench.

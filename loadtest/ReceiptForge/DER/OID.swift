@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// An OBJECT IDENTIFIER: its arcs (X.660), encoded by X.690 §8.19.

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A JWS in compact serialization (RFC 7515 §7.1), in its three parts of text. A fault is an edited part.

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The templates of a chain: the same names and extensions for any keys, so that a lookalike differs only in its keys.

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The hierarchy that signs transaction receipts, as in iOS 6. Versions 3 and 4 have the certificates of app receipts;

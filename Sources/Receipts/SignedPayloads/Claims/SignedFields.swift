@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The fields that only signed transactions have; unknown fields are nil. To add a claim, add a property and a line in

@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A server notification of version 2 (App Store Server Notifications, `responseBodyV2DecodedPayload`) whose own

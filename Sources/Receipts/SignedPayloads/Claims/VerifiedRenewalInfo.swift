@@ -1,4 +1,3 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A signed renewal info (App Store Server API, `JWSRenewalInfoDecodedPayload`). Only a `ReceiptVerifier` creates one.
