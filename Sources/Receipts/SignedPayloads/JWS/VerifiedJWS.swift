@@ -12,6 +12,7 @@ public struct VerifiedJWS: Sendable, Confidential {
     /// the key.
     public let identity: Fingerprint
     let chain: CertificateChain
+
     /// Returns the claims at these places in the payload, and the claims with these names. Reads the payload once more.
     package func claims(at places: [Int], orNamed names: Set<String> = []) -> [JSONValue.Member] {
         // Verification has read the same bytes.
@@ -46,7 +47,8 @@ extension ReceiptVerifier {
     }
 
     private func chain(ofHeader text: Span<UInt8>) throws(ReceiptError) -> CertificateChain {
-        let header = try JWSHeader(try Self.decode(text).span)
+        let json = try Self.decode(text)
+        let header = try JWSHeader(json.span)
         let count = header.encodings.count
         guard count == Self.x5cCount || trustStore.hasOperatorsAnchors else { throw ReceiptError(.x5cCountWrong) }
         let certificates = SignerCertificates(header.certificates.span, at: header.encodings, signer: .first)
