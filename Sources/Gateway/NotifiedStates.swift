@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
 internal import Resilience
 
 /// Adds what notifications have reported about the chains of evidence.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
 internal import Resilience
 
 /// A result that may be used, and where it comes from.

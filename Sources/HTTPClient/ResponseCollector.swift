@@ -80,8 +80,8 @@ struct ResponseCollector {
 }
 
 extension Span<UInt8> {
-    /// The line as ASCII (RFC 9110 §5.5): other bytes, which no field that is read has, become `?`. Swift would split them as
-    /// Unicode.
+    /// The line as ASCII (RFC 9110 §5.5): other bytes, which no field that is read has, become `?`. Swift would split
+    /// them as Unicode.
     fileprivate var text: Substring {
         let visible = indices.map { self[$0] < 0x80 ? self[$0] : UInt8(ascii: "?") }
         let text = String(decoding: visible, as: UTF8.self)

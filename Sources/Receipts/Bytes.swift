@@ -49,8 +49,9 @@ extension Span<UInt8> {
         extracting(range).equals(other.span)
     }
 
+    /// Returns true for exactly the bytes of this text.
     @inline(__always)
-    package func equals(_ text: StaticString) -> Bool {
+    func equals(_ text: StaticString) -> Bool {
         equals(text.bytes)
     }
 

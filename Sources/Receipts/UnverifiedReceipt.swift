@@ -30,7 +30,7 @@ public struct UnverifiedReceipt: Sendable, Confidential {
 }
 
 /// A value whose description and reflection contain no byte of a receipt and no claim.
-public protocol Confidential: CustomStringConvertible, CustomReflectable {}
+protocol Confidential: CustomStringConvertible, CustomReflectable {}
 
 extension Confidential {
     /// The name of the type.

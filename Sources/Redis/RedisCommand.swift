@@ -11,10 +11,10 @@ package struct RedisCommand: Sendable {
     /// Creates a command about one key, or several in the same hash slot.
     /// - Parameter key: the first key, which precedes `rest` in the command.
     package init(_ name: RedisWord, key: RedisWord, _ rest: any RedisArgument...) {
-        self.init([name, key] + rest.flatMap(\.redisWords), key: key)
+        self.init([name, key] + rest.redisWords, key: key)
     }
 
-    package init(_ words: any RedisArgument...) { self.init(words.flatMap(\.redisWords), key: nil) }
+    package init(_ words: any RedisArgument...) { self.init(words.redisWords, key: nil) }
 
     package init(_ words: [RedisWord], key: RedisWord?) {
         self.words = words
@@ -39,16 +39,37 @@ package struct RedisWord: Hashable, Sendable, ExpressibleByStringLiteral, Expres
 
 /// A value that becomes words of a command: a number as digits, a list word by word.
 package protocol RedisArgument {
-    var redisWords: [RedisWord] { get }
+    func write(to words: inout [RedisWord])
 }
 
-extension RedisWord: RedisArgument { package var redisWords: [RedisWord] { [self] } }
-extension String: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
-extension Int: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
-extension Int64: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
-extension UInt64: RedisArgument { package var redisWords: [RedisWord] { [RedisWord(self)] } }
+extension RedisWord: RedisArgument { package func write(to words: inout [RedisWord]) { words.append(self) } }
+extension String: RedisArgument {
+    package func write(to words: inout [RedisWord]) { words.append(RedisWord(self)) }
+}
+extension RedisArgument where Self: BinaryInteger {
+    package func write(to words: inout [RedisWord]) { words.append(RedisWord(self)) }
+}
+extension Int: RedisArgument {}
+extension Int64: RedisArgument {}
+extension UInt64: RedisArgument {}
 extension Array: RedisArgument where Element: RedisArgument {
-    package var redisWords: [RedisWord] { flatMap(\.redisWords) }
+    package func write(to words: inout [RedisWord]) { for argument in self { argument.write(to: &words) } }
+}
+
+extension RedisArgument {
+    package var redisWords: [RedisWord] {
+        var words: [RedisWord] = []
+        write(to: &words)
+        return words
+    }
+}
+
+extension [any RedisArgument] {
+    package var redisWords: [RedisWord] {
+        var words: [RedisWord] = []
+        for argument in self { argument.write(to: &words) }
+        return words
+    }
 }
 
 package typealias RedisResults = [Result<RedisValue, RedisError>]
@@ -96,7 +117,7 @@ extension RedisCommands {
     package func run(
         _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
     ) async throws(RedisError) -> RedisValue {
-        let call = ScriptCall(keys: keys, arguments.flatMap(\.redisWords))
+        let call = ScriptCall(keys: keys, words: arguments.redisWords)
         guard let result = await run(script, [call]).first else { throw .protocolViolation }
         return try result.get()
     }
@@ -117,9 +138,10 @@ package struct ScriptCall: Sendable {
     package let arguments: [RedisWord]
 
     package init(keys: [RedisWord], _ arguments: any RedisArgument...) {
-        self.keys = keys
-        self.arguments = arguments.flatMap(\.redisWords)
+        self.init(keys: keys, words: arguments.redisWords)
     }
+
+    package init(keys: [RedisWord], words: [RedisWord]) { (self.keys, arguments) = (keys, words) }
 }
 
 extension Result<RedisValue, RedisError> {

@@ -105,8 +105,8 @@ import TestSupport
         #expect(Self.leftOver().isEmpty)
     }
 
-    /// The questions of `cache-stampede` on a machine of any speed: a node asks by itself if it waited for 1.5 seconds for the
-    /// result of another one.
+    /// The questions of `cache-stampede` on a machine of any speed: a node asks by itself if it waited for 1.5 seconds
+    /// for the result of another one.
     private static let looseQuestions = "questions<=120"
 
     /// Returns a scenario without its thresholds of time, which depend on the machine, and without those of calls between

@@ -7,7 +7,8 @@ public enum TestSeed {
     /// The first seed: `TEST_SEED`, which `.ci/test` prints; 0 without it. `make seeds` gives a new one to each run.
     static let first = UInt64(ProcessInfo.processInfo.environment["TEST_SEED"] ?? "") ?? 0
 
-    /// True for the seed of CI. How much a random history exercises is known for its seeds only; what must hold, holds for all.
+    /// True for the seed of CI. How much a random history exercises is known for its seeds only; what must hold, holds
+    /// for all.
     public static let isOfCI = first == 0
 
     /// Returns a seed of this run for the test that always passes `number`.

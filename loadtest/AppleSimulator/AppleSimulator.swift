@@ -25,7 +25,8 @@ package final class AppleSimulator: Sendable {
         package var scenario = Scenario.healthy
         /// The ports; 0 for any free port.
         package var productionPort = 0, sandboxPort = 0
-        /// True if the App Store Server API has ports of its own, so that it answers while verifyReceipt refuses connections.
+        /// True if the App Store Server API has ports of its own, so that it answers while verifyReceipt refuses
+        /// connections.
         package var hasServerAPIPorts = false
         /// The servers' certificate for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
         package var tls: TLSIdentity?

@@ -37,10 +37,13 @@ package struct VerificationRunner: JobRunner {
         do {
             let answer = try await verification.answer(repetition, at: now).value()
             return try await outcome(of: job, answer, to: repetition.options, of: client, at: now)
-        } catch GatewayError.appNotPermitted, GatewayError.appMissing {
-            return .impossible
-        } catch {
+        } catch let error as GatewayError {
+            switch error {
+            case .appNotPermitted, .appMissing: return .impossible
             // Until the operator adds the app's key, or the client's bucket of unknown IDs has a token.
+            case .serverAPINotConfigured, .rateLimited, .tooManyInFlight: return .waiting(job.result, .request(nil))
+            }
+        } catch {
             return .waiting(job.result, .request(nil))
         }
     }

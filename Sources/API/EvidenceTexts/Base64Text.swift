@@ -46,7 +46,8 @@ extension JSONText {
     /// Decodes the text in the encoding of its field. Without escapes, the usual case, nothing is copied.
     package func bytes(in body: Span<UInt8>, as decode: (Span<UInt8>) throws -> [UInt8]) throws -> [UInt8] {
         guard isEscaped else { return try decode(body.extracting(range)) }
-        return try decode(JSONReader(body).unescaped(self).span)
+        let unescaped = try JSONReader(body).unescaped(self)
+        return try decode(unescaped.span)
     }
 
     /// `eyJ` is the `{"` of a JWS header in base64url. The base64 of a transaction receipt on one line begins with it too.
@@ -70,6 +71,7 @@ extension UInt8 {
 }
 
 extension [UInt8] {
+    /// The bytes without the white space around them.
     package var withoutOuterWhiteSpace: ArraySlice<UInt8> {
         guard let first = firstIndex(where: { !$0.isWhiteSpace }), let last = lastIndex(where: { !$0.isWhiteSpace })
         else { return [] }

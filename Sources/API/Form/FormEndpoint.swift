@@ -16,6 +16,8 @@ struct FormEndpoint: VerifyEndpoint {
     let form: FormBody
     let statuses: FormStatuses
 
+    /// `FormRoutes` has checked it.
+    var mediaType: RequestMediaType? { nil }
     var keepsAnswers: Bool { form.isUsualSpelling }
 
     /// Reads the receipt. The reply is Apple's answer, if Apple gives any; without Apple's answer the request does not

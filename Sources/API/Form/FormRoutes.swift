@@ -55,13 +55,13 @@ package struct FormRoutes: Sendable {
             }
             context.record { $0.client = sender.client.name }
             body.reservation?.identify()
-            let encryption = sender.app.encryption
+            let encryption = isEncrypted ? sender.app.encryption : nil
             if isEncrypted, encryption == nil {
                 return try charging.refuse(Problem.noEncryptionKey, to: sender.client, in: context)
             }
             let endpoint = FormEndpoint(path: path, app: sender.app, form: form, statuses: configuration.statuses)
             let answer = try verification.answer(context, of: sender.client, access, body, at: endpoint)
-            guard isEncrypted, let encryption else { return answer }
+            guard let encryption else { return answer }
             return try answer.map { $0.encrypted(with: encryption, in: configuration.envelope) }
         }
     }
@@ -71,7 +71,7 @@ package struct FormRoutes: Sendable {
     /// The limits of requests with a wrong key or token, which may be guesses: per address, and wrong tokens also per
     /// account.
     ///
-    /// A right pair is never refused here. Otherwise anyone with the key of an app could shut its account.
+    /// A right pair is never charged to them. Otherwise anyone with the key of an app could shut its account.
     private enum Limits {
         /// Wrong requests of one address, or IPv6 /64.
         static let address = RatePolicy(name: "wrong-credentials", quota: 60, window: .seconds(60))

@@ -123,7 +123,7 @@ struct ChargedWork {
 }
 
 extension VerificationOptions {
-    /// Creates the options of a verification that costs what a request costs.
+    /// Creates options with the mode and the app that a request is charged by.
     init(costing mode: Mode, _ bundleID: String?) {
         self.init()
         self.mode = mode

@@ -297,7 +297,6 @@ package protocol VerifyEndpoint: Sendable {
 }
 
 extension VerifyEndpoint {
-    package var mediaType: RequestMediaType? { nil }
     package var keepsAnswers: Bool { true }
     package var defersAnswers: Bool { false }
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { false }

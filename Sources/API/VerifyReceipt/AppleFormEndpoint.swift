@@ -11,13 +11,16 @@ package import Receipts
 
 /// `POST /verifyReceipt`: compatible with Apple's endpoint of that name, so that a backend changes only the host name.
 ///
-/// Every content type is accepted, as by Apple. An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form. The
+/// An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form. The
 /// contents are signed: by the App Store Server API and in the receipt, or in the receipt alone. Header fields name the
 /// source.
 package struct AppleFormEndpoint: VerifyEndpoint {
     package init() {}
 
     package var path: String { "/verifyReceipt" }
+
+    /// Every content type is accepted, as by Apple.
+    package var mediaType: RequestMediaType? { nil }
 
     /// Reads a body. Faults of the request are Apple's 21002, as the client expects.
     package func read(_ body: ByteBuffer) -> VerifyInput {

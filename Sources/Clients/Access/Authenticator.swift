@@ -9,13 +9,7 @@ package struct Authenticator: Sendable {
     /// Nil if every request is the loopback client's: only for listeners the network cannot reach.
     private let hasher: KeyHasher?
 
-    static let loopbackOnly = Authenticator(clients: [], hasher: nil)
-
-    init(clients: [Client], hasher: KeyHasher?) {
-        let owners = clients.flatMap { client in client.keys.map { ($0.id, (client: client, key: $0)) } }
-        self.owners = Dictionary(owners) { first, _ in first }
-        self.hasher = hasher
-    }
+    static let loopbackOnly = Authenticator(owners: [:], hasher: nil)
 
     /// Returns the client whose key the request carries in `Authorization: Bearer` (RFC 6750 §2.1), in `X-API-Key`, or
     /// as the password of `Authorization: Basic` (RFC 7617), which HTTP libraries send for `https://user:key@host/`.
@@ -45,6 +39,13 @@ package struct Authenticator: Sendable {
     /// Placeholders for a missing key or owner, so that the same hash is computed and compared.
     private static let placeholderSecret = Secret(String(repeating: "A", count: 43))
     private static let placeholderHash = [UInt8](repeating: 0, count: 32)
+}
+
+extension Authenticator {
+    init(clients: [Client], hasher: KeyHasher) {
+        let owners = clients.flatMap { client in client.keys.map { ($0.id, (client: client, key: $0)) } }
+        self.init(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
+    }
 }
 
 /// The credentials in a request's header. Several values of one field are joined to a list (RFC 9110 §5.3), which is

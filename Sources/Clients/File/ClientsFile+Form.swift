@@ -2,7 +2,6 @@
 
 package import Cryptography
 internal import Gateway
-internal import Receipts
 internal import Resilience
 internal import Yams
 

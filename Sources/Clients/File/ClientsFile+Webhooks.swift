@@ -67,6 +67,7 @@ extension ClientsFile {
     }
 
     // MARK: - URLs
+
     /// Reads a URL, which is never shown: it may contain a secret.
     private mutating func readWebhookURL(_ node: Node?, of parent: Node) -> String? {
         guard let text = text(node, named: "url", of: parent) else { return nil }
@@ -92,6 +93,7 @@ extension ClientsFile {
     }
 
     // MARK: - Keys
+
     private mutating func readWebhookKeys(_ fields: [String: Node]) -> [WebhookKey] {
         if let node = fields["secrets"], fields["key_files"] != nil {
             report("secrets and key_files are both set; set only one", at: node)
@@ -133,6 +135,7 @@ extension ClientsFile {
     }
 
     // MARK: - Apps and types
+
     /// Returns the apps of a webhook: the apps in its list, or all apps of the client; nil after a problem.
     private mutating func readWebhookApps(
         _ node: Node?, of webhook: Node, permitted: PermittedApps?

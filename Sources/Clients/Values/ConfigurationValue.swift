@@ -91,8 +91,9 @@ extension Array: ConfigurationValue where Element: ConfigurationValue {
 
 extension Substring {
     package func trimmingWhiteSpace() -> String {
-        let start = drop(while: \.isWhitespace)
-        return String(start.reversed().drop(while: \.isWhitespace).reversed())
+        var text = drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
     }
 }
 

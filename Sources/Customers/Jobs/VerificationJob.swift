@@ -49,7 +49,7 @@ package typealias JobLane = UpstreamEnvironment
 
 extension JobLane {
     /// Returns the lane of a job: production if its environment is unknown.
-    package init(lane environment: Environment?) { self = environment == .sandbox ? .sandbox : .production }
+    package init(lane environment: Environment?) { self.init(environment ?? .production) }
 }
 
 package struct JobRequest: Hashable, Sendable {

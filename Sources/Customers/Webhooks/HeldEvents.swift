@@ -2,7 +2,8 @@
 
 internal import Receipts
 
-/// The events of a queue that wait for a further attempt, or behind another of their chain, whose first alone is sent.
+/// The events of a queue that wait for a further attempt, or behind another of their chain. Of each chain only the
+/// first is sent.
 struct HeldEvents: Sendable {
     /// In order of their positions.
     private var chains: [String: [HeldEvent]]

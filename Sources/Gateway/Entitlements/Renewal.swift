@@ -98,10 +98,13 @@ package struct ReportedStatus: Hashable, Sendable {
 
     /// - Parameter code: Apple's number (App Store Server API, `status`). An unknown number gives nil.
     package init?(code: Int64, at date: Timestamp) {
-        let states: [Int64: SubscriptionState] = [
-            1: .active, 2: .expired, 3: .inBillingRetry, 4: .inGracePeriod, 5: .revoked,
-        ]
-        guard let state = states[code] else { return nil }
-        self.init(state, at: date)
+        switch code {
+        case 1: self.init(.active, at: date)
+        case 2: self.init(.expired, at: date)
+        case 3: self.init(.inBillingRetry, at: date)
+        case 4: self.init(.inGracePeriod, at: date)
+        case 5: self.init(.revoked, at: date)
+        default: return nil
+        }
     }
 }

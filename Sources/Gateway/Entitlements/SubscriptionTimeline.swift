@@ -32,7 +32,8 @@ package struct SubscriptionTimeline: Sendable {
         package var revocation: Timestamp?
         /// The end that a change to another product made.
         package var replacement: Replacement?
-        /// The time up to which Apple knew this: of the signature over its transaction, or of Apple's answer; nil if unknown.
+        /// The time up to which Apple knew this: of the signature over its transaction, or of Apple's answer; nil if
+        /// unknown.
         package var knownAt: Timestamp?
         /// False for a free trial, and for a period that a member of the family shares.
         package var isPaidByCustomer = true

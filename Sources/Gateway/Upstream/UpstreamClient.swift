@@ -122,7 +122,7 @@ final class UpstreamClient: Sendable {
             return (reject(error, endpoint), nil)
         }
         guard call.reservation?.grow(by: call.callByteCount) ?? true else {
-            upstreamGuard.release(pass, .neutral) { _ in }
+            upstreamGuard.release(pass, .neutral, observe)
             return (reject(.upstreamSaturated, endpoint), nil)
         }
         defer { call.reservation?.shrink(by: call.callByteCount) }

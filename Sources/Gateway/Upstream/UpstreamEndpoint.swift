@@ -18,7 +18,7 @@ package enum ReceiptUpstream: String, CaseIterable, Hashable, Sendable {
     case both
 }
 
-/// Apple's environments. The raw values appear in the API and in metrics.
+/// Apple's environments. The raw values appear in the API, in metrics, and in keys and jobs of the store.
 package enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
     case production
     /// TestFlight, App Review and sandbox accounts.
@@ -26,8 +26,8 @@ package enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
 }
 
 extension UpstreamEnvironment {
-    /// The environment of Apple's servers for purchases; production for purchases that name none.
-    package init(_ environment: Environment?) { self = environment == .sandbox ? .sandbox : .production }
+    /// The environment of Apple's servers for purchases of an environment.
+    package init(_ environment: Environment) { self = environment == .sandbox ? .sandbox : .production }
 }
 
 extension Environment {
@@ -68,10 +68,10 @@ extension UpstreamAPI {
     ///
     /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
     package var endpoints: [UpstreamEndpoint] {
-        UpstreamEnvironment.allCases.map { UpstreamEndpoint(self, $0) }
+        [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
     }
 
     func endpoint(of subject: VerificationSubject) -> UpstreamEndpoint {
-        UpstreamEndpoint(self, UpstreamEnvironment(subject.environment))
+        UpstreamEndpoint(self, UpstreamEnvironment(subject.environment ?? .production))
     }
 }

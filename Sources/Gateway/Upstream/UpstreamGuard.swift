@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
 package import Resilience
 internal import Synchronization
 

@@ -120,8 +120,8 @@ extension HTTPFields {
     package static let ofUnstoredJSON: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
 }
 
-/// The body of an answer. Answers that differ in their first bytes alone share the rest, and a part that stands in it twice is kept once: a
-/// cached answer takes half the memory, and is written once.
+/// The body of an answer. Answers that differ in their first bytes alone share the rest, and a part that stands in it
+/// twice is kept once: a cached answer takes half the memory, and is written once.
 package struct ReplyBody: ExpressibleByArrayLiteral, Sendable {
     /// A part of `rest` that is sent again.
     package struct Repetition: Sendable {

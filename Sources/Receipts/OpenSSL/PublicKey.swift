@@ -54,7 +54,7 @@ package final class PublicKey: Sendable {
         return lendContext(.sha256) { $0.digest(of: content, signedBy: ECDSASigValue.encode(signature).span) }
     }
 
-    /// Returns SHA-256 of the content if the signature is this RSA key's over it, else nil.
+    /// Returns SHA-256 of the content if the signature is this key's over it, else nil.
     func identity(
         of content: Span<UInt8>, signedBy signature: Span<UInt8>, _ algorithm: SignatureAlgorithm
     ) throws(ReceiptError) -> Fingerprint? {

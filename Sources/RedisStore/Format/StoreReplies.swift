@@ -6,23 +6,22 @@ package import Redis
 
 /// A duration in whole milliseconds.
 extension Duration: RedisArgument {
-    package var redisWords: [RedisWord] { [RedisWord(wholeMilliseconds)] }
+    package func write(to words: inout [RedisWord]) { words += [RedisWord(wholeMilliseconds)] }
 }
 
-// Every reply must be there, and be of the expected kind.
-
+/// Each of these throws unless every reply is there, and of the expected kind.
 extension RedisCommands {
     func list(
         _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
     ) async throws(StoreUnreachable) -> [RedisValue] {
-        try await replies(script, [ScriptCall(keys: keys, arguments.flatMap(\.redisWords))])[0].list()
+        try await replies(script, [ScriptCall(keys: keys, words: arguments.redisWords)])[0].list()
     }
 
     @discardableResult
     func count(
         _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
     ) async throws(StoreUnreachable) -> Int {
-        let reply = try await replies(script, [ScriptCall(keys: keys, arguments.flatMap(\.redisWords))])[0]
+        let reply = try await replies(script, [ScriptCall(keys: keys, words: arguments.redisWords)])[0]
         guard let count = reply.entryCount else { throw StoreUnreachable() }
         return count
     }
@@ -38,8 +37,14 @@ extension RedisCommands {
 
     /// Returns the replies, null for a key of another type: it is not the gateway's.
     func repliesOrNull(to commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
+        try await replies(to: commands, ofAnotherType: .null)
+    }
+
+    private func replies(
+        to commands: [RedisCommand], ofAnotherType value: RedisValue
+    ) async throws(StoreUnreachable) -> [RedisValue] {
         try await send(commands).map { reply in
-            if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { .success(.null) } else { reply }
+            if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { .success(value) } else { reply }
         }.values(count: commands.count)
     }
 
@@ -50,8 +55,8 @@ extension RedisCommands {
     /// Reads hashes. A key of another type counts as empty.
     func hashes(_ keys: [RedisWord]) async throws(StoreUnreachable) -> [[(name: [UInt8], value: [UInt8])]] {
         var hashes: [[(name: [UInt8], value: [UInt8])]] = []
-        for reply in try await repliesOrNull(to: keys.map { RedisCommand("HGETALL", key: $0) }) {
-            let words = reply == .null ? [] : try reply.list().map { $0.bytes ?? [] }
+        for reply in try await replies(to: keys.map { RedisCommand("HGETALL", key: $0) }, ofAnotherType: .array([])) {
+            let words = try reply.list().map { $0.bytes ?? [] }
             hashes.append(stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) })
         }
         return hashes

@@ -64,7 +64,6 @@ package struct NodeBuckets: Sendable {
     package mutating func settle(
         _ batch: Batch, with delivery: TokenGrant, nodes: Int, requestedAt: Instant, at now: Instant
     ) -> [RateAdmission] {
-
         let locations = locations(of: batch.charges, at: now)
         let lines = batch.lines(of: delivery)
         for index in batch.charges.indices {
@@ -239,5 +238,4 @@ struct NodeBucket: Sendable {
         let reservation: TokenLease.Reservation?
         let line: TokenRequest.Line?
     }
-
 }

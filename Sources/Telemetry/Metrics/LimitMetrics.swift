@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
-internal import Gateway
 package import Resilience
 
 /// Counts the decisions of clients' limits by subject, never by name: operators choose the names.

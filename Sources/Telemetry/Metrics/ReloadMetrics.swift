@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
-internal import Gateway
 package import Receipts
 
 package struct ReloadMetrics: Sendable {

@@ -5,7 +5,8 @@ package import CoreMetrics
 /// The metrics of a process, and their text in the Prometheus format 0.0.4.
 ///
 /// All series are declared first and start at 0, except the series of the few families that are read at each scrape.
-/// Callers get a series' handle once, at the start, and then count without a lock, a lookup or an allocation.
+/// Callers that count often get a series' handle once, at the start, and count without a lookup or an allocation. No
+/// caller takes a lock.
 ///
 /// Requesting an undeclared series is a mistake, but no reason to stop a server: the caller gets a handle that is not
 /// exported, and `PrometheusRegistry.undeclared` counts it.

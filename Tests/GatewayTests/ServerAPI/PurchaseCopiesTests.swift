@@ -6,7 +6,8 @@ import Testing
 
 @testable import Gateway
 
-/// Copies of one purchase with transaction IDs of their own. The period of the evidence ends 240 seconds after it was signed.
+/// Copies of one purchase with transaction IDs of their own. The period of the evidence ends 240 seconds after it was
+/// signed.
 struct PurchaseCopiesTests {
     private static let item = "2000000090000002"
 

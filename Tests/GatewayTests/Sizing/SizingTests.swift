@@ -29,6 +29,7 @@ struct SizingTests {
         let outcome = client.run(nodes: 1000)
         #expect(outcome.ledger.worstExcess <= .zero)
         if load == .below { #expect(outcome.ledger.total == outcome.requests) }
+        if load == .above { #expect(Double(outcome.ledger.total) * client.interval / client.seconds > 0.98) }
         let commands = Double(outcome.commands) / Double(outcome.requests)
         let documented = load != .below ? 0...1 : limit.quota == 10_000 ? 0.64...0.68 : 0.93...1
         #expect(documented.contains(commands), "\(commands)")

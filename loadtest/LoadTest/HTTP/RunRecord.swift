@@ -14,7 +14,7 @@ struct RunRecord {
     /// Adds a second, and returns it as it will be reported.
     mutating func add(_ slice: SecondSlice) -> RunResult.Second {
         let second = RunResult.Second(slice, target: plan.target(inSecond: slice.second))
-        // A day's: readers take no more.
+        // No more than a day's.
         if timeline.count < RunResultLimits.seconds { timeline.append(second) }
         return second
     }

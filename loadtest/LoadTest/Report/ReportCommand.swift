@@ -27,8 +27,12 @@ struct ReportCommand: ParsableCommand {
     var output: String?
 
     func run() throws {
-        let bench = try? JSONDecoder().decode(BenchReport.self, from: Data(FileError.text(of: result).utf8))
-        let page = try bench?.page ?? RunResultFile.read(result).page
+        // Once: it may be a pipe.
+        let text = try RunResultFile.bytes(of: result)
+        let bench = (try? RunResultFile.tree(of: text)).flatMap { _ in
+            try? JSONDecoder().decode(BenchReport.self, from: Data(text))
+        }
+        let page = try bench?.page ?? RunResultFile.read(text, from: result).page
         try page.write(to: output ?? (result.hasSuffix(".json") ? result.dropLast(5) : result[...]) + ".html")
     }
 }

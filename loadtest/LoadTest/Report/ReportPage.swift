@@ -29,7 +29,7 @@ struct ReportPage {
             "leads": leads.map { "<p class=\"lead\">\(Self.escaped($0))</p>" }.joined(),
             "figures": Self.escaped(figures),
             // Nothing in the JSON looks like a tag or a comment (HTML §4.12.1.3).
-            "result": try JSONOutput.compact(result).replacing("<", with: #"\u003c"#),
+            "result": try JSONOutput.compact(result).replacingScalar("<", with: #"\u003c"#),
         ]
         return Self.text(PackageResources.report_html).replacing(/{{([a-z-]+)}}/) { parts[String($0.output.1)] ?? "" }
     }
@@ -42,7 +42,7 @@ struct ReportPage {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.printable.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+        text.printable.replacingScalar("&", with: "&amp;").replacingScalar("<", with: "&lt;")
     }
 }
 

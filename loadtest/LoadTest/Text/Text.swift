@@ -21,7 +21,7 @@ extension Int {
 
 extension Double {
     /// Returns the number with so many decimals, rounded half away from zero: `0.85`.
-    func fixed(_ decimals: Int) -> String { text(decimals) { String($0) } }
+    func fixed(_ decimals: Int) -> String { magnitude < 1e12 ? text(decimals) { String($0) } : scientific }
 
     /// Returns the number with commas between thousands: `12,345.67`.
     func grouped(_ decimals: Int) -> String { magnitude < 1e12 ? text(decimals, \.grouped) : scientific }
@@ -49,7 +49,7 @@ extension Double {
     var plain: String { magnitude >= 1e-6 ? grouped(6).withoutTrailingZeros : significant }
 
     private var scientific: String {
-        guard isFinite, self != 0 else { return "0" }
+        guard isFinite, magnitude >= .leastNormalMagnitude else { return "0" }
         let exponent = Int(floor(log10(magnitude)))
         return (self / pow(10, Double(exponent))).fixed(1) + "e\(exponent)"
     }
@@ -84,11 +84,17 @@ extension String {
         return String(String.UnicodeScalarView(scalars))
     }
 
+    /// Replaces a scalar, also one that is part of a character: browsers and shells see U+0600 and `<` as two.
+    func replacingScalar(_ scalar: Unicode.Scalar, with text: String) -> String {
+        String(String.UnicodeScalarView(unicodeScalars.replacing([scalar], with: text.unicodeScalars)))
+    }
+
     /// The text as a word of a POSIX shell, quoted only where it must be (POSIX.1-2017, Shell Command Language §2.2.2).
     var shellWord: String {
         if !isEmpty, wholeMatch(of: /[A-Za-z0-9\/._\-+@%]+/) != nil { return self }
-        // Nothing is special between single quotes but the quote itself, which is taken out and put in with a backslash.
-        return "'" + replacing("'", with: #"'\''"#) + "'"
+        // Nothing is special between single quotes but the quote itself, which is taken out and put in with a
+        // backslash.
+        return "'" + replacingScalar("'", with: #"'\''"#) + "'"
     }
 }
 

@@ -37,7 +37,8 @@ package struct EventCause: Hashable, Sendable {
 
 /// One change to announce, before its JSON is written.
 struct EventContents: Sendable {
-    /// The changes. Several event types may report one. The raw values are part of the IDs of events.
+    /// The changes by which IDs are derived: several event types may report one change. The raw values are part of the
+    /// IDs.
     enum Change: String, CaseIterable, Sendable {
         case period, refund, refundReversal = "refund_reversal", `extension`
         case renewal, nextProduct = "next_product", priceConsent = "price_consent"

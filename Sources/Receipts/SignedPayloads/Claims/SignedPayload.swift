@@ -97,5 +97,4 @@ extension ReceiptVerifier {
             throw ReceiptError(.payloadOfOtherKind)
         }
     }
-
 }

@@ -183,8 +183,8 @@ extension RedisDeliveryStore: CustomerDataStore {
 
 // MARK: - Cached results
 
-/// Deletes the cached results about a customer of an app from Redis. They are invalid already (`CachedResultPurge`), and would end
-/// by themselves; their deletion is announced to the nodes, which drop their copies.
+/// Deletes the cached results about a customer of an app from Redis. They are invalid already (`CachedResultPurge`),
+/// and would end by themselves; their deletion is announced to the nodes, which drop their copies.
 ///
 /// A result has the name of its request, which is not known here: all are read.
 struct RedisResultErasure: CustomerDataStore {

@@ -11,8 +11,8 @@ enum EventScripts {
     /// Lua functions for the beginning of a script.
     ///
     /// `appendEvent(totals, log, value, maximum, age)` and `appendRelayed(…, size)` write an entry and remove surplus
-    /// entries. `totals` and `log` are keys, `value` is encrypted, the next two are the words of `EventRetention`, and `size`
-    /// is a maximum of bytes. `trimLog(log, age)` removes entries that are too old, also from a log without new
+    /// entries. `totals` and `log` are keys, `value` is encrypted, the next two are the words of `EventRetention`, and
+    /// `size` is a maximum of bytes. `trimLog(log, age)` removes entries that are too old, also from a log without new
     /// entries.
     ///
     /// `totals` has the bytes of all relayed entries ever, and the bytes before the oldest kept entry, as far as they
@@ -85,7 +85,9 @@ enum EventScripts {
 
 /// The maximum number of entries in one partition, and their maximum age.
 extension EventRetention: RedisArgument {
-    package var redisWords: [RedisWord] { [RedisWord(maximumCountOfPartition)] + maximumAge.redisWords }
+    package func write(to words: inout [RedisWord]) {
+        words += [RedisWord(maximumCountOfPartition)] + maximumAge.redisWords
+    }
 
     /// Of relayed notifications also the maximum bytes.
     var relayWords: [RedisWord] { redisWords + [RedisWord(maximumRelayBytesOfPartition)] }

@@ -219,8 +219,8 @@ extension EventPosition {
         self.init(id: text[..<dash], number: number)
     }
 
-    /// Parses an entry's ID; nil for numbers over `Limits.number`, which only another writer to Redis can have stored. No cursor
-    /// holds them.
+    /// Parses an entry's ID; nil for numbers over `Limits.number`, which only another writer to Redis can have stored.
+    /// No cursor holds them.
     init?(id: some StringProtocol, number: UInt64) {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
         guard parts.count == 2, let milliseconds = parts[0], let counter = parts[1],

@@ -54,8 +54,8 @@ struct StoredDelivery: RedisArgument {
     let sealed: [UInt8]
 
     /// Its number, and the member.
-    var redisWords: [RedisWord] {
-        [RedisWord(position.number), RedisWord(Array("\(position.text) ".utf8) + sealed)]
+    func write(to words: inout [RedisWord]) {
+        words += [RedisWord(position.number), RedisWord(Array("\(position.text) ".utf8) + sealed)]
     }
 }
 

@@ -49,7 +49,7 @@ struct RedisJobStore: JobStore {
     private func run(
         _ script: RedisScript, _ arguments: any RedisArgument...
     ) async throws(StoreUnreachable) -> RedisValue {
-        let call = ScriptCall(keys: [RedisWord(JobKeys.usage)], arguments.flatMap(\.redisWords))
+        let call = ScriptCall(keys: [RedisWord(JobKeys.usage)], words: arguments.redisWords)
         return try await redis.replies(script, [call])[0]
     }
 
@@ -222,7 +222,7 @@ private struct JobClaim: RedisArgument {
     let lane: JobLane
     let token: String
 
-    var redisWords: [RedisWord] { [id, JobKeys.due(lane), token].redisWords }
+    func write(to words: inout [RedisWord]) { words += [id, JobKeys.due(lane), token].redisWords }
 }
 
 extension TakenJob {

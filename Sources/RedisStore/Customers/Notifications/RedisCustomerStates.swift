@@ -139,8 +139,8 @@ private struct StoredHash {
         return OrderedState(item, order)
     }
 
-    /// Returns the states that a gateway of another version wrote: they can be decrypted and not read. What cannot be decrypted
-    /// counts as none.
+    /// Returns the states that a gateway of another version wrote: they can be decrypted and not read. What cannot be
+    /// decrypted counts as none.
     func foreignStates(_ store: RedisNotifications) -> [Value] {
         stateValues.filter { state($0, store) == nil && $0.open(key, store) != nil }
     }
@@ -194,7 +194,9 @@ private struct RecordChanges: RedisArgument {
     private var set: [RedisWord] = []
     private var removed: [RedisWord] = []
 
-    var redisWords: [RedisWord] { [RedisWord(set.count), RedisWord(removed.count)] + set + removed }
+    func write(to words: inout [RedisWord]) {
+        words += [RedisWord(set.count), RedisWord(removed.count)] + set + removed
+    }
 
     init(_ record: ChainRecord, since before: ChainRecord, of hash: StoredHash, _ store: RedisNotifications) {
         let key = hash.key, foreign = hash.foreignStates(store)

@@ -141,7 +141,7 @@ private struct UseReply {
 
     init?(_ reply: Result<RedisValue, RedisError>) {
         guard case .success(.array(let parts)) = reply, parts.count == 6,
-            let binding = parts[0].text.flatMap({ RecordedUse.Binding(rawValue: $0) }),
+            let binding = parts[0].text.flatMap({ RecordedUse.Binding(rawValue: $0) }), binding != .unknown,
             case .integer(let accounts) = parts[1],
             let owner = parts[4].text, let tag = parts[5].text
         else { return nil }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Redis
 
-struct FormattedCommandTests {
+struct CommandBytesTests {
     @Test func `a command is an array of strings`() {
         #expect(formatted([RedisCommand("GET", key: "a")]) == "*2\r\n$3\r\nGET\r\n$1\r\na\r\n")
     }
