@@ -30,16 +30,13 @@ extension Route {
         Route(.get, "/v1/status") { _ in
             let interfaces = UpstreamAPI.allCases.filter { $0 == .verifyReceipt || hasServerAPIKey() }
             let (store, now) = (store(), clock())
-            var json = JSONWriter(reservingCapacity: 2048)
-            json.object { json in
+            let json = JSONWriter.object(reservingCapacity: 2048) { json in
                 json.member("version", Version.current)
                 json.member("status", "\(lifecycle.stage)")
-                json.key("store")
-                json.object { $0.members(store) }
+                json.object("store") { $0.members(store) }
                 for api in interfaces {
                     // `verifyReceipt` has its name from the time when it was the only interface.
-                    json.key(named: api == .verifyReceipt ? "upstreams" : api.rawValue)
-                    json.object { json in
+                    json.object(named: api == .verifyReceipt ? "upstreams" : api.rawValue) { json in
                         for endpoint in api.endpoints {
                             json.key(named: endpoint.environment.rawValue)
                             json.upstream(
@@ -49,7 +46,7 @@ extension Route {
                     }
                 }
             }
-            var reply = Reply(json: json.bytes, fields: .ofUnstoredJSON)
+            var reply = Reply(json: json, fields: .ofUnstoredJSON)
             reply.fields.announce(upstreams.lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
             return reply
         }
@@ -68,8 +65,7 @@ extension JSONWriter {
     ) {
         object { json in
             json.member("enabled", isEnabled)
-            json.key("breaker")
-            json.object { json in
+            json.object("breaker") { json in
                 json.member("state", health.breaker.rawValue)
                 json.member("mode", health.breakerMode.rawValue)
                 json.member("opens_for_seconds", health.breakerOpensFor?.secondsRoundedUp)
@@ -79,24 +75,21 @@ extension JSONWriter {
             json.member("concurrency_limit", health.concurrencyLimit)
             json.member("requests_waiting", health.waiting)
             json.member("budget_remaining", health.budgetRemaining)
-            json.key("lifecycle")
             json.lifecycle(state, at: now)
         }
     }
 
     private mutating func lifecycle(_ state: UpstreamLifecycle.State, at now: Timestamp) {
         let stage = state.dates.stage(at: now)
-        object { json in
+        object("lifecycle") { json in
             json.member("stage", stage.name)
             json.key("sunset_ramp_ratio")
             json.number(stage.rampShare)
             json.members(state.dates)
             if state.announced != LifecycleDates() {
-                json.key("announced")
-                json.object { $0.members(state.announced) }
+                json.object("announced") { $0.members(state.announced) }
             }
-            json.key("links")
-            json.array { json in
+            json.array("links") { json in
                 for link in state.links { json.link(link) }
             }
         }

@@ -107,3 +107,25 @@ extension StaticString {
         }
     }
 }
+
+extension Span<UInt8> {
+    /// Decodes percent-encoded bytes (RFC 3986 §2.1); nil for a `%` without two digits.
+    package func percentDecoded(writingSpacesAs space: UInt8 = UInt8(ascii: " ")) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(count)
+        var index = 0
+        while index < count {
+            var byte = self[index]
+            if byte == UInt8(ascii: "%") {
+                guard count - index > 2, let high = ASCII.hexadecimalValue(of: self[index + 1]),
+                    let low = ASCII.hexadecimalValue(of: self[index + 2])
+                else { return nil }
+                byte = high << 4 | low
+                index += 2
+            }
+            decoded.append(byte == UInt8(ascii: " ") ? space : byte)
+            index += 1
+        }
+        return decoded
+    }
+}

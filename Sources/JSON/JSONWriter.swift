@@ -4,11 +4,7 @@
 ///
 /// The writer adds commas and escapes strings; the caller writes a key before each value.
 /// ```swift
-/// var json = JSONWriter()
-/// json.object {
-///     $0.key("verdict")
-///     $0.string("genuine")
-/// }
+/// let bytes = JSONWriter.object { $0.member("verdict", "genuine") }
 /// ```
 public struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
@@ -16,6 +12,15 @@ public struct JSONWriter: Sendable {
 
     package init(reservingCapacity capacity: Int = 256) {
         bytes.reserveCapacity(capacity)
+    }
+
+    /// Returns the text of one object.
+    package static func object(
+        reservingCapacity capacity: Int = 256, _ members: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var json = JSONWriter(reservingCapacity: capacity)
+        json.object(members)
+        return json.bytes
     }
 
     /// Writes an object; `members` writes pairs of `key(_:)` and a value.
@@ -74,6 +79,34 @@ public struct JSONWriter: Sendable {
     package mutating func member(_ name: StaticString, suffix: StaticString, _ value: String) {
         key(name, suffix: suffix)
         string(value)
+    }
+
+    package mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
+        key(name)
+        object(members)
+    }
+
+    package mutating func object(named name: String, _ members: (inout JSONWriter) -> Void) {
+        key(named: name)
+        object(members)
+    }
+
+    package mutating func array(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) {
+        key(name)
+        array(elements)
+    }
+
+    /// Writes a member with an array of one object per element.
+    package mutating func objects<Element>(
+        _ name: StaticString, of elements: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
+    ) {
+        array(name) { json in
+            for element in elements { json.object { members(&$0, element) } }
+        }
+    }
+
+    package mutating func strings(_ name: StaticString, _ texts: some Sequence<String>) {
+        array(name) { json in for text in texts { json.string(text) } }
     }
 
     /// Writes a member with a string value, which `append` adds in bytes that need no escape.

@@ -188,16 +188,13 @@ struct LifecycleUpdate: Hashable, Sendable {
 
     /// `{"deprecation_ms":1,"sunset_ms":2,"links":[{"rel":"sunset","href":"https://..."}]}`
     var json: [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
-            json.member("deprecation_ms", milliseconds: dates.deprecation)
-            json.member("sunset_ms", milliseconds: dates.sunset)
-            json.key("links")
-            json.array { json in
+        JSONWriter.object { json in
+            json.member("deprecation_ms", dates.deprecation?.millisecondsSince1970)
+            json.member("sunset_ms", dates.sunset?.millisecondsSince1970)
+            json.array("links") { json in
                 for link in links.prefix(EndpointAnnouncements.Limits.links) { json.link(link) }
             }
         }
-        return json.bytes
     }
 }
 
@@ -231,13 +228,5 @@ extension Timestamp {
         guard let milliseconds = json.number?.integer, LifecycleUpdate.Limits.milliseconds.contains(milliseconds)
         else { return nil }
         return Timestamp(millisecondsSince1970: milliseconds)
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func member(_ name: StaticString, milliseconds time: Timestamp?) {
-        guard let time else { return }
-        key(name)
-        integer(time.millisecondsSince1970)
     }
 }

@@ -187,8 +187,7 @@ extension VerificationJob {
     var location: String { "/v1/verifications/\(id)" }
 
     func json(isDurable: Bool) -> [UInt8] {
-        var json = JSONWriter(reservingCapacity: result.json.count + 512)
-        json.object { json in
+        JSONWriter.object(reservingCapacity: result.json.count + 512) { json in
             json.member("id", id)
             json.member("status", status.rawValue)
             json.member("created_at", createdAt)
@@ -196,10 +195,8 @@ extension VerificationJob {
             json.member("attempts", attempts)
             json.member("next_attempt_at", nextAttempt)
             json.member("durable", isDurable)
-            json.key("answer")
-            json.value(result.json)
+            json.member("answer", object: result.json)
         }
-        return json.bytes
     }
 
     fileprivate func secondsToNextAttempt(at now: Timestamp) -> Int64 {

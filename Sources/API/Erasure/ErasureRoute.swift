@@ -98,8 +98,7 @@ extension Reply {
     /// Creates the answer: the number of entries of each kind.
     fileprivate init(_ count: ErasureCount) {
         self.init { json in
-            json.key("erased")
-            json.object { json in
+            json.object("erased") { json in
                 for kind in CustomerData.allCases {
                     json.key(named: kind.rawValue)
                     json.integer(count[kind] ?? 0)

@@ -112,10 +112,8 @@ extension ByteBuffer {
     }
 
     fileprivate mutating func write(_ missed: MissedEvents, of bundleID: String, _ cursor: EventCursor) {
-        var json = JSONWriter()
-        json.missed(missed, of: bundleID)
         writeString("id: \(cursor.text)\nevent: missed\ndata: ")
-        writeBytes(json.bytes)
+        writeBytes(JSONWriter.object { $0.members(missed, of: bundleID) })
         writeString("\n\n")
     }
 }

@@ -122,29 +122,22 @@ extension EventReader {
 extension MergedEventPage {
     fileprivate func reply(_ call: EventsCall) -> Reply {
         let bytes = entries.reduce(256) { $0 + $1.event.json.count + $1.event.signedData.count }
-        var json = JSONWriter(reservingCapacity: bytes)
-        json.object { json in
-            json.key("events")
-            json.array { json in
+        let json = JSONWriter.object(reservingCapacity: bytes) { json in
+            json.array("events") { json in
                 for entry in entries { json.value(entry.event.json(includingSignedData: call.includesSignedData)) }
             }
             json.member("next", next.text)
             json.member("has_more", hasMore)
-            json.key("missed")
-            json.array { json in
-                for (app, missed) in missed.sorted(by: { $0.key < $1.key }) { json.missed(missed, of: app) }
-            }
+            json.objects("missed", of: missed.sorted { $0.key < $1.key }) { $0.members($1.value, of: $1.key) }
         }
-        return Reply(json: json.bytes, fields: .ofUnstoredJSON)
+        return Reply(json: json, fields: .ofUnstoredJSON)
     }
 }
 
 extension JSONWriter {
-    mutating func missed(_ missed: MissedEvents, of bundleID: String) {
-        object { json in
-            json.member("bundle_id", bundleID)
-            json.key("count")
-            if let count = missed.count { json.integer(count) } else { json.null() }
-        }
+    mutating func members(_ missed: MissedEvents, of bundleID: String) {
+        member("bundle_id", bundleID)
+        key("count")
+        if let count = missed.count { integer(count) } else { null() }
     }
 }

@@ -110,8 +110,7 @@ enum FormAnswer {
     /// - Returns: nil if the body has no `receipt`.
     static func success(from body: Span<UInt8>) -> [UInt8]? {
         guard let members = JSONMembers(of: body), let receipt = members["receipt"] else { return nil }
-        var json = JSONWriter(reservingCapacity: 2 * body.count + 128)
-        json.object { json in
+        return JSONWriter.object(reservingCapacity: 2 * body.count + 128) { json in
             json.member("status", Status.valid.rawValue)
             json.member("description", "Receipt valid")
             json.value("environment", members["environment"], of: body)
@@ -121,7 +120,6 @@ enum FormAnswer {
                 json.value(name, members[name], of: body)
             }
         }
-        return json.bytes
     }
 }
 

@@ -62,12 +62,11 @@ extension Reply {
     /// Adds the member `ownership` to the body of an answer, as the first member; nothing for nil.
     mutating func addOwnership(_ ownership: Ownership?) {
         guard let ownership else { return }
-        var json = JSONWriter(reservingCapacity: body.count + 32)
-        json.object { json in
+        let json = JSONWriter.object(reservingCapacity: body.count + 32) { json in
             json.member("ownership", ownership.rawValue)
             json.members(body.bytes.dropFirst().dropLast())
         }
-        body = ReplyBody(json.bytes)
+        body = ReplyBody(json)
     }
 }
 

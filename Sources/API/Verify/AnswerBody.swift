@@ -51,7 +51,6 @@ extension Answer {
         json.member("reason", verdict.reason)
         if case .rejected(let rejection) = verdict { json.member("explanation", rejection.explanation) }
         json.member("environment", environment?.rawValue)
-        json.key("provenance")
         json.provenance(provenance)
         return json.bytes
     }
@@ -65,13 +64,11 @@ extension JSONWriter {
         var transactions: Range<Int>?
         var repetition: ReplyBody.Repetition?
         if let receipt = answer.receipt {
-            key("receipt")
             transactions = self.receipt(receipt, answer)
         } else {
             member("bundle_id", answer.subject?.bundleID)
         }
         if let appTransaction = answer.appTransaction {
-            key("app_transaction")
             self.appTransaction(appTransaction)
         }
         key("transactions")
@@ -83,23 +80,19 @@ extension JSONWriter {
         } else {
             self.transactions(answer.transactions)
         }
-        key("subscriptions")
-        array { json in
+        array("subscriptions") { json in
             for subscription in answer.subscriptions { json.subscription(subscription) }
         }
         return repetition
     }
 
     fileprivate mutating func provenance(_ provenance: Provenance) {
-        object { json in
+        object("provenance") { json in
             json.member("source", provenance.source.rawValue)
             json.member("cache", provenance.cache.rawValue)
             json.member("verified_at", provenance.verifiedAt)
             json.member("degraded", provenance.isDegraded)
-            json.key("degraded_reasons")
-            json.array { json in
-                for reason in provenance.degradedReasons { json.string(reason.rawValue) }
-            }
+            json.strings("degraded_reasons", provenance.degradedReasons.map(\.rawValue))
             guard let code = provenance.upstreamStatus else { return }
             json.member("apple_status", code)
             json.member("apple_status_explanation", VerifyReceiptStatus(code: code).explanation)
@@ -109,7 +102,7 @@ extension JSONWriter {
     /// - Returns: the range of the transactions.
     private mutating func receipt(_ receipt: VerifiedReceipt, _ answer: Answer) -> Range<Int> {
         var transactions = 0..<0
-        object { json in
+        object("receipt") { json in
             json.member("receipt_type", receipt.receiptType)
             json.member("bundle_id", receipt.bundleID)
             json.member("application_version", receipt.applicationVersion)
@@ -141,7 +134,7 @@ extension JSONWriter {
     }
 
     private mutating func appTransaction(_ appTransaction: VerifiedAppTransaction) {
-        object { json in
+        object("app_transaction") { json in
             json.member("bundle_id", appTransaction.bundleID)
             json.identifier("app_apple_id", appTransaction.appAppleID)
             json.member("application_version", appTransaction.applicationVersion)
@@ -156,16 +149,11 @@ extension JSONWriter {
     }
 
     private mutating func rejectedItems(_ items: [RejectedItem]) {
-        key("rejected_items")
-        array { json in
-            for item in items {
-                json.object { json in
-                    json.member("field", item.list.rawValue)
-                    json.member("index", item.index)
-                    json.member("reason", item.rule.rawValue)
-                    json.member("explanation", item.rule.explanation)
-                }
-            }
+        objects("rejected_items", of: items) { json, item in
+            json.member("field", item.list.rawValue)
+            json.member("index", item.index)
+            json.member("reason", item.rule.rawValue)
+            json.member("explanation", item.rule.explanation)
         }
     }
 
@@ -181,8 +169,7 @@ extension JSONWriter {
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
             json.member("paid_service_days", subscription.paidServiceDays)
             if var renewal = subscription.renewal {
-                json.key("renewal")
-                json.object { json in
+                json.object("renewal") { json in
                     json.member("product_id", renewal.productID)
                     json.members(of: &renewal)
                 }
@@ -200,10 +187,8 @@ extension JSONWriter {
 
     mutating func unknown(in items: [SignedItem]) {
         let end = bytes.count + Limits.bytes
-        key("unknown")
-        object { json in
-            json.key("items")
-            json.array { json in
+        object("unknown") { json in
+            json.array("items") { json in
                 for item in items where json.bytes.count < end { json.unknown(in: item, before: end) }
             }
             json.member("is_cut", json.bytes.count < end ? nil : true)
@@ -233,8 +218,7 @@ extension JSONWriter {
         object { json in
             json.member("kind", kind)
             json.member(id.name, id.value)
-            json.key("claims")
-            json.object { json in
+            json.object("claims") { json in
                 for claim in claims where json.bytes.count < end { json.member(claim) }
             }
         }
@@ -246,8 +230,7 @@ extension JSONWriter {
         object { json in
             json.member("kind", "app_receipt")
             json.attributes(attributes, before: end)
-            json.key("in_app")
-            json.array { json in
+            json.array("in_app") { json in
                 for purchase in receipt.purchases where json.bytes.count < end {
                     let attributes = purchase.otherAttributes
                     guard !attributes.isEmpty else { continue }
@@ -261,8 +244,7 @@ extension JSONWriter {
     }
 
     private mutating func attributes(_ attributes: [ReceiptAttribute], before end: Int) {
-        key("attributes")
-        array { json in
+        array("attributes") { json in
             for attribute in attributes where json.bytes.count < end {
                 json.object { json in
                     json.member("type", attribute.type)

@@ -155,9 +155,7 @@ extension Reply {
 
     /// Creates an answer in Apple's form with a status only.
     fileprivate init(status: VerifyReceiptStatus, because reason: String?, from source: Provenance.Source = .local) {
-        var json = JSONWriter()
-        json.object { $0.member("status", status.code) }
-        self.init(json: json.bytes)
+        self.init { $0.member("status", status.code) }
         fields[.gatewaySource] = source.rawValue
         fields[.gatewayReason] = reason
     }

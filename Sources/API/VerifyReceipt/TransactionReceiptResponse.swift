@@ -22,8 +22,7 @@ struct TransactionReceiptResponse: Sendable {
 
     var body: [UInt8] {
         let status: VerifyReceiptStatus = isLapsed ? .subscriptionExpired : .valid
-        var json = JSONWriter(reservingCapacity: 2 * receipt.bytes.count)
-        json.object { json in
+        return JSONWriter.object(reservingCapacity: 2 * receipt.bytes.count) { json in
             json.member("status", status.code)
             json.write(sentFields, named: "receipt")
             guard receipt.expiresDate != nil else { return }
@@ -31,7 +30,6 @@ struct TransactionReceiptResponse: Sendable {
             if hasLatestReceipt { json.latestReceipt(latestReceipt, else: receipt.bytes) }
             if let plan { json.plan(plan) }
         }
-        return json.bytes
     }
 
     var hasLatestReceipt: Bool { receipt.expiresDate != nil && !isLapsed }
@@ -108,8 +106,7 @@ struct TransactionReceiptResponse: Sendable {
 
 extension JSONWriter {
     fileprivate mutating func write(_ fields: [(name: String, value: String)], named name: StaticString) {
-        key(name)
-        object { json in
+        object(name) { json in
             for field in fields { json.member(named: field.name, field.value) }
         }
     }

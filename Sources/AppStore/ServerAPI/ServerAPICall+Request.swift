@@ -90,21 +90,11 @@ enum ServerAPIQuery {
     /// Decodes a percent-encoded value of visible ASCII (RFC 3986 §2.1). A plus sign is rejected, because some read it
     /// as a space.
     private static func decode(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%") {
-                guard let decoded = ASCII.bytes(hexadecimal: Array(rest.prefix(2))), decoded.count == 1 else {
-                    return nil
-                }
-                rest = rest.dropFirst(2)
-                bytes += decoded
-            } else {
-                guard byte != UInt8(ascii: "+") else { return nil }
-                bytes.append(byte)
-            }
-        }
-        return bytes.allSatisfy(\.isVisible) ? String(decoding: bytes, as: UTF8.self) : nil
+        let sent = Array(text.utf8)
+        guard !sent.contains(UInt8(ascii: "+")), let bytes = sent.span.percentDecoded(),
+            bytes.allSatisfy(\.isVisible)
+        else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     static func text(of items: [(ServerAPIParameter, String)]) -> String {

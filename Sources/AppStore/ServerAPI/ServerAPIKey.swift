@@ -67,27 +67,24 @@ enum BearerToken {
 
     /// Returns the encoded header and the dot after it, which all tokens of a key share.
     static func header(keyID: String) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
+        let json = JSONWriter.object { json in
             json.member("alg", "ES256")
             json.member("kid", keyID)
             json.member("typ", "JWT")
         }
         var text: [UInt8] = []
-        Base64.append(encodingURL: json.bytes, to: &text)
+        Base64.append(encodingURL: json, to: &text)
         return text + [UInt8(ascii: ".")]
     }
 
     private static func claims(of key: ServerAPIKey, forApp bundleID: String, at now: Timestamp) -> [UInt8] {
         let seconds = now.millisecondsSince1970 / 1000
-        var json = JSONWriter()
-        json.object { json in
+        return JSONWriter.object { json in
             json.member("iss", key.issuerID)
             json.member("iat", seconds - Limits.leeway.components.seconds)
             json.member("exp", seconds + Limits.life.components.seconds)
             json.member("aud", "appstoreconnect-v1")
             json.member("bid", bundleID)
         }
-        return json.bytes
     }
 }

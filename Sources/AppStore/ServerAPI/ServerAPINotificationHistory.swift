@@ -23,14 +23,13 @@ package struct ServerAPINotificationHistory: NotificationHistory {
     package func page(
         _ query: NotificationHistoryQuery, after token: String?
     ) async throws(DegradedReason) -> NotificationHistoryPage {
-        var json = JSONWriter()
-        json.object { json in
+        let json = JSONWriter.object { json in
             json.member("startDate", query.start.millisecondsSince1970)
             json.member("endDate", query.end.millisecondsSince1970)
             json.member("onlyFailures", query.onlyFailures)
         }
         // A token in Apple's answer may have a form that Apple does not document.
-        guard let call = try? ServerAPICall(.notificationHistory, query: [(.paginationToken, token)], body: json.bytes)
+        guard let call = try? ServerAPICall(.notificationHistory, query: [(.paginationToken, token)], body: json)
         else { throw .upstreamUnusableAnswer }
         let answer = try Self.answer(await send(call, query.bundleID, query.environment))
         guard answer.hasMore else { return NotificationHistoryPage(answer.signedPayloads) }

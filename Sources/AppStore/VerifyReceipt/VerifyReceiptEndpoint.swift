@@ -55,14 +55,12 @@ package struct VerifyReceiptRequest: Sendable {
 
     /// The body as JSON. It holds the shared secret: send it and discard it.
     package var body: [UInt8] {
-        var json = JSONWriter(reservingCapacity: receipt.count / 3 * 4 + 256)
-        json.object { json in
+        JSONWriter.object(reservingCapacity: receipt.count / 3 * 4 + 256) { json in
             json.key("receipt-data")
             json.string { Base64.append(encoding: receipt, to: &$0) }
             json.member("password", sharedSecret?.exposed)
             if excludesOldTransactions { json.member("exclude-old-transactions", true) }
         }
-        return json.bytes
     }
 
     /// Returns true if a text must not be shown: it has 8 consecutive bytes of the receipt's base64 or the secret.

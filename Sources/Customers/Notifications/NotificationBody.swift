@@ -58,9 +58,7 @@ package enum NotificationBody: Sendable {
 extension NotificationBody {
     /// Returns a body as Apple posts it, for a notification of Apple's history.
     static func json(signedPayload jws: [UInt8]) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { $0.member("signedPayload", String(decoding: jws, as: UTF8.self)) }
-        return json.bytes
+        JSONWriter.object { $0.member("signedPayload", String(decoding: jws, as: UTF8.self)) }
     }
 }
 

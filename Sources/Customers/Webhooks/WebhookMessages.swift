@@ -84,13 +84,11 @@ extension WebhookRequest {
 
 extension Event {
     fileprivate static func test(of bundleID: String, id: String, at now: Timestamp) -> Event {
-        var json = JSONWriter(reservingCapacity: 256)
-        json.object { json in
+        let json = JSONWriter.object(reservingCapacity: 256) { json in
             json.member("id", id)
             json.member("type", EventType.unknown.rawValue)
             json.member("timestamp", now.description)
-            json.key("data")
-            json.object { json in
+            json.object("data") { json in
                 json.member("bundle_id", bundleID)
                 json.member("environment", Environment.sandbox.rawValue)
                 json.member("test", true)
@@ -98,6 +96,6 @@ extension Event {
         }
         return Event(
             id: id, type: .unknown, bundleID: bundleID, environment: .sandbox, originalTransactionID: nil,
-            occurredAt: now, json: json.bytes)
+            occurredAt: now, json: json)
     }
 }

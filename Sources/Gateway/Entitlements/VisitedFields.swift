@@ -117,10 +117,7 @@ extension JSONWriter: FieldVisitor {
     /// Writes a list of strings.
     public mutating func texts(_ name: StaticString, _ value: inout [String]?) {
         guard let texts = value else { return }
-        key(name)
-        array { json in
-            for text in texts { json.string(text) }
-        }
+        strings(name, texts)
     }
 
     /// Writes an object as it stands.

@@ -77,8 +77,7 @@ package struct Problem: ProblemError, Hashable {
     package var problem: Problem { self }
 
     func json(requestID: String?) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { json in
+        JSONWriter.object { json in
             json.member("type", type)
             json.member("title", status.reasonPhrase)
             json.member("status", status.code)
@@ -88,15 +87,9 @@ package struct Problem: ProblemError, Hashable {
             json.member("field", field)
             json.member("position", position)
             // The member that IANA's registry defines for `quota-exceeded`.
-            if !violatedPolicies.isEmpty {
-                json.key("violated-policies")
-                json.array { json in
-                    for name in violatedPolicies { json.string(name) }
-                }
-            }
+            if !violatedPolicies.isEmpty { json.strings("violated-policies", violatedPolicies) }
             json.member("request_id", requestID)
         }
-        return json.bytes
     }
 
     /// IANA's registry of HTTP problem types defines two of ours.

@@ -41,10 +41,8 @@ package struct Reply: Sendable {
     }
 
     /// Creates a reply with a JSON object.
-    package init(members: (inout JSONWriter) -> Void) {
-        var json = JSONWriter()
-        json.object(members)
-        self.init(json: json.bytes)
+    package init(fields: HTTPFields = .ofJSON, members: (inout JSONWriter) -> Void) {
+        self.init(json: JSONWriter.object(members), fields: fields)
     }
 
     package init(_ problem: Problem, requestID: String?) {

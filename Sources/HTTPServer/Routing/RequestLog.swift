@@ -149,12 +149,11 @@ package final class LogMembers: Sendable {
     package init(
         _ texts: KeyValuePairs<StaticString, String?>, durations: KeyValuePairs<StaticString, Duration?> = [:]
     ) {
-        var json = JSONWriter()
-        json.object { json in
+        let json = JSONWriter.object { json in
             for (name, text) in texts { json.member(name, text) }
             for (name, duration) in durations { json.member(name, milliseconds: duration) }
         }
-        self.json = Array(json.bytes.dropFirst().dropLast())
+        self.json = Array(json.dropFirst().dropLast())
     }
 
     func write(to json: inout JSONWriter) {

@@ -65,17 +65,11 @@ package struct NodeHealth: Sendable {
     /// `/livez` answers while the event loops run; `/readyz` succeeds while the node is ready.
     package var routes: [Route] {
         [
-            Route(.get, "/livez", authentication: .none) { _ in Reply(json: Self.status("alive")) },
+            Route(.get, "/livez", authentication: .none) { _ in Reply { $0.member("status", "alive") } },
             Route(.get, "/readyz", authentication: .none) { _ in
                 if let obstacle { throw obstacle }
-                return Reply(json: Self.status("ready"))
+                return Reply { $0.member("status", "ready") }
             },
         ]
-    }
-
-    private static func status(_ word: String) -> [UInt8] {
-        var json = JSONWriter()
-        json.object { $0.member("status", word) }
-        return json.bytes
     }
 }

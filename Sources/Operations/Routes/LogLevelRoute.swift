@@ -67,15 +67,11 @@ package struct LogLevelRoute: Sendable {
 
     private func reply() -> Reply {
         let current = settings.current
-        var json = JSONWriter()
-        json.object { json in
+        return Reply(fields: .ofUnstoredJSON) { json in
             json.member("level", current.values.level.rawValue)
             json.member("requests", current.values.requests.rawValue)
             json.member("until", current.fallsBackAt?.description)
         }
-        var reply = Reply(json: json.bytes)
-        reply.fields[.cacheControl] = "no-store"
-        return reply
     }
 }
 
@@ -99,7 +95,7 @@ struct LogLevelBody: Hashable, Sendable {
             let name = try reader.value(of: key, maximumBytes: LogLevelRoute.Limits.textBytes)
             guard let field = Field(rawValue: name) else { throw JSONFault(.unknownField, field: name, at: position) }
             guard seen.insert(field).inserted else { throw JSONFault(.duplicateField, field: name, at: position) }
-            try read(field, from: &reader)
+            do throws(JSONFault) { try read(field, from: &reader) } catch { throw error.inField(name) }
         }
         try reader.endDocument()
         guard level != nil || requests != nil else {
@@ -109,37 +105,28 @@ struct LogLevelBody: Hashable, Sendable {
 
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
         switch field {
-        case .level: level = try reader.setting(field.rawValue, "one of \(Logger.Level.accepted)")
-        case .requests: requests = try reader.setting(field.rawValue, "one of \(RequestLogging.accepted)")
+        case .level: level = try reader.setting("one of \(Logger.Level.accepted)")
+        case .requests: requests = try reader.setting("one of \(RequestLogging.accepted)")
         case .span:
             let start = reader.position
             let range = LogLevelRoute.Limits.span
             let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
             let accepted = "\(Duration.accepted), \(bounds)"
-            let span: Duration = try reader.setting(field.rawValue, accepted)
-            guard range.contains(span) else {
-                throw JSONFault(.notAccepted(accepted), field: field.rawValue, at: start)
-            }
+            let span: Duration = try reader.setting(accepted)
+            guard range.contains(span) else { throw JSONFault(.notAccepted(accepted), at: start) }
             self.span = span
         }
     }
 }
 
 extension JSONReader {
-    fileprivate mutating func setting<Value: ConfigurationValue>(
-        _ field: String, _ accepted: String
-    ) throws(JSONFault) -> Value {
+    fileprivate mutating func setting<Value: ConfigurationValue>(_ accepted: String) throws(JSONFault) -> Value {
         let start = position
-        let text: String
-        do throws(JSONFault) {
-            text = try value(of: try string(), maximumBytes: LogLevelRoute.Limits.textBytes)
-        } catch {
-            throw error.inField(field)
-        }
+        let text = try value(of: try string(), maximumBytes: LogLevelRoute.Limits.textBytes)
         do throws(ConfigurationValueFault) {
             return try Value(configuration: text)
         } catch {
-            throw JSONFault(.notAccepted(accepted), field: field, at: start)
+            throw JSONFault(.notAccepted(accepted), at: start)
         }
     }
 }

@@ -132,9 +132,7 @@ extension StatusBoard {
                 Reply(fields: StatusPage.headers, body: ReplyBody(Array(self.page.html.utf8)))
             },
             Route(.get, "/status.json", authentication: .none, on: .thread) { _ in
-                var reply = Reply(json: self.json)
-                reply.fields[.cacheControl] = "no-store"
-                return reply
+                Reply(json: self.json, fields: .ofUnstoredJSON)
             },
             Route(.get, "/status.events", authentication: .none, on: .thread, reply: events),
         ]
@@ -156,11 +154,8 @@ extension RequestHeader {
 
 extension Problem {
     /// Also used when the node stops.
-    fileprivate static let tooManyViewers: Problem = {
-        var problem = Problem(
-            .serviceUnavailable, .overloaded,
-            "The status page already has \(StatusBoard.Limits.viewers) viewers, or this node is stopping. Retry later.")
-        problem.headerFields[.retryAfter] = "10"
-        return problem
-    }()
+    fileprivate static let tooManyViewers = Problem(
+        .serviceUnavailable, .overloaded,
+        "The status page already has \(StatusBoard.Limits.viewers) viewers, or this node is stopping. Retry later.",
+        headerFields: [.retryAfter: "10"])
 }

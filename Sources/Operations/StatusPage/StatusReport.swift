@@ -53,8 +53,7 @@ extension StatusReport {
     // MARK: - For programs
 
     func json(_ history: StatusHistory) -> [UInt8] {
-        var json = JSONWriter(reservingCapacity: 32_768)
-        json.object { json in
+        JSONWriter.object(reservingCapacity: 32_768) { json in
             json.member("time", time.description)
             json.member("version", Version.current)
             json.member("host", host)
@@ -62,37 +61,28 @@ extension StatusReport {
             json.member("summary", summary)
             json.issues(issues)
             for table in tables { json.table(table) }
-            json.key("history")
             json.history(history)
         }
-        return json.bytes
     }
 }
 
 extension JSONWriter {
     fileprivate mutating func issues(_ issues: [StatusIssue]) {
-        key("issues")
-        array { json in
-            for result in issues {
-                json.object { json in
-                    json.member("severity", result.severity.rawValue)
-                    json.member("text", result.text)
-                    json.member("advice", result.advice)
-                    json.member("runbook", result.runbook?.name)
-                    json.member("address", result.runbook?.address)
-                }
-            }
+        objects("issues", of: issues) { json, result in
+            json.member("severity", result.severity.rawValue)
+            json.member("text", result.text)
+            json.member("advice", result.advice)
+            json.member("runbook", result.runbook?.name)
+            json.member("address", result.runbook?.address)
         }
     }
 
     /// Writes a table as an object with a member per column, or per row if there is only one column.
     fileprivate mutating func table(_ table: StatusTable) {
-        key(named: table.heading.name)
-        object { json in
+        object(named: table.heading.name) { json in
             for (index, column) in table.columns.enumerated() {
                 guard !column.name.isEmpty else { json.rows(table.rows, index); continue }
-                json.key(named: column.name)
-                json.object { $0.rows(table.rows, index) }
+                json.object(named: column.name) { $0.rows(table.rows, index) }
             }
         }
     }
@@ -105,9 +95,8 @@ extension JSONWriter {
     }
 
     fileprivate mutating func history(_ history: StatusHistory) {
-        object { json in
-            json.key("columns")
-            json.array { json in
+        object("history") { json in
+            json.array("columns") { json in
                 json.string("time_ms")
                 for plot in StatusPlot.all {
                     for line in plot.lines { json.string("\(plot.heading.name).\(line.heading.name)") }
@@ -130,24 +119,20 @@ extension StatusReport {
     /// - Parameter readings: the readings whose points the page may lack, and the reading before them.
     func event(_ readings: [StatusReading]) -> [UInt8] {
         let cells = tables.flatMap(\.cells)
-        var json = JSONWriter(reservingCapacity: 16_384)
-        json.object { json in
+        return JSONWriter.object(reservingCapacity: 16_384) { json in
             json.member("version", Version.current)
             json.member("clock", time.clockText)
             json.member("title", verdict.title)
             json.member("tone", verdict.tone.rawValue)
             json.member("summary", summary)
             json.issues(issues)
-            json.key("texts")
-            json.object { json in for (name, cell) in cells { json.member(named: name, cell.value.text) } }
-            json.key("tones")
-            json.object { json in
+            json.object("texts") { json in for (name, cell) in cells { json.member(named: name, cell.value.text) } }
+            json.object("tones") { json in
                 for (name, cell) in cells where cell.tone != .plain { json.member(named: name, cell.tone.rawValue) }
             }
             json.key("samples")
             json.samples(readings)
         }
-        return json.bytes
     }
 }
 

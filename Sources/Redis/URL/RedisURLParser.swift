@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+
 /// A parser that splits a URL of Redis in one pass from left to right.
 struct RedisURLParser {
     enum Scheme: String {
@@ -163,23 +165,11 @@ struct RedisURLParser {
 
     /// RFC 3986 §2.1.
     private static func decoded(_ text: some StringProtocol) throws(RedisURLError) -> String {
-        var bytes: [UInt8] = []
-        var rest = Substring(text).utf8
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(hexadecimal), let low = rest.popFirst().flatMap(hexadecimal)
-            else { throw .invalidPercentEncoding }
-            bytes.append(high << 4 | low)
+        let sent = Array(text.utf8)
+        guard let bytes = sent.span.percentDecoded(), let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw .invalidPercentEncoding
         }
-        guard let decoded = String(validating: bytes, as: UTF8.self) else { throw .invalidPercentEncoding }
         return decoded
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
     }
 }
 

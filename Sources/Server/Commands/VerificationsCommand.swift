@@ -158,8 +158,7 @@ struct ShowVerificationCommand: AsyncParsableCommand {
 extension VerificationJob {
     /// The JSON object for operators: without evidence, with the client.
     var operatorJSON: String {
-        var json = JSONWriter(reservingCapacity: 512 + result.json.count)
-        json.object { json in
+        let json = JSONWriter.object(reservingCapacity: 512 + result.json.count) { json in
             json.member("id", id)
             json.member("client", client)
             json.member("status", status.rawValue)
@@ -168,9 +167,8 @@ extension VerificationJob {
             json.member("deadline", deadline.description)
             json.member("attempts", attempts)
             json.member("next_attempt_at", nextAttempt.map { .string(OutsideText($0.description)) } ?? .null)
-            json.key("answer")
-            json.value(result.json)
+            json.member("answer", object: result.json)
         }
-        return String(decoding: json.bytes, as: UTF8.self)
+        return String(decoding: json, as: UTF8.self)
     }
 }

@@ -65,23 +65,17 @@ extension String {
 extension DoctorReport {
     /// `{"version", "status", "checks": [{"area", "check", "status", "seen", "advice"}]}`; `advice` may be null.
     var json: String {
-        var json = JSONWriter()
-        json.object { json in
+        let json = JSONWriter.object { json in
             json.member("version", Version.current)
             json.member("status", level.rawValue)
-            json.key("checks")
-            json.array { json in
-                for observation in observations {
-                    json.object { json in
-                        json.member("area", observation.area.rawValue)
-                        json.member("check", observation.subject)
-                        json.member("status", observation.level.rawValue)
-                        json.member("seen", observation.seen)
-                        json.member("advice", observation.advice.map { .string(OutsideText($0)) } ?? .null)
-                    }
-                }
+            json.objects("checks", of: observations) { json, observation in
+                json.member("area", observation.area.rawValue)
+                json.member("check", observation.subject)
+                json.member("status", observation.level.rawValue)
+                json.member("seen", observation.seen)
+                json.member("advice", observation.advice.map { .string(OutsideText($0)) } ?? .null)
             }
         }
-        return String(decoding: json.bytes, as: UTF8.self) + "\n"
+        return String(decoding: json, as: UTF8.self) + "\n"
     }
 }

@@ -50,8 +50,7 @@ package struct JSONLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        var json = JSONWriter(reservingCapacity: 512)
-        json.object { json in
+        let json = JSONWriter.object(reservingCapacity: 512) { json in
             json.member("time", clock().description)
             json.member("level", event.level.rawValue)
             json.member("logger", label)
@@ -62,7 +61,7 @@ package struct JSONLogHandler: LogHandler {
             }
             if let error = event.error { json.member("error", "\(type(of: error))") }
         }
-        write(json.bytes + [UInt8(ascii: "\n")])
+        write(json + [UInt8(ascii: "\n")])
     }
 
     /// Returns the metadata sorted by name, so that lines of one kind look alike.

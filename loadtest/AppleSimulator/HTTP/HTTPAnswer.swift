@@ -8,9 +8,7 @@ internal import Receipts
 extension ByteBuffer {
     /// The bytes of an object of JSON.
     init(json writeMembers: (inout JSONWriter) -> Void) {
-        var json = JSONWriter(reservingCapacity: 4096)
-        json.object(writeMembers)
-        self.init(bytes: json.bytes)
+        self.init(bytes: JSONWriter.object(reservingCapacity: 4096, writeMembers))
     }
 }
 

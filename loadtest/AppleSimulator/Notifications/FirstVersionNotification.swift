@@ -20,8 +20,7 @@ struct FirstVersionNotification: Sendable {
     private static let maximumTransactions = 100
 
     var body: [UInt8] {
-        var json = JSONWriter(reservingCapacity: 16_384)
-        json.object { json in
+        JSONWriter.object(reservingCapacity: 16_384) { json in
             json.member("notification_type", type)
             json.member("environment", view.customer.app.endpoint == .production ? "PROD" : "Sandbox")
             json.member("password", password)
@@ -31,7 +30,6 @@ struct FirstVersionNotification: Sendable {
             if let renewal { write(renewal, &json) }
             json.object("unified_receipt") { writeReceipt(&$0) }
         }
-        return json.bytes
     }
 
     /// The renewal of the transaction's subscription; nil for a single item.

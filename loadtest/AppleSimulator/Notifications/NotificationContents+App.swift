@@ -35,9 +35,7 @@ extension NotificationContents {
 
     /// Returns members without the braces around them.
     fileprivate static func members(_ write: (inout JSONWriter) -> Void) -> String {
-        var json = JSONWriter()
-        json.object(write)
-        return String(decoding: json.bytes.dropFirst().dropLast(), as: UTF8.self)
+        String(decoding: JSONWriter.object(write).dropFirst().dropLast(), as: UTF8.self)
     }
 }
 

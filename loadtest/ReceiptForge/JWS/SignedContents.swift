@@ -19,12 +19,10 @@ package protocol SignedContents: Sendable {
 extension SignedContents {
     /// The payload as JSON, without white space.
     package var payload: [UInt8] {
-        var json = JSONWriter(reservingCapacity: 1024)
-        json.object { json in
+        JSONWriter.object(reservingCapacity: 1024) { json in
             writeClaims(&json)
             if !additionalMembers.isEmpty { json.members(Array(additionalMembers.utf8)[...]) }
         }
-        return json.bytes
     }
 
     /// Returns the same claims with more members at the end.
@@ -39,20 +37,6 @@ extension JSONWriter {
     /// Writes a date as milliseconds since 1970, or nothing for nil.
     mutating func member(_ name: StaticString, _ date: Timestamp?) {
         member(name, date?.millisecondsSince1970)
-    }
-
-    package mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
-        key(name)
-        object(members)
-    }
-
-    package mutating func array(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) {
-        key(name)
-        array(elements)
-    }
-
-    package mutating func strings(_ name: StaticString, _ values: [String]) {
-        array(name) { list in for value in values { list.string(value) } }
     }
 
     /// Writes a member whose value is JSON text, or nothing for nil.

@@ -104,26 +104,23 @@ extension Event {
         _ type: EventType, id: String, of scope: EventScope, at date: Timestamp, _ cause: EventCause,
         data: (inout JSONWriter) -> Void
     ) {
-        var json = JSONWriter(reservingCapacity: 1536)
-        json.object { json in
+        let json = JSONWriter.object(reservingCapacity: 1536) { json in
             json.member("id", id)
             json.member("type", type.rawValue)
             json.member("timestamp", date.description)
-            json.key("data")
-            json.object { json in
+            json.object("data") { json in
                 json.member("schema_version", Event.schemaVersion)
                 json.member("bundle_id", scope.bundleID)
                 json.member("environment", scope.environment.rawValue)
                 json.member("original_transaction_id", scope.originalTransactionID)
                 data(&json)
                 json.member("occurred_at", date)
-                json.key("cause")
-                json.cause(cause)
+                json.member(cause)
             }
         }
         self.init(
             id: id, type: type, bundleID: scope.bundleID, environment: scope.environment,
-            originalTransactionID: scope.originalTransactionID, occurredAt: date, json: json.bytes)
+            originalTransactionID: scope.originalTransactionID, occurredAt: date, json: json)
     }
 
     /// The version of the JSON's schema (docs/events.yaml). New members and types do not change it.
@@ -133,12 +130,10 @@ extension Event {
 extension EventCause {
     fileprivate var signedData: [UInt8] {
         guard signedTransaction != nil || signedRenewalInfo != nil else { return [] }
-        var json = JSONWriter(reservingCapacity: 12_288)
-        json.object { json in
+        return JSONWriter.object(reservingCapacity: 12_288) { json in
             json.member("signed_transaction", signedTransaction.map { String(decoding: $0, as: UTF8.self) })
             json.member("signed_renewal_info", signedRenewalInfo.map { String(decoding: $0, as: UTF8.self) })
         }
-        return json.bytes
     }
 }
 
@@ -195,8 +190,8 @@ extension JSONWriter {
         member("renewal_price", renewal.signedFields?.value.renewalPrice)
     }
 
-    fileprivate mutating func cause(_ cause: EventCause) {
-        object { json in
+    fileprivate mutating func member(_ cause: EventCause) {
+        object("cause") { json in
             json.member("source", cause.source.rawValue)
             json.member("notification_uuid", cause.notificationUUID)
             json.member("notification_type", cause.notificationType)

@@ -99,20 +99,15 @@ extension EndpointState {
 
     /// `{"endpoints": [{"name", "host", "stream", "apps", "last_read", "lag_seconds", …}]}`
     static func json(_ states: [EndpointState]) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.key("endpoints")
-            json.array { json in for state in states { json.object(state.write) } }
-        }
-        return String(decoding: json.bytes, as: UTF8.self)
+        let json = JSONWriter.object { $0.objects("endpoints", of: states) { $1.write(&$0) } }
+        return String(decoding: json, as: UTF8.self)
     }
 
     private func write(_ json: inout JSONWriter) {
         json.member("name", endpoint.name)
         json.member("host", host)
         json.member("stream", endpoint.stream.rawValue)
-        json.key("apps")
-        json.array { json in for app in endpoint.apps.sorted() { json.string(app) } }
+        json.strings("apps", endpoint.apps.sorted())
         json.member("last_read", position.map { .string(OutsideText($0.description)) } ?? .null)
         json.member("lag_seconds", (lag ?? .zero).components.seconds)
         json.member("unread", Int64(clamping: unread))
