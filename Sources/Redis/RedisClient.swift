@@ -36,7 +36,7 @@ extension RedisClientConfiguration {
     }
 }
 
-package struct RedisClientConfiguration: Sendable {
+package struct RedisClientConfiguration: Sendable, Redacted {
     package let url: RedisURL
     /// The settings of each master. Sentinels, and nodes that are only queried for the map, share the settings of
     /// connections.
@@ -68,8 +68,6 @@ package struct RedisClientConfiguration: Sendable {
         (sentinel.credentials, sentinel.channels) = (url.sentinelCredentials, ["+switch-master"])
         return sentinel
     }
-}
 
-extension RedisClientConfiguration: Redacted {
     package var description: String { url.description }
 }

@@ -3,7 +3,7 @@
 internal import Cryptography
 
 /// One command for Redis: its name and arguments, as bytes.
-package struct RedisCommand: Sendable {
+package struct RedisCommand: Sendable, Redacted {
     package let words: [RedisWord]
     /// The key, which determines the node in a cluster; nil for any node.
     package let key: RedisWord?
@@ -20,9 +20,7 @@ package struct RedisCommand: Sendable {
         self.words = words
         self.key = key
     }
-}
 
-extension RedisCommand: Redacted {
     package var description: String { words.first.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
 }
 

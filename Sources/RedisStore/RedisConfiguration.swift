@@ -151,13 +151,11 @@ package struct StoreKeys: Sendable {
     }
 }
 
-package struct StoreKey: Sendable {
+package struct StoreKey: Sendable, Redacted {
     /// The ID, which precedes every value encrypted with the key.
     package let id: String
     package let secret: [UInt8]
-}
 
-extension StoreKey: Redacted {
     package var description: String { "StoreKey(\(id))" }
 }
 

@@ -160,20 +160,6 @@ package final class RedisFleetState: FleetState {
         """)
 }
 
-extension LifecycleUpdate {
-    fileprivate var isEmpty: Bool { dates == LifecycleDates() && links.isEmpty }
-
-    /// Parses an update after its time of writing, in digits, and a space.
-    init?(stamped bytes: [UInt8]) {
-        let digits = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard (1...Self.maximumStampDigits).contains(digits.count), bytes.dropFirst(digits.count).first == 0x20
-        else { return nil }
-        self.init(json: Array(bytes.dropFirst(digits.count + 1)))
-    }
-
-    private static let maximumStampDigits = 16
-}
-
 /// Apple's announcement of an endpoint's end, as stored in Redis.
 struct LifecycleUpdate: Hashable, Sendable {
     var dates: LifecycleDates
@@ -184,7 +170,10 @@ struct LifecycleUpdate: Hashable, Sendable {
         static let bytes = EndpointAnnouncements.Limits.links * (EndpointAnnouncements.Limits.targetBytes + 64) + 256
         /// From 1970 to the end of the year 9999; other times have no form in a header.
         static let milliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
+        static let stampDigits = 1...16
     }
+
+    fileprivate var isEmpty: Bool { dates == LifecycleDates() && links.isEmpty }
 
     /// `{"deprecation_ms":1,"sunset_ms":2,"links":[{"rel":"sunset","href":"https://..."}]}`
     var json: [UInt8] {
@@ -199,6 +188,13 @@ struct LifecycleUpdate: Hashable, Sendable {
 }
 
 extension LifecycleUpdate {
+    /// Parses an update after its time of writing, in digits, and a space.
+    init?(stamped bytes: [UInt8]) {
+        let digits = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard Limits.stampDigits.contains(digits.count), bytes.dropFirst(digits.count).first == 0x20 else { return nil }
+        self.init(json: Array(bytes.dropFirst(digits.count + 1)))
+    }
+
     /// Parses an update. The links end up in response headers, so they are checked as Apple's are.
     init?(json bytes: [UInt8]) {
         let limits = JSONValue.Limits(bytes: Limits.bytes, depth: 3, values: 64)

@@ -65,20 +65,14 @@ package struct RedisFlightLeases: FlightLeases {
 extension FlightLeaseAttempt {
     /// Parses a reply. A value the gateway did not write is no reason to wait.
     fileprivate init(_ reply: RedisValue, _ lease: FlightLease, awaiting holder: String?) {
-        guard let bytes = reply.bytes, (1...RedisFlightLeases.Limits.valueBytes).contains(bytes.count) else {
-            self = reply == .null ? .held(lease) : .unavailable
-            return
+        let bytes = reply.bytes.flatMap { 1...RedisFlightLeases.Limits.valueBytes ~= $0.count ? $0 : nil }
+        switch bytes.flatMap({ String(outside: $0) }) {
+        case nil: self = reply == .null ? .held(lease) : .unavailable
+        case let text? where !text.hasPrefix("!"): self = .taken(by: text)
+        case let text?:
+            let reason = holder.flatMap { DegradedReason(rawValue: String(text.dropFirst(1 + $0.count))) }
+            self = reason.map { .failed($0) } ?? .unavailable
         }
-        guard let text = String(outside: bytes) else {
-            self = .unavailable
-            return
-        }
-        guard text.hasPrefix("!") else {
-            self = .taken(by: text)
-            return
-        }
-        let reason = holder.flatMap { DegradedReason(rawValue: String(text.dropFirst(1 + $0.count))) }
-        self = reason.map { .failed($0) } ?? .unavailable
     }
 }
 

@@ -66,11 +66,9 @@ final class RedisQuotaPauses: Sendable {
 
     /// Publishes the recorded pauses. Pauses that Redis does not take are kept for the next exchange.
     private func publishRecorded() async {
-        let recorded = unpublished.withLock { unpublished in
-            defer { unpublished = [:] }
-            return unpublished
+        for (quota, end) in unpublished.exchange([:]) where await !publish(quota, until: end) {
+            record(quota, until: end)
         }
-        for (quota, end) in recorded where await !publish(quota, until: end) { record(quota, until: end) }
     }
 
     /// - Returns: false if Redis did not reply.
@@ -161,12 +159,7 @@ final class ChangedQuotaPauses: Sendable {
         return true
     }
 
-    func takeAll() -> Set<String> {
-        keys.withLock { keys in
-            defer { keys = [] }
-            return keys
-        }
-    }
+    func takeAll() -> Set<String> { keys.exchange([]) }
 
     /// The names of endpoints are shorter.
     private static func isQuotaPause(_ key: [UInt8]) -> Bool {

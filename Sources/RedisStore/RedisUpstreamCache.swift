@@ -17,7 +17,7 @@ internal import Synchronization
 /// again.
 final class RedisUpstreamCache: UpstreamCache {
     private let store: any RedisCommands
-    private let names: SharedCacheNames
+    private let names: EntryNames
     private let seal: StoreSeal
     private let policy: FreshnessPolicy
     private let clock: @Sendable () -> Timestamp
@@ -59,7 +59,7 @@ final class RedisUpstreamCache: UpstreamCache {
         clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         self.store = store
-        names = SharedCacheNames(keys: keys)
+        names = EntryNames(keys)
         seal = StoreSeal(keys: keys)
         counters = InvalidationCounters()
         redisPurges = RedisPurges(store, seal: seal, counters: counters, clock: clock, observe: observe)
@@ -249,27 +249,21 @@ extension StoredResult {
 
 // MARK: - Names
 
-/// The names of cached results in Redis: a name per store key, the writing key's first.
-package struct SharedCacheNames: Sendable {
+/// The names of cached results in Redis.
+package enum SharedCacheNames {
     /// The key prefix. The number increases when the format of values changes.
     package static let resultPrefix = "rc:11:"
-
-    /// The names by store key; writes use the first.
-    private let names: [StoreNames]
-
-    init(keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
-
-    /// Returns the names of a cached result, derived from all parts of its cache key.
-    func names(of key: CacheKey) -> [String] {
-        let parts = key.parts
-        return names.map { $0.name("finding", parts) }
-    }
 
     /// Returns the name in a Redis key; nil if the key holds no cached result.
     static func name(inKey key: [UInt8]) -> String? {
         guard key.starts(with: resultPrefix.utf8) else { return nil }
         return String(outside: key.dropFirst(resultPrefix.utf8.count))
     }
+}
+
+extension EntryNames {
+    /// Returns the names of a cached result, derived from all parts of its cache key.
+    func names(of key: CacheKey) -> [String] { names("finding", key.parts) }
 }
 
 extension RedisWord {

@@ -46,11 +46,9 @@ final class StoreEvents: RedisObserver {
     private func connected(_ role: RedisConnectionRole) {
         health.recordLogin(role, failed: nil)
         if role == .commands { firstAttempt.end(with: true) }
-        let wasAway = lastFault.withLock { fault in
-            defer { fault = nil }
-            return fault != nil
+        if lastFault.exchange(nil) != nil {
+            logger.notice("Redis is available again", metadata: ["connection": "\(role.rawValue)"])
         }
-        if wasAway { logger.notice("Redis is available again", metadata: ["connection": "\(role.rawValue)"]) }
     }
 
     private func failed(_ role: RedisConnectionRole, _ fault: RedisConnectionFault) {
@@ -69,13 +67,7 @@ final class StoreEvents: RedisObserver {
 
     /// Logs each fault once, not for each attempt.
     private func log(_ fault: RedisConnectionFault, _ role: RedisConnectionRole) {
-        let isNew =
-            fault != .shutDown
-            && lastFault.withLock { last in
-                defer { last = fault }
-                return last != fault
-            }
-        guard isNew else { return }
+        guard fault != .shutDown, lastFault.exchange(fault) != fault else { return }
         logger.log(
             level: fault.isConfigurationFault ? .error : .warning, "Redis is unavailable",
             metadata: ["connection": "\(role.rawValue)", "fault": "\(fault.text)"])
@@ -121,12 +113,18 @@ final class KeyChanges: Sendable {
 
     /// Resumes all waiters, because any key may have changed.
     func wakeAll() {
-        let awake = waiting.withLock { waiting in
-            defer { waiting = [:] }
-            return waiting.values
-        }
-        for waiter in awake.flatMap(\.values) { waiter.end(with: true) }
+        for waiter in waiting.exchange([:]).values.flatMap(\.values) { waiter.end(with: true) }
     }
 
     var count: Int { waiting.withLock { $0.count } }
+}
+
+extension Mutex where Value: Sendable {
+    /// Replaces the value; returns the earlier value.
+    func exchange(_ value: Value) -> Value {
+        withLock { current in
+            defer { current = value }
+            return current
+        }
+    }
 }

@@ -71,11 +71,9 @@ package struct Erasure: Sendable {
         if let fault { throw fault }
         return count
     }
-}
 
-// MARK: - Chains
+    // MARK: - Chains
 
-extension Erasure {
     private func subject(
         _ bundleID: String, _ ids: [String], _ account: Account?
     ) async throws(StoreUnreachable) -> ErasureSubject {

@@ -64,9 +64,7 @@ package final class EmbeddedEventLog: EventLog, EventWriter {
                 .append(event, at: now, retention, maximumBytes: maximumBytes)
         }
     }
-}
 
-extension EmbeddedEventLog {
     package func read(_ queries: [EventQuery]) -> [EventBatch]? {
         entries.withLock { entries in
             queries.map { query in

@@ -46,9 +46,7 @@ package struct Event: Hashable, Sendable {
     }
 
     package var partition: AppPartition { AppPartition(bundleID: bundleID, of: originalTransactionID ?? id) }
-}
 
-extension Event {
     /// Returns the ID of the event for a change.
     /// - Parameters:
     ///   - change: the name of the change. Events of different types that report the same change share it.

@@ -4,7 +4,7 @@ package import Gateway
 package import Receipts
 
 /// The place of an event in the log of its partition.
-package struct EventPosition: Hashable, Sendable {
+package struct EventPosition: Hashable, Sendable, Comparable {
     /// The time of writing, in milliseconds since 1970 by the clock of the store, and a counter within it.
     package var milliseconds: UInt64
     package var counter: UInt64
@@ -24,9 +24,7 @@ package struct EventPosition: Hashable, Sendable {
 
     /// The position before the oldest event.
     package static let start = EventPosition(milliseconds: 0, counter: 0, number: 0)
-}
 
-extension EventPosition: Comparable {
     package static func < (one: Self, other: Self) -> Bool {
         (one.milliseconds, one.counter) < (other.milliseconds, other.counter)
     }

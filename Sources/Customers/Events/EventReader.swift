@@ -117,8 +117,6 @@ private struct Room {
 }
 
 extension MergedEventPage {
-    fileprivate init(start: EventCursor, next: EventCursor) { (self.start, self.next) = (start, next) }
-
     /// Takes events while there is room; returns true if an event did not fit.
     fileprivate mutating func fill(_ room: inout Room, from merge: inout EventMerge) -> Bool {
         var isFull = false

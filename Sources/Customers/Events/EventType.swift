@@ -29,9 +29,7 @@ package enum EventType: String, CaseIterable, Hashable, Sendable {
     case verificationCompleted = "verification.completed"
     /// A notification without another event, passed on with its type.
     case unknown
-}
 
-extension EventType {
     /// Returns the types that a pattern names: one type, or all of a kind (`subscription.*`); none for any other text.
     package static func matching(_ pattern: some StringProtocol) -> Set<EventType> {
         guard pattern.hasSuffix(".*") else { return Set(EventType(rawValue: String(pattern)).map { [$0] } ?? []) }

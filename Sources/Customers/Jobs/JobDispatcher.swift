@@ -111,11 +111,9 @@ package final class JobDispatcher: Sendable {
     private func withPace<Result>(of lane: JobLane, _ change: (inout JobPace) -> Result) -> Result {
         state.withLock { change(&$0.paces[lane, default: JobPace()]) }
     }
-}
 
-// MARK: - One job
+    // MARK: - One job
 
-extension JobDispatcher {
     /// Takes as many due jobs as the lane may have now. Only one task does so for each lane.
     func take(in lane: JobLane) async -> [TakenJob] {
         let permitted = withPace(of: lane) { $0.permitted(at: now()) }

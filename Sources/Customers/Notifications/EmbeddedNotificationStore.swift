@@ -64,11 +64,9 @@ package final class EmbeddedNotificationStore: NotificationStore {
         (self.isPermitted, self.maximumBytes, self.clock) = (isPermitted, maximumBytes, clock)
         states = Mutex(S3FIFOCache(maximumBytes: Limits.stateBytes))
     }
-}
 
-// MARK: - Queue
+    // MARK: - Queue
 
-extension EmbeddedNotificationStore {
     package func store(
         _ record: NotificationRecord, _ identity: NotificationIdentity, in partition: AppPartition
     ) throws(NotificationStoreFault) -> Bool {
@@ -166,6 +164,18 @@ extension EmbeddedNotificationStore.State {
         bytes -= taken.storedBytes
         return true
     }
+
+    mutating func erase(_ ids: IDsToErase, of bundleID: String) -> Int {
+        var number = 0
+        for partition in queues.keys where partition.bundleID == bundleID {
+            for (id, entry) in queues[partition]?.entries ?? [:] where entry.record.names(ids) {
+                queues[partition]?.entries[id] = nil
+                bytes -= entry.record.bytes.count
+                number += 1
+            }
+        }
+        return number
+    }
 }
 
 // MARK: - States
@@ -243,19 +253,5 @@ extension EmbeddedNotificationStore: CustomerDataStore {
         count[.customerStates] = states.withLock { states in subject.chains.count { states.remove($0) } }
         due.withLock { due in for chain in subject.chains { due[chain] = nil } }
         return count.filter { $0.value > 0 }
-    }
-}
-
-extension EmbeddedNotificationStore.State {
-    fileprivate mutating func erase(_ ids: IDsToErase, of bundleID: String) -> Int {
-        var number = 0
-        for partition in queues.keys where partition.bundleID == bundleID {
-            for (id, entry) in queues[partition]?.entries ?? [:] where entry.record.names(ids) {
-                queues[partition]?.entries[id] = nil
-                bytes -= entry.record.bytes.count
-                number += 1
-            }
-        }
-        return number
     }
 }

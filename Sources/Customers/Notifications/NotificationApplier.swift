@@ -122,11 +122,9 @@ package final class NotificationApplier: Sendable {
             }
         }
     }
-}
 
-// MARK: - One partition
+    // MARK: - One partition
 
-extension NotificationApplier {
     package func apply(_ partition: AppPartition, includingStalled: Bool) async {
         for _ in 0..<Limits.batches where !Task.isCancelled {
             let taken = await queue.take(from: partition, includingStalled: includingStalled)

@@ -53,9 +53,7 @@ package enum NotificationBody: Sendable {
             throw .unknownForm
         }
     }
-}
 
-extension NotificationBody {
     /// Returns a body as Apple posts it, for a notification of Apple's history.
     static func json(signedPayload jws: [UInt8]) -> [UInt8] {
         JSONWriter.object { $0.member("signedPayload", String(decoding: jws, as: UTF8.self)) }
@@ -64,7 +62,7 @@ extension NotificationBody {
 
 /// The members of a notification of version 1 (App Store Server Notifications V1, `responseBodyV1`) that the gateway
 /// reads. Only the receipt is signed.
-package struct NotificationV1: Sendable {
+package struct NotificationV1: Sendable, Redacted {
     /// Such as `DID_RENEW`.
     let notificationType: String
     let bundleID: String
@@ -112,8 +110,6 @@ package struct NotificationV1: Sendable {
             v1: [bundleID, notificationType, originalTransactionID ?? ""] + changes + purchases.sorted())
     }
 }
-
-extension NotificationV1: Redacted {}
 
 extension JSONValue {
     /// A string, a number or a flag as text.

@@ -24,6 +24,15 @@ package struct NotificationRecord: Hashable, Sendable {
     package init(_ version: Version, _ bytes: [UInt8], receivedAt: Timestamp) {
         (self.version, self.bytes, self.receivedAt) = (version, bytes, receivedAt)
     }
+
+    /// Returns true if the notification names one of these purchases, in what is signed or beside it. Signatures are
+    /// not verified: they were at the intake, and dead letters may no longer verify.
+    package func names(_ ids: IDsToErase) -> Bool {
+        guard let json = try? JSONValue(parsing: bytes, limits: NotificationBody.Limits.json) else {
+            return ids.areNamed(in: bytes)
+        }
+        return json.names(ids, depth: 0)
+    }
 }
 
 /// The identity of a notification: equal in all its deliveries, and unequal to every other notification.
@@ -53,17 +62,6 @@ extension Event {
             id: Event.id("relay", bundleID: bundleID, .production, cause: cause), type: .unknown,
             bundleID: bundleID, environment: .production, originalTransactionID: nil,
             occurredAt: record.receivedAt, json: record.bytes)
-    }
-}
-
-extension NotificationRecord {
-    /// Returns true if the notification names one of these purchases, in what is signed or beside it. Signatures are
-    /// not verified: they were at the intake, and dead letters may no longer verify.
-    package func names(_ ids: IDsToErase) -> Bool {
-        guard let json = try? JSONValue(parsing: bytes, limits: NotificationBody.Limits.json) else {
-            return ids.areNamed(in: bytes)
-        }
-        return json.names(ids, depth: 0)
     }
 }
 

@@ -95,11 +95,9 @@ package final class NotificationRecovery: Sendable {
     private func newSchedule(at now: Timestamp) -> RecoverySchedule {
         RecoverySchedule(interval: interval, startingAt: now, after: startDelay)
     }
-}
 
-// MARK: - Runs
+    // MARK: - Runs
 
-extension NotificationRecovery {
     /// Carries out the runs that are due, one after another.
     func runDue() async {
         for subject in dueSubjects(at: clock()) where !Task.isCancelled {

@@ -17,6 +17,11 @@ package enum Ownership: String, CaseIterable, Hashable, Sendable {
 }
 
 package struct OwnershipClaim: Hashable, Sendable {
+    package enum Limits {
+        /// The purchases of one answer that are checked, the newest.
+        package static let claims = 256
+    }
+
     package let chain: PurchaseChain
     /// The `appAccountToken` of the newest transaction of the chain that has a token.
     package var appAccountToken: String?
@@ -41,13 +46,6 @@ package struct OwnershipRules: Hashable, Sendable {
     package var window: Duration = .seconds(30 * 86_400)
 
     package init() {}
-}
-
-extension OwnershipClaim {
-    package enum Limits {
-        /// The purchases of one answer that are checked, the newest.
-        package static let claims = 256
-    }
 }
 
 extension Answer {

@@ -40,11 +40,9 @@ package final class EmbeddedDeliveryStore: DeliveryStore {
     func state(of queue: DeliveryQueue) -> DeliveryState {
         entries.byQueue.withLock { $0[queue]?.state } ?? DeliveryState()
     }
-}
 
-// MARK: - Leases
+    // MARK: - Leases
 
-extension EmbeddedDeliveryStore {
     package func begin(_ queues: [DeliveryQueue]) async throws(StoreUnreachable) {
         for queue in queues {
             guard let newest = await log.newest([queue.partition], queue.stream)?.first else {

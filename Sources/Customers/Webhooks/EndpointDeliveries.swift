@@ -77,11 +77,9 @@ struct EndpointDeliveries: Sendable {
         return expired.map(DeliveryAction.acquire) + attempts.map(DeliveryAction.send)
             + (reads.isEmpty ? [] : [.read(reads)]) + beginSaves(at: now)
     }
-}
 
-// MARK: - Reading and saving
+    // MARK: - Reading and saving
 
-extension EndpointDeliveries {
     private mutating func beginReads(at now: Timestamp) -> [EventRead] {
         guard !isReading else { return [] }
         var reads: [EventRead] = []
@@ -130,11 +128,9 @@ extension EndpointDeliveries {
         }
         return nil
     }
-}
 
-// MARK: - Attempts
+    // MARK: - Attempts
 
-extension EndpointDeliveries {
     private mutating func beginAttempts(
         at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> [DeliveryAttempt] {
@@ -152,8 +148,8 @@ extension EndpointDeliveries {
         while inFlight < concurrency, idleQueues < rotation.count {
             let queue = rotation.removeFirst()
             rotation.append(queue)
-            if let candidate = candidate(of: queue, at: now) {
-                attempts.append(begin(candidate, of: queue, isProbe: false, at: now))
+            if let next = nextAttempt(of: queue, at: now) {
+                attempts.append(begin(next))
                 idleQueues = 0
             } else {
                 idleQueues += 1
@@ -162,9 +158,9 @@ extension EndpointDeliveries {
         return attempts
     }
 
-    /// Returns the next event of a queue. Half of the slots are left to events without failures.
-    private func candidate(of queue: DeliveryQueue, at now: Timestamp) -> QueueDeliveries.Candidate? {
-        let loaded = queues[queue]?.firstLoaded
+    /// Returns the next attempt of a queue. Half of the slots are left to events without failures.
+    private func nextAttempt(of queue: DeliveryQueue, at now: Timestamp) -> DeliveryAttempt? {
+        let loaded = queues[queue]?.firstLoaded(at: now)
         guard retriesInFlight < max(1, concurrency / 2) else { return loaded }
         return queues[queue]?.dueRetry(at: now) ?? loaded
     }
@@ -173,22 +169,18 @@ extension EndpointDeliveries {
     private mutating func beginProbe(
         at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> DeliveryAttempt? {
-        let loaded = rotation.compactMap { queue in queues[queue]?.firstLoaded.map { (queue, $0) } }
-        let all = rotation.flatMap { queue in (queues[queue]?.probes ?? []).map { (queue, $0) } }
+        let loaded = rotation.compactMap { queues[$0]?.firstLoaded(at: now) }
+        let all = rotation.flatMap { queues[$0]?.probes(at: now) ?? [] }
         // Half of the probes are of new events: most held events may fail by their own fault.
         let candidates = !loaded.isEmpty && Bool.random(using: &generator) ? loaded : all
-        guard let (queue, candidate) = candidates.randomElement(using: &generator) else { return nil }
+        guard var attempt = candidates.randomElement(using: &generator) else { return nil }
+        attempt.isProbe = true
         health.beginProbe()
-        return begin(candidate, of: queue, isProbe: true, at: now)
+        return begin(attempt)
     }
 
-    private mutating func begin(
-        _ candidate: QueueDeliveries.Candidate, of queue: DeliveryQueue, isProbe: Bool, at now: Timestamp
-    ) -> DeliveryAttempt {
-        queues[queue]?.begin(candidate)
-        let attempt = DeliveryAttempt(
-            queue: queue, lease: queues[queue]?.lease ?? 0, position: candidate.position, chain: candidate.chain,
-            event: candidate.event, followsGap: candidate.followsGap, isProbe: isProbe, startedAt: now)
+    private mutating func begin(_ attempt: DeliveryAttempt) -> DeliveryAttempt {
+        queues[attempt.queue]?.begin(attempt)
         inFlight += 1
         retriesInFlight += attempt.isRetry ? 1 : 0
         return attempt
@@ -280,7 +272,7 @@ struct DeliveryAttempt: Sendable {
     /// Nil for a held event, which is read from the log again.
     let event: Event?
     let followsGap: Bool
-    let isProbe: Bool
+    var isProbe = false
     let startedAt: Timestamp
 
     /// True for a held event.

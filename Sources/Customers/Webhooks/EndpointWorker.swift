@@ -83,11 +83,9 @@ final class EndpointWorker: Sendable {
     private func observe(_ events: [WebhookEvent]) {
         for event in events { ports.observe(event) }
     }
-}
 
-// MARK: - Actions
+    // MARK: - Actions
 
-extension EndpointWorker {
     private func carryOut(_ action: DeliveryAction) async {
         switch action {
         case .read(let reads): await read(reads)

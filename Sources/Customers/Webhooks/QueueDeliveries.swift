@@ -71,11 +71,9 @@ struct QueueDeliveries: Sendable {
     }
 
     var loadedCount: Int { loaded.count }
-}
 
-// MARK: - Reading
+    // MARK: - Reading
 
-extension QueueDeliveries {
     mutating func announceNews() { hasNews = true }
 
     /// Begins to read, if there is news and room for it.
@@ -123,47 +121,36 @@ extension QueueDeliveries {
         position = reached
         unsaved.record(at: now) { $0.hasPosition = true }
     }
-}
 
-// MARK: - Attempts
+    // MARK: - Attempts
 
-extension QueueDeliveries {
-    struct Candidate: Sendable {
-        let position: EventPosition
-        let chain: String
-        /// Nil for a held event, which is read again.
-        let event: Event?
-        let followsGap: Bool
+    func dueRetry(at now: Timestamp) -> DeliveryAttempt? {
+        disabledAt == nil ? held.due(at: now).map { attempt($0.position, $0.chain, at: now) } : nil
     }
 
-    func dueRetry(at now: Timestamp) -> Candidate? {
-        disabledAt == nil ? held.due(at: now).map(candidate) : nil
-    }
-
-    /// Returns the first loaded event whose chain waits for no other.
-    var firstLoaded: Candidate? {
+    /// Returns an attempt of the first loaded event whose chain waits for no other.
+    func firstLoaded(at now: Timestamp) -> DeliveryAttempt? {
         guard disabledAt == nil else { return nil }
-        return loaded.first { !$0.isSettled && !sending.contains($0.chain) }.map(candidate)
+        let first = loaded.first { !$0.isSettled && !sending.contains($0.chain) }
+        return first.map { attempt($0.logged.position, $0.chain, $0.logged.event, at: now) }
     }
 
-    var probes: [Candidate] {
+    func probes(at now: Timestamp) -> [DeliveryAttempt] {
         guard disabledAt == nil else { return [] }
-        return held.firsts.map(candidate) + (firstLoaded.map { [$0] } ?? [])
+        return held.firsts.map { attempt($0.position, $0.chain, at: now) } + [firstLoaded(at: now)].compactMap(\.self)
     }
 
-    private func candidate(_ event: HeldEvent) -> Candidate {
-        Candidate(position: event.position, chain: event.chain, event: nil, followsGap: gaps.contains(event.chain))
+    private func attempt(
+        _ position: EventPosition, _ chain: String, _ event: Event? = nil, at now: Timestamp
+    ) -> DeliveryAttempt {
+        DeliveryAttempt(
+            queue: queue, lease: lease, position: position, chain: chain, event: event,
+            followsGap: gaps.contains(chain), startedAt: now)
     }
 
-    private func candidate(_ event: LoadedEvent) -> Candidate {
-        Candidate(
-            position: event.logged.position, chain: event.chain, event: event.logged.event,
-            followsGap: gaps.contains(event.chain))
-    }
-
-    mutating func begin(_ candidate: Candidate) {
-        sending.insert(candidate.chain)
-        if candidate.event == nil { held.begin(candidate.chain) }
+    mutating func begin(_ attempt: DeliveryAttempt) {
+        sending.insert(attempt.chain)
+        if attempt.isRetry { held.begin(attempt.chain) }
     }
 
     /// Ends an attempt whose event needs no further attempt.
@@ -263,11 +250,9 @@ extension QueueDeliveries {
         disabledAt = now
         unsaved.record(at: now) { $0.isDisabled = true }
     }
-}
 
-// MARK: - Saving
+    // MARK: - Saving
 
-extension QueueDeliveries {
     /// Returns true if the lease has ended, because it could not be renewed.
     func isExpired(at now: Timestamp) -> Bool { leaseEnd <= now }
 

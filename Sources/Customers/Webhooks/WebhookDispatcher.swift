@@ -102,11 +102,9 @@ package final class WebhookDispatcher: Sendable {
             }
         }
     }
-}
 
-// MARK: - News
+    // MARK: - News
 
-extension WebhookDispatcher {
     private func pollRepeatedly() async {
         var newest: [EventStream: [AppPartition: EventPosition]] = [:]
         while !isFinished {
@@ -125,11 +123,9 @@ extension WebhookDispatcher {
         }
         known = Dictionary(zip(partitions, newest)) { first, _ in first }
     }
-}
 
-// MARK: - Leases
+    // MARK: - Leases
 
-extension WebhookDispatcher {
     private func allocateRepeatedly() async {
         var allocation = LeaseAllocation()
         var next = ContinuousClock.now

@@ -23,9 +23,7 @@ package struct WebhookEndpoint: Hashable, Sendable {
         (self.name, self.apps, self.url, self.stream) = (name, apps, url, stream)
         (self.keys, self.types, self.includesSignedData) = (keys, types, includesSignedData)
     }
-}
 
-extension WebhookEndpoint {
     /// Returns true if the endpoint receives events of this type. Apple's own notifications have none.
     func receives(_ event: Event) -> Bool { stream == .relay || types?.contains(event.type) ?? true }
 

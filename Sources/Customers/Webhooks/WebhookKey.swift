@@ -11,43 +11,12 @@ package enum WebhookKey: Hashable, Sendable {
     /// `whsk_` and base64 of an Ed25519 seed of 32 bytes or seed and public key of 64: signatures `v1a,…`.
     case asymmetric(Secret)
 
-    fileprivate static let symmetricPrefix = "whsec_"
-    fileprivate static let asymmetricPrefix = "whsk_"
-    fileprivate static let publicPrefix = "whpk_"
+    private static let symmetricPrefix = "whsec_"
+    private static let asymmetricPrefix = "whsk_"
+    private static let publicPrefix = "whpk_"
     /// The lengths of symmetric keys that the specification permits, in bytes.
-    fileprivate static let symmetricLengths = 24...64
-}
+    private static let symmetricLengths = 24...64
 
-/// The reason why a text is no webhook key. Holds no character of the text.
-package enum WebhookKeyFault: Error, Hashable, Sendable {
-    /// It begins with neither `whsec_` nor `whsk_`.
-    case prefix
-    /// `whpk_`: the public key of receivers, which cannot sign.
-    case publicKey
-    case base64(Base64Error)
-    /// The number of bytes.
-    case symmetricLength(Int)
-    case asymmetricLength(Int)
-    /// The public key in the last 32 bytes does not belong to the seed.
-    case mismatch
-}
-
-extension WebhookKeyFault: CustomStringConvertible {
-    /// The fault and its remedy, as the rest of a sentence about the key.
-    package var description: String {
-        switch self {
-        case .prefix: "begins with neither 'whsec_' nor 'whsk_'; create one: echo whsec_$(openssl rand -base64 32)"
-        case .publicKey: "is a public key ('whpk_'); the gateway needs the signing key ('whsk_')"
-        case .base64(let error): "after its prefix \(error)"
-        case .symmetricLength(let count): "has \(count) bytes after 'whsec_'; 24 to 64 are required"
-        case .asymmetricLength(let count):
-            "has \(count) bytes after 'whsk_'; 32 (a seed) or 64 (seed and public key) are required"
-        case .mismatch: "has a public key in its last 32 bytes that does not belong to its first 32"
-        }
-    }
-}
-
-extension WebhookKey {
     /// Reads `whsec_…` or `whsk_…`. White space around the key, such as the line end of a file, is ignored.
     package init(_ text: String) throws(WebhookKeyFault) {
         let text = text.trimmed
@@ -94,6 +63,33 @@ extension WebhookKey {
             return try Base64.decode(Array(text.utf8.dropFirst(prefix.utf8.count)).span)
         } catch {
             throw .base64(error)
+        }
+    }
+}
+
+/// The reason why a text is no webhook key. Holds no character of the text.
+package enum WebhookKeyFault: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It begins with neither `whsec_` nor `whsk_`.
+    case prefix
+    /// `whpk_`: the public key of receivers, which cannot sign.
+    case publicKey
+    case base64(Base64Error)
+    /// The number of bytes.
+    case symmetricLength(Int)
+    case asymmetricLength(Int)
+    /// The public key in the last 32 bytes does not belong to the seed.
+    case mismatch
+
+    /// The fault and its remedy, as the rest of a sentence about the key.
+    package var description: String {
+        switch self {
+        case .prefix: "begins with neither 'whsec_' nor 'whsk_'; create one: echo whsec_$(openssl rand -base64 32)"
+        case .publicKey: "is a public key ('whpk_'); the gateway needs the signing key ('whsk_')"
+        case .base64(let error): "after its prefix \(error)"
+        case .symmetricLength(let count): "has \(count) bytes after 'whsec_'; 24 to 64 are required"
+        case .asymmetricLength(let count):
+            "has \(count) bytes after 'whsk_'; 32 (a seed) or 64 (seed and public key) are required"
+        case .mismatch: "has a public key in its last 32 bytes that does not belong to its first 32"
         }
     }
 }

@@ -36,14 +36,7 @@ package enum DeliveryFault: String, Error, CaseIterable, Hashable, Sendable {
     /// Another status, or an answer that is too large.
     case failed
     case local
-}
 
-/// Sends requests to endpoints, without redirects, over connections that nothing else uses.
-package protocol WebhookSender: Sendable {
-    func send(_ request: WebhookRequest) async throws(DeliveryFault) -> WebhookReply
-}
-
-extension DeliveryFault {
     /// Returns the fault of an answer; nil for success, a status from 200 to 299.
     package init?(status: Int) {
         switch status {
@@ -55,6 +48,11 @@ extension DeliveryFault {
         default: self = .failed
         }
     }
+}
+
+/// Sends requests to endpoints, without redirects, over connections that nothing else uses.
+package protocol WebhookSender: Sendable {
+    func send(_ request: WebhookRequest) async throws(DeliveryFault) -> WebhookReply
 }
 
 /// An event in the delivery of webhooks, for metrics and logs.

@@ -21,21 +21,15 @@ final class ClusterClient: RedisClient {
     private let map = Mutex(SlotMap())
 
     init(_ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
-        self.configuration = configuration
-        self.observer = observer
-        let eventLoop = eventLoops.next()
-        let refresher = TopologyRefresher(Self.rule, on: eventLoop)
-        self.refresher = refresher
-        self.eventLoop = eventLoop
+        let eventLoop = eventLoops.next(), refresher = TopologyRefresher(Self.rule, on: eventLoop)
+        (self.configuration, self.observer) = (configuration, observer)
+        (self.refresher, self.eventLoop) = (refresher, eventLoop)
         nodes = ClusterNodes { address in
             RedisNode(
-                configuration.master(at: address), eventLoops: eventLoops,
-                observer: NodeObserver(observer: observer, refresher: refresher))
+                configuration.master(at: address), eventLoops: eventLoops, refreshing: refresher, observer: observer)
         }
-        seeds = configuration.url.addresses.map { address in
-            RedisNode(
-                configuration.seed(at: address), eventLoops: eventLoop,
-                observer: NodeObserver(observer: nil, refresher: refresher))
+        seeds = configuration.url.addresses.map {
+            RedisNode(configuration.seed(at: $0), eventLoops: eventLoop, refreshing: refresher)
         }
     }
 

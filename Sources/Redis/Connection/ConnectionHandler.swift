@@ -65,7 +65,7 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        end(RedisConnectionFault(error) ?? .closed)
+        end(RedisTLSFault(error).map { .tls($0) } ?? .closed)
     }
 
     /// Writes commands, and flushes once at the end of this event loop iteration.
@@ -163,13 +163,5 @@ extension ByteBuffer {
                 writeString("\r\n")
             }
         }
-    }
-}
-
-extension RedisConnectionFault {
-    /// Creates the fault of a channel error; nil for the end of a connection.
-    init?(_ error: any Error) {
-        guard let fault = RedisTLSFault(error) else { return nil }
-        self = .tls(fault)
     }
 }

@@ -83,7 +83,7 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
             switch result {
             case .success(let channel): self.adopt(channel)
             case .failure(let error):
-                self.ended(RedisConnectionFault(error) ?? .unreachable(connectFailureReason(error)))
+                self.ended(RedisTLSFault(error).map { .tls($0) } ?? .unreachable(connectFailureReason(error)))
             }
         }
     }

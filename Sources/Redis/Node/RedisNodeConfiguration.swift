@@ -4,7 +4,7 @@ internal import Cryptography
 internal import NIOCore
 internal import NIOSSL
 
-package struct RedisNodeConfiguration: Sendable {
+package struct RedisNodeConfiguration: Sendable, Redacted {
     package var address: RedisAddress
     package var tls: RedisTLS?
     package var credentials = RedisURL.Credentials()
@@ -39,10 +39,15 @@ package struct RedisNodeConfiguration: Sendable {
         /// The nesting of arrays; hiredis supports 7.
         package var maximumReplyNesting = 7
     }
-}
 
-extension RedisNodeConfiguration: Redacted {
     package var description: String { "\(address)" }
+
+    func tlsHandler() throws -> NIOSSLClientHandler? {
+        switch address {
+        case .host(let host, _): try tls?.handler(host: host)
+        case .unixSocket: try tls?.handler(host: "localhost")
+        }
+    }
 }
 
 /// The delays before the next attempt to connect. They double each time, with jitter, so that nodes that lost Redis
@@ -122,14 +127,5 @@ package struct RedisTLS: Sendable {
     func handler(host: String) throws -> NIOSSLClientHandler {
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
-    }
-}
-
-extension RedisNodeConfiguration {
-    func tlsHandler() throws -> NIOSSLClientHandler? {
-        switch address {
-        case .host(let host, _): try tls?.handler(host: host)
-        case .unixSocket: try tls?.handler(host: "localhost")
-        }
     }
 }

@@ -14,6 +14,8 @@ final class SentinelClient: RedisClient {
         /// The error if the last sentinel does not know the master's name.
         var refusal: RedisRefusal?
         var isShutDown = false
+
+        var known: [RedisNode] { [master, candidate].compactMap(\.self) }
     }
 
     private let name: String
@@ -29,17 +31,11 @@ final class SentinelClient: RedisClient {
         _ name: String, _ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup,
         observer: any RedisObserver
     ) {
-        self.name = name
-        self.configuration = configuration
-        self.eventLoops = eventLoops
-        self.observer = observer
-        let eventLoop = eventLoops.next()
-        let refresher = TopologyRefresher(Self.rule, on: eventLoop)
-        self.refresher = refresher
-        sentinels = configuration.url.addresses.map { address in
-            RedisNode(
-                configuration.sentinel(at: address), eventLoops: eventLoop,
-                observer: NodeObserver(observer: nil, refresher: refresher))
+        let eventLoop = eventLoops.next(), refresher = TopologyRefresher(Self.rule, on: eventLoop)
+        (self.name, self.configuration, self.eventLoops) = (name, configuration, eventLoops)
+        (self.observer, self.refresher) = (observer, refresher)
+        sentinels = configuration.url.addresses.map {
+            RedisNode(configuration.sentinel(at: $0), eventLoops: eventLoop, refreshing: refresher)
         }
     }
 
@@ -56,7 +52,7 @@ final class SentinelClient: RedisClient {
         refresher.stop()
         let nodes = state.withLock { state in
             state.isShutDown = true
-            return [state.master, state.candidate].compactMap(\.self)
+            return state.known
         }
         for node in nodes + sentinels { await node.shutdown() }
     }
@@ -127,8 +123,7 @@ final class SentinelClient: RedisClient {
         let (old, isNew) = state.withLock { state -> ([RedisNode], Bool) in
             guard !state.isShutDown else { return ([], false) }
             defer { (state.master, state.candidate) = (node, nil) }
-            let known = [state.master, state.candidate].compactMap(\.self)
-            return (known.filter { $0 !== node }, state.master !== node)
+            return (state.known.filter { $0 !== node }, state.master !== node)
         }
         if isNew { observer.observe(.mastersChanged([address])) }
         for node in old { await node.shutdown() }
@@ -139,11 +134,9 @@ final class SentinelClient: RedisClient {
     private func node(at address: RedisAddress) async -> RedisNode? {
         let (node, old) = state.withLock { state -> (RedisNode?, RedisNode?) in
             guard !state.isShutDown else { return (nil, nil) }
-            let known = [state.master, state.candidate].compactMap(\.self)
-            if let node = known.first(where: { $0.configuration.address == address }) { return (node, nil) }
+            if let node = state.known.first(where: { $0.configuration.address == address }) { return (node, nil) }
             let node = RedisNode(
-                configuration.master(at: address), eventLoops: eventLoops,
-                observer: NodeObserver(observer: observer, refresher: refresher))
+                configuration.master(at: address), eventLoops: eventLoops, refreshing: refresher, observer: observer)
             defer { state.candidate = node }
             return (node, state.candidate)
         }

@@ -50,9 +50,20 @@ final class TopologyRefresher: Sendable {
     }
 }
 
+extension RedisNode {
+    /// - Parameter observer: nil for a node that is only queried about other nodes.
+    convenience init(
+        _ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup,
+        refreshing refresher: TopologyRefresher,
+        observer: (any RedisObserver)? = nil
+    ) {
+        self.init(
+            configuration, eventLoops: eventLoops, observer: NodeObserver(observer: observer, refresher: refresher))
+    }
+}
+
 /// Forwards a node's events, and requests a refresh if the masters may have changed.
-struct NodeObserver: RedisObserver {
-    /// Receives all events; nil for nodes that are only queried about other nodes.
+private struct NodeObserver: RedisObserver {
     let observer: (any RedisObserver)?
     let refresher: TopologyRefresher
 

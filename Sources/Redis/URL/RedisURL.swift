@@ -14,7 +14,7 @@ internal import NIOCore
 ///
 /// `rediss` instead of `redis` uses TLS. User, password, path and master name may have percent-encoding such as `%40`;
 /// an IPv6 host needs brackets. The user of a sentinel URL is for Redis; sentinels have their own or none.
-package struct RedisURL: Hashable, Sendable {
+package struct RedisURL: Hashable, Sendable, Redacted {
     package enum Topology: Hashable, Sendable {
         /// One Redis, or a server that acts like a single Redis.
         case standalone
@@ -24,10 +24,12 @@ package struct RedisURL: Hashable, Sendable {
         case cluster
     }
 
-    package struct Credentials: Hashable, Sendable {
+    package struct Credentials: Hashable, Sendable, Redacted {
         /// The Redis ACL user name; nil for `default`.
         package var user: String?
         package var password: String?
+
+        package var description: String { "credentials" }
     }
 
     package let topology: Topology
@@ -56,9 +58,7 @@ package struct RedisURL: Hashable, Sendable {
         credentials = parser.credentials
         sentinelCredentials = parser.sentinelCredentials
     }
-}
 
-extension RedisURL: Redacted {
     package var description: String {
         let scheme = usesTLS ? "rediss" : "redis"
         let places = addresses.map(\.description).joined(separator: ",")
@@ -72,12 +72,8 @@ extension RedisURL: Redacted {
     }
 }
 
-extension RedisURL.Credentials: Redacted {
-    package var description: String { "credentials" }
-}
-
 /// The reason why a text is not a URL of Redis, without any part of the text, which may hold a password.
-package enum RedisURLError: String, Error, Hashable, Sendable, CaseIterable {
+package enum RedisURLError: String, Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     case tooLong = "the URL is too long"
     /// A space, a control character, or a character beyond ASCII.
     case invalidCharacter = "the URL has a character that must be written as %XX"
@@ -104,13 +100,11 @@ package enum RedisURLError: String, Error, Hashable, Sendable, CaseIterable {
     case invalidSocketPath = "the path of the Unix socket is missing or too long"
     case unknownOption = "the URL has an unknown option"
     case repeatedOption = "the URL has an option twice"
-}
 
-extension RedisURLError: CustomStringConvertible {
     package var description: String { rawValue }
 }
 
-package enum RedisAddress: Hashable, Sendable {
+package enum RedisAddress: Hashable, Sendable, CustomStringConvertible {
     /// A host name or an IP address, and a TCP port.
     case host(String, port: Int)
     case unixSocket(String)
@@ -135,14 +129,7 @@ package enum RedisAddress: Hashable, Sendable {
         guard text.contains(":") else { return text.isPlainName }
         return (try? SocketAddress(ipAddress: String(text), port: 0))?.protocol == .inet6
     }
-}
 
-extension StringProtocol {
-    /// True if it has only letters and digits of ASCII, `.`, `-` and `_`: any host name, and Sentinel's rule for names.
-    var isPlainName: Bool { allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) } }
-}
-
-extension RedisAddress: CustomStringConvertible {
     /// The form in URLs: `redis.internal:6379`, `[::1]:6379`, or the path.
     package var description: String {
         switch self {
@@ -150,4 +137,9 @@ extension RedisAddress: CustomStringConvertible {
         case .unixSocket(let path): path
         }
     }
+}
+
+extension StringProtocol {
+    /// True if it has only letters and digits of ASCII, `.`, `-` and `_`: any host name, and Sentinel's rule for names.
+    var isPlainName: Bool { allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) } }
 }

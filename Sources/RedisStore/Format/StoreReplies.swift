@@ -35,13 +35,9 @@ extension RedisCommands {
         try await send(commands).values(count: commands.count)
     }
 
-    /// Returns the replies, null for a key of another type: it is not the gateway's.
-    func repliesOrNull(to commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
-        try await replies(to: commands, ofAnotherType: .null)
-    }
-
-    private func replies(
-        to commands: [RedisCommand], ofAnotherType value: RedisValue
+    /// Returns the replies, null or another value for a key of another type: it is not the gateway's.
+    func repliesOrNull(
+        to commands: [RedisCommand], ofAnotherType value: RedisValue = .null
     ) async throws(StoreUnreachable) -> [RedisValue] {
         try await send(commands).map { reply in
             if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { .success(value) } else { reply }
@@ -55,7 +51,8 @@ extension RedisCommands {
     /// Reads hashes. A key of another type counts as empty.
     func hashes(_ keys: [RedisWord]) async throws(StoreUnreachable) -> [[(name: [UInt8], value: [UInt8])]] {
         var hashes: [[(name: [UInt8], value: [UInt8])]] = []
-        for reply in try await replies(to: keys.map { RedisCommand("HGETALL", key: $0) }, ofAnotherType: .array([])) {
+        let commands = keys.map { RedisCommand("HGETALL", key: $0) }
+        for reply in try await repliesOrNull(to: commands, ofAnotherType: .array([])) {
             let words = try reply.list().map { $0.bytes ?? [] }
             hashes.append(stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) })
         }

@@ -110,6 +110,15 @@ extension StoreNames {
     }
 }
 
+/// Pseudonymous names under every cache key; the first writes.
+struct EntryNames: Sendable {
+    let keys: [(id: String, names: StoreNames)]
+
+    init(_ keys: StoreKeys) { self.keys = keys.all.map { ($0.id, StoreNames($0)) } }
+
+    func names(_ area: String, _ parts: [[UInt8]]) -> [String] { keys.map { $0.names.name(area, parts) } }
+}
+
 extension String {
     /// Returns a unique name of 128 random bits.
     package static func randomName() -> String { Base64.encodeURL((0..<16).map { _ in .random(in: .min ... .max) }) }

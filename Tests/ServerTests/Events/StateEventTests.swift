@@ -151,7 +151,7 @@ import TestSupport
 
     @Test func `a record of another type stops its own chain only`() async throws {
         try await NotificationStage.with { stage in
-            let store = stage.store(), name = NotificationNames(StoreSamples.keys()).names(of: Samples.chain)[0]
+            let store = stage.store(), name = EntryNames(StoreSamples.keys()).states(of: Samples.chain)[0]
             try stage.server.ask("SET", NotificationKeys(Samples.partition).state(name), "junk")
             var other = Self.update(Self.period("2002"))
             // In the same partition.
@@ -217,7 +217,7 @@ import TestSupport
         try await NotificationStage.with { stage in
             let store = stage.store()
             _ = await store.merge([Self.update(Self.period("2001"))])
-            let name = NotificationNames(StoreSamples.keys()).names(of: Samples.chain)[0]
+            let name = EntryNames(StoreSamples.keys()).states(of: Samples.chain)[0]
             let key = NotificationKeys(Samples.partition).state(name)
             try stage.server.ask("HSET", key, "x", "short", "y", String(repeating: "y", count: 100))
             let outcome = try #require(await store.merge([Self.update(Self.period("2002"))]).first).get()

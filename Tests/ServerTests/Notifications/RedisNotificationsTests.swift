@@ -158,7 +158,7 @@ import TestSupport
             #expect(await store.survey(partition)?.lostSince == nil)
             // As after a failover to a replica without the last one.
             let seen = String(decoding: NotificationKeys(partition).seen.bytes, as: UTF8.self)
-            let name = NotificationNames(StoreSamples.keys()).names(of: Samples.identity(3))[0]
+            let name = EntryNames(StoreSamples.keys()).names(of: Samples.identity(3))[0]
             #expect(try stage.server.ask("ZREM", seen, name) == "1")
             _ = try await other.store(Samples.record(), Samples.identity(4), in: partition)
             let lost = try #require(await store.survey(partition)?.lostSince)
@@ -340,7 +340,7 @@ import TestSupport
         try await NotificationStage.with { stage in
             let store = stage.store()
             _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 1, willRenew: true)])])
-            let name = NotificationNames(StoreSamples.keys()).names(of: Samples.chain)[0]
+            let name = EntryNames(StoreSamples.keys()).states(of: Samples.chain)[0]
             let key = NotificationKeys(Samples.partition).state(name)
             let stored = try await stage.redis.send(RedisCommand("HGET", key: RedisWord(key), "r"))
             var bytes = try #require(stored.bytes)
@@ -381,7 +381,7 @@ import TestSupport
     private static func storeForeignState(in stage: NotificationStage, at second: Int64) async throws -> String {
         let store = stage.store(), item = Samples.renewal(at: second, willRenew: false)
         _ = await store.merge([.init(Samples.chain, [item])])
-        let name = NotificationNames(StoreSamples.keys()).names(of: Samples.chain)[0]
+        let name = EntryNames(StoreSamples.keys()).states(of: Samples.chain)[0]
         let key = NotificationKeys(Samples.partition).state(name)
         let stored = try #require(try await stage.redis.send(RedisCommand("HGET", key: RedisWord(key), "r")).bytes)
         let order = Array(stored.prefix(SignedStateOrder.textBytes))

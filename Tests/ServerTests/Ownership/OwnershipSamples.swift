@@ -68,14 +68,14 @@ extension NotificationStage {
 
     /// Moves the times of a chain's record back, as if so much time had passed.
     func age(_ chain: PurchaseChain, by time: Duration, keys: String = StoreSamples.firstKey) async throws {
-        let owners = OwnershipKeys(chain.partition), name = OwnershipNames(StoreSamples.keys(keys)).names(of: chain)[0]
+        let owners = OwnershipKeys(chain.partition), name = EntryNames(StoreSamples.keys(keys)).owners(of: chain)[0]
         try await age(owners.owner(name), in: owners.owners, name, by: time)
     }
 
     /// Moves the times of an account's part of the index back.
     func age(_ account: Account, by time: Duration, keys: String = StoreSamples.firstKey) async throws {
         let bundleID = OwnershipSamples.bundleID
-        let names = OwnershipNames(StoreSamples.keys(keys)).names(of: account, in: bundleID)
+        let names = EntryNames(StoreSamples.keys(keys)).names(of: account, in: bundleID)
         let index = AccountKeys(bundleID, names[0].name)
         try await age(index.chains, in: index.accounts, index.name, by: time)
     }

@@ -20,11 +20,11 @@ import TestSupport
     private static func recordKey(
         _ chain: PurchaseChain = Samples.chain(), keys: String = StoreSamples.firstKey
     ) -> RedisWord {
-        OwnershipKeys(chain.partition).owner(OwnershipNames(StoreSamples.keys(keys)).names(of: chain)[0])
+        OwnershipKeys(chain.partition).owner(EntryNames(StoreSamples.keys(keys)).owners(of: chain)[0])
     }
 
     private static func indexKey(_ account: String, keys: String = StoreSamples.firstKey) throws -> RedisWord {
-        let names = OwnershipNames(StoreSamples.keys(keys)).names(
+        let names = EntryNames(StoreSamples.keys(keys)).names(
             of: try Samples.account(account), in: Samples.bundleID)
         return AccountKeys(Samples.bundleID, names[0].name).chains
     }
@@ -139,7 +139,7 @@ import TestSupport
     }
 
     private static func sharesIndex(_ one: Account, _ other: Account) -> Bool {
-        let names = OwnershipNames(StoreSamples.keys())
+        let names = EntryNames(StoreSamples.keys())
         let keys = [one, other].map { AccountKeys(Samples.bundleID, names.names(of: $0, in: Samples.bundleID)[0].name) }
         return keys[0].accounts == keys[1].accounts
     }
@@ -268,7 +268,7 @@ import TestSupport
             #expect(try await store.binding(of: stolen, by: "owner") == .new)
             #expect(try await store.binding(of: stolen, by: "thief") == .other)
             let owner = try await stage.redis.send(RedisCommand("HMGET", key: Self.recordKey(stolen), "o", "t"))
-            let name = OwnershipNames(StoreSamples.keys()).names(of: thief, in: Samples.bundleID)[0]
+            let name = EntryNames(StoreSamples.keys()).names(of: thief, in: Samples.bundleID)[0]
             let forged = RedisCommand(
                 "HSET", key: Self.recordKey(stolen), "o", RedisWord(name.text), "t", "AAAA")
             _ = try await stage.redis.send(forged)
@@ -382,7 +382,7 @@ import TestSupport
             _ = try await store.use(by: "a")
             _ = try await stage.redis.send(RedisCommand("DEL", key: key))
             #expect(try await store.chains(of: account, in: Samples.bundleID).isEmpty)
-            let name = OwnershipNames(StoreSamples.keys()).names(of: Samples.chain())[0]
+            let name = EntryNames(StoreSamples.keys()).owners(of: Samples.chain())[0]
             _ = try await stage.redis.send(RedisCommand("HSET", key: key, RedisWord(name), "1 x", "other", "garbage"))
             #expect(try await store.chains(of: account, in: Samples.bundleID).isEmpty)
             _ = try await store.use(by: "a")

@@ -102,7 +102,7 @@ import TestSupport
         try await NotificationStage.with { stage in
             let store = stage.ownership(), chain = Samples.chain()
             #expect(try await store.binding(by: "a") == .new)
-            let key = OwnershipKeys(chain.partition).owner(OwnershipNames(StoreSamples.keys()).names(of: chain)[0])
+            let key = OwnershipKeys(chain.partition).owner(EntryNames(StoreSamples.keys()).owners(of: chain)[0])
             _ = try await stage.redis.send(RedisCommand("HSET", key: key, "r", RedisWord(number)))
             #expect(try await store.binding(by: "a") == .same)
             #expect(try await store.report(Samples.event(1), about: chain) == (number != Self.far))

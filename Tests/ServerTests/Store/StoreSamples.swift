@@ -52,7 +52,7 @@ enum StoreSamples {
     }
 
     /// Returns the name of a cached result under the first key.
-    static func name(of key: CacheKey) -> String { SharedCacheNames(keys: keys()).names(of: key)[0] }
+    static func name(of key: CacheKey) -> String { EntryNames(keys()).names(of: key)[0] }
 
     /// Returns Apple's JSON: one subscription, paid until 1000 seconds after the receipt's creation.
     static func body(padding: Int = 0, environment: String = "Sandbox") -> [UInt8] {

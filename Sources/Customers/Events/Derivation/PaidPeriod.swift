@@ -74,11 +74,9 @@ struct PaidPeriod: Sendable {
         contents.renewal = renewal
         return contents
     }
-}
 
-// MARK: - Schedule
+    // MARK: - Schedule
 
-extension PaidPeriod {
     struct ScheduledChange: Sendable {
         let due: Timestamp
         let contents: EventContents

@@ -35,11 +35,9 @@ struct TransactionChange: Sendable {
         contents.renewal = shown.isSubscription ? chain.renewal : nil
         return contents
     }
-}
 
-// MARK: - Periods and purchases
+    // MARK: - Periods and purchases
 
-extension TransactionChange {
     private var period: EventContents? {
         let isNotified = named?.beginsPeriod == true
         guard isNotified || (before == nil && after.isRecent(after.purchaseDate) && after.reason != .restore) else {
@@ -67,11 +65,9 @@ extension TransactionChange {
         guard named != .purchase, after.reason == .renewal else { return .subscriptionStarted }
         return chain.wasUnpaid(before: after) ? .subscriptionRecovered : .subscriptionRenewed
     }
-}
 
-// MARK: - Refunds and extensions
+    // MARK: - Refunds and extensions
 
-extension TransactionChange {
     private enum Limits {
         static let reversals = 8
         /// The difference of two dates of one refund: Apple's copies of a transaction do not always agree.

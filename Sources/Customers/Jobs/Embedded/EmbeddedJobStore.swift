@@ -63,11 +63,9 @@ package final class EmbeddedJobStore: JobStore {
         let count = jobs.withLock { $0.erase(subject) }
         return count == 0 ? [:] : [.verifications: count]
     }
-}
 
-// MARK: - For workers
+    // MARK: - For workers
 
-extension EmbeddedJobStore {
     package func take(_ maximum: Int, in lane: JobLane, lease: Duration) -> [TakenJob] {
         let now = clock()
         return jobs.withLock { $0.take(maximum, in: lane, at: now, until: now.advanced(by: lease)) }

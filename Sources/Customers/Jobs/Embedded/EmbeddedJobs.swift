@@ -36,7 +36,7 @@ struct EmbeddedJobs: Sendable {
             (count, bytes) = (entries.count, entries.reduce(0) { $0 + $1.bytes })
         }
 
-        mutating func remove(_ entry: Entry) { (count, bytes) = (count - 1, bytes - entry.bytes) }
+        mutating func add(_ entry: Entry, _ sign: Int) { (count, bytes) = (count + sign, bytes + sign * entry.bytes) }
     }
 
     private var entries: [String: Entry] = [:]
@@ -139,8 +139,8 @@ struct EmbeddedJobs: Sendable {
             }
             guard let client = largest?.key, let oldest = clients[client]?.popLast() else { return }
             remove(oldest)
-            usage[client]?.remove(oldest)
-            all.remove(oldest)
+            usage[client]?.add(oldest, -1)
+            all.add(oldest, -1)
         }
     }
 
@@ -191,11 +191,9 @@ struct EmbeddedJobs: Sendable {
 
     private mutating func count(_ entry: Entry, _ sign: Int) {
         var own = usage[entry.job.client] ?? Usage()
-        own.count += sign
-        own.bytes += sign * entry.bytes
+        own.add(entry, sign)
         usage[entry.job.client] = own.count == 0 ? nil : own
-        total.count += sign
-        total.bytes += sign * entry.bytes
+        total.add(entry, sign)
     }
 }
 

@@ -131,7 +131,7 @@ struct RedisStateErasure: CustomerDataStore {
         var number = 0
         for (partition, chains) in Dictionary(grouping: subject.chains, by: \.partition) {
             let keys = NotificationKeys(partition)
-            let records = chains.flatMap { store.names.names(of: $0) }.map { RedisWord(keys.state($0)) }
+            let records = chains.flatMap { store.names.states(of: $0) }.map { RedisWord(keys.state($0)) }
             number += try await store.redis.count(ErasureScripts.states, keys: [keys.states, keys.due] + records)
         }
         return number == 0 ? [:] : [.customerStates: number]

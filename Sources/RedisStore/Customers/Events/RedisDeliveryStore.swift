@@ -10,7 +10,7 @@ internal import Synchronization
 /// The state of deliveries in Redis. Chains and events are encrypted.
 final class RedisDeliveryStore: DeliveryStore {
     let redis: any RedisCommands
-    private let names: [StoreNames]
+    private let names: EntryNames
     private let seal: StoreSeal
     /// The tokens of the leases of this node. Each lease has a new token, so that a late write of an earlier lease
     /// fails.
@@ -30,7 +30,7 @@ final class RedisDeliveryStore: DeliveryStore {
 
     init(_ redis: any RedisCommands, keys: StoreKeys) {
         self.redis = redis
-        names = keys.all.map { StoreNames($0) }
+        names = EntryNames(keys)
         seal = StoreSeal(keys: keys)
     }
 
@@ -224,7 +224,7 @@ extension RedisDeliveryStore {
 
     /// Returns the names of a gap under every cache key; writes use the first.
     func gapNames(_ chain: String, ofQueue queue: String) -> [RedisWord] {
-        names.map { RedisWord($0.name("delivery gap", [Array(queue.utf8), Array(chain.utf8)])) }
+        names.names("delivery gap", [Array(queue.utf8), Array(chain.utf8)]).map { RedisWord($0) }
     }
 
     private func gapsName(_ keys: DeliveryKeys) -> String { "\(keys.sealedName) gap" }

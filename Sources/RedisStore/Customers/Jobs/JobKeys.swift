@@ -47,30 +47,25 @@ enum JobSealName {
     }
 }
 
-/// Pseudonymous names under every cache key; the first writes.
-struct JobNames: Sendable {
-    private let names: [StoreNames]
-
-    init(_ keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
-
-    func client(_ client: String) -> [RedisWord] { all("job client", [Array(client.utf8)]) }
+extension EntryNames {
+    func jobClient(_ client: String) -> [RedisWord] { words("job client", [Array(client.utf8)]) }
 
     /// The names of an `Idempotency-Key` of a client.
-    func key(_ key: String, of client: String) -> [RedisWord] {
-        all("job key", [Array(client.utf8), Array(key.utf8)])
+    func jobKey(_ key: String, of client: String) -> [RedisWord] {
+        words("job key", [Array(client.utf8), Array(key.utf8)])
     }
 
-    func request(_ request: JobRequest, of client: String) -> [RedisWord] {
-        all("job request", [Array(client.utf8), request.identity])
+    func jobRequest(_ request: JobRequest, of client: String) -> [RedisWord] {
+        words("job request", [Array(client.utf8), request.identity])
     }
 
     /// The names by which a job is found when a customer's data is deleted.
-    func erasure(_ subject: ErasureSubject) -> [RedisWord] {
+    func ofJobs(about subject: ErasureSubject) -> [RedisWord] {
         subject.chains.flatMap { chain($0) } + (subject.account.map { account($0, in: subject.bundleID) } ?? [])
     }
 
     /// The first names of the customer in a request and an answer.
-    func about(_ request: JobRequest?, _ result: JobResult) -> [RedisWord] {
+    func ofJob(about request: JobRequest?, _ result: JobResult) -> [RedisWord] {
         let chains = Set(result.chains + (request?.chains ?? []))
         let apps = Set(
             chains.map(\.bundleID) + [request?.options.expectations.bundleID, result.bundleID].compactMap(\.self))
@@ -78,14 +73,14 @@ struct JobNames: Sendable {
         return chains.map { chain($0)[0] } + accounts
     }
 
-    private func chain(_ chain: PurchaseChain) -> [RedisWord] { all("job chain", chain.nameParts) }
+    private func chain(_ chain: PurchaseChain) -> [RedisWord] { words("job chain", chain.nameParts) }
 
     private func account(_ account: Account, in bundleID: String) -> [RedisWord] {
-        all("job account", [Array(bundleID.utf8), Array(account.id.utf8)])
+        words("job account", [Array(bundleID.utf8), Array(account.id.utf8)])
     }
 
-    private func all(_ area: String, _ parts: [[UInt8]]) -> [RedisWord] {
-        names.map { RedisWord($0.name(area, parts)) }
+    private func words(_ area: String, _ parts: [[UInt8]]) -> [RedisWord] {
+        names(area, parts).map { RedisWord($0) }
     }
 }
 

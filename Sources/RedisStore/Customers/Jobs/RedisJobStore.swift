@@ -8,7 +8,7 @@ internal import Redis
 /// Deferred verifications in Redis, encrypted under pseudonymous names. The clock of Redis decides what is due.
 struct RedisJobStore: JobStore {
     private let redis: any RedisCommands
-    private let names: JobNames
+    private let names: EntryNames
     private let seal: JobSeal
     private let rules: JobRules
 
@@ -40,7 +40,7 @@ struct RedisJobStore: JobStore {
         observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         (self.redis, self.rules) = (redis, rules)
-        names = JobNames(keys)
+        names = EntryNames(keys)
         seal = JobSeal(seal: StoreSeal(keys: keys), observe: observe)
     }
 
@@ -79,11 +79,11 @@ struct RedisJobStore: JobStore {
             seal.seal(request.storedBytes, for: JobSealName.request(job.id)),
             sealed(job.result, job.id, .waiting),
         ]
-        let about = names.about(request, job.result)
+        let about = names.ofJob(about: request, job.result)
         guard (texts + about).reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { return nil }
         let identities = [
-            names.client(job.client), names.request(request, of: job.client),
-            key.map { names.key($0, of: job.client) } ?? [],
+            names.jobClient(job.client), names.jobRequest(request, of: job.client),
+            key.map { names.jobKey($0, of: job.client) } ?? [],
         ]
         let limits = [rules.maximumCount, rules.maximumBytes, rules.maximumTotalBytes, JobRules.Limits.keys]
         return [RedisWord(job.id), RedisWord(JobKeys.due(job.lane))] + texts
@@ -113,10 +113,10 @@ struct RedisJobStore: JobStore {
     func job(
         withKey key: String, for request: JobRequest, of client: String
     ) async throws(JobRefusal) -> VerificationJob? {
-        let identities = names.request(request, of: client)
+        let identities = names.jobRequest(request, of: client)
         let found: (id: String, requestName: RedisWord)?
         do throws(StoreUnreachable) {
-            found = try await job(named: names.key(key, of: client))
+            found = try await job(named: names.jobKey(key, of: client))
             guard let found else { return nil }
             if identities.contains(found.requestName) { return try await job(found.id, of: client) }
         } catch {
@@ -193,14 +193,14 @@ struct RedisJobStore: JobStore {
         let job = taken.job
         try await run(
             JobScripts.postpone, taken.claim, delay, sealed(result, job.id, .waiting), isAttempt ? 1 : 0,
-            names.about(job.request, result))
+            names.ofJob(about: job.request, result))
     }
 
     func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool {
         let job = taken.job
         let reply = try await run(
             JobScripts.end, job.id, taken.token, status.rawValue, sealed(result, job.id, status),
-            status == .done ? 1 : 0, rules.maximumTotalBytes, names.about(job.request, result))
+            status == .done ? 1 : 0, rules.maximumTotalBytes, names.ofJob(about: job.request, result))
         return reply == .integer(1)
     }
 
@@ -250,7 +250,7 @@ extension RedisJobStore {
     }
 
     func erase(_ subject: ErasureSubject) async throws(StoreUnreachable) -> ErasureCount {
-        let names = names.erasure(subject)
+        let names = names.ofJobs(about: subject)
         var erased = 0
         for start in stride(from: 0, to: names.count, by: Limits.erased) {
             erased += try await erase(about: names[start..<min(start + Limits.erased, names.count)])

@@ -72,25 +72,18 @@ extension PurchaseChain {
     var nameParts: [[UInt8]] { [bundleID, environment.rawValue, originalTransactionID].map { Array($0.utf8) } }
 }
 
-/// Pseudonymous names under every cache key; the first writes.
-struct NotificationNames: Sendable {
-    private let names: [StoreNames]
-
-    init(_ keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
-
+extension EntryNames {
     func names(of identity: NotificationIdentity) -> [String] {
-        names.map { $0.name("notification", identity.parts.map { Array($0.utf8) }) }
+        names("notification", identity.parts.map { Array($0.utf8) })
     }
 
-    func names(of chain: PurchaseChain) -> [String] {
-        names.map { $0.name("customer state", chain.nameParts) }
-    }
+    func states(of chain: PurchaseChain) -> [String] { names("customer state", chain.nameParts) }
 
     /// Returns the name of an item in the hash of its chain, under the first key. Unique in one chain, so it is short.
     func field(of item: SignedStateItem) -> String {
         switch item {
         case .transaction(let transaction):
-            "t" + names[0].name("state item", [Array(transaction.transactionID.utf8)]).prefix(22)
+            "t" + keys[0].names.name("state item", [Array(transaction.transactionID.utf8)]).prefix(22)
         case .renewal: "r"
         }
     }

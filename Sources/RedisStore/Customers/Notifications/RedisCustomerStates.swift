@@ -66,7 +66,7 @@ extension RedisNotifications {
     /// The keys of a chain's record, under every cache key; writes use the first.
     private func keys(of chain: PurchaseChain) -> [String] {
         let keys = NotificationKeys(chain.partition)
-        return names.names(of: chain).map { keys.state($0) }
+        return names.states(of: chain).map { keys.state($0) }
     }
 
     /// Reads the records under these keys; nil if Redis is unreachable.

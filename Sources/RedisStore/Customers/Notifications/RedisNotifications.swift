@@ -15,7 +15,7 @@ final class RedisNotifications: NotificationStore {
     let redis: any RedisCommands
     /// The connections of clients' requests, which do not wait long.
     let requests: any RedisCommands
-    let names: NotificationNames
+    let names: EntryNames
     let seal: StoreSeal
     let rules: EventRules
     let clock: @Sendable () -> Timestamp
@@ -75,7 +75,7 @@ final class RedisNotifications: NotificationStore {
     ) {
         self.redis = redis
         self.requests = requests
-        names = NotificationNames(keys)
+        names = EntryNames(keys)
         seal = StoreSeal(keys: keys)
         (self.rules, self.retention, self.relays, self.clock) = (rules, retention, relays, clock)
         self.maximumBytes = maximumBytes
@@ -148,11 +148,10 @@ final class RedisNotifications: NotificationStore {
 
 extension NotificationStoreFault {
     fileprivate init(_ error: RedisError) {
-        guard case .refused(let refusal) = error else {
-            self = .unreachable
-            return
+        self = .unreachable
+        if case .refused(let refusal) = error, refusal.kind == .outOfMemory || refusal.line.contains("OOM ") {
+            self = .full
         }
-        self = refusal.kind == .outOfMemory || refusal.line.contains("OOM ") ? .full : .unreachable
     }
 }
 

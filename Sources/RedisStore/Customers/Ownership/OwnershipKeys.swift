@@ -68,15 +68,8 @@ struct AccountName: Hashable, Sendable {
     var name: String { String(text.drop { $0 != ":" }.dropFirst()) }
 }
 
-/// Pseudonymous names of chains and accounts under every cache key; the first writes.
-struct OwnershipNames: Sendable {
-    private let keys: [(id: String, names: StoreNames)]
-
-    init(_ keys: StoreKeys) { self.keys = keys.all.map { ($0.id, StoreNames($0)) } }
-
-    func names(of chain: PurchaseChain) -> [String] {
-        keys.map { $0.names.name("ownership", chain.nameParts) }
-    }
+extension EntryNames {
+    func owners(of chain: PurchaseChain) -> [String] { names("ownership", chain.nameParts) }
 
     /// Returns the tag of an account as the owner of a chain, which only a holder of the cache key can make; nil if the
     /// key of the name is not configured.

@@ -16,7 +16,7 @@ final class RedisOwnershipStore: OwnershipStore {
     let redis: any RedisCommands
     /// The connections of clients' requests, which do not wait long.
     private let requests: any RedisCommands
-    let names: OwnershipNames
+    let names: EntryNames
     private let seal: StoreSeal
     private let rules: OwnershipRules
     private let retention: EventRetention
@@ -40,7 +40,7 @@ final class RedisOwnershipStore: OwnershipStore {
     ) {
         self.redis = redis
         self.requests = requests
-        names = OwnershipNames(keys)
+        names = EntryNames(keys)
         seal = StoreSeal(keys: keys)
         (self.rules, self.retention, self.observe) = (rules, retention, observe)
     }
@@ -102,7 +102,7 @@ final class RedisOwnershipStore: OwnershipStore {
     private func moved(_ chains: [PurchaseChain], by account: Account) -> [ScriptCall] {
         Dictionary(grouping: chains, by: \.bundleID).flatMap { bundleID, chains in
             accountKeys(account, bundleID).dropFirst().map { keys in
-                unindex(keys, chains.flatMap { names.names(of: $0) }, unusedFor: Limits.rotation)
+                unindex(keys, chains.flatMap { names.owners(of: $0) }, unusedFor: Limits.rotation)
             }
         }
     }
@@ -113,7 +113,7 @@ final class RedisOwnershipStore: OwnershipStore {
         Dictionary(grouping: chains, by: \.bundleID).map { bundleID, chains in
             let keys = AccountKeys(bundleID, names.names(of: account, in: bundleID)[0].name)
             let entries = chains.flatMap { chain in
-                let name = names.names(of: chain)[0]
+                let name = names.owners(of: chain)[0]
                 let bytes = StoredAccountChain(chain).storedBytes
                 return [RedisWord(name), RedisWord(seal.seal(bytes, for: keys.sealedName(name)))]
             }
@@ -160,7 +160,7 @@ extension RedisOwnershipStore {
         _ uses: [(PurchaseChain, UseReply)], _ accounts: [(AccountKeys, [String])], _ moved: [ScriptCall]
     ) {
         let surplus = uses.flatMap { chain, use in
-            use.surplus.map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
+            use.surplus.map { unindex(AccountKeys(chain.bundleID, $0.name), names.owners(of: chain)) }
         }
         let dropped =
             drops(of: uses) + accounts.compactMap { keys, names in drop(names, keys.accounts) { keys.chains(of: $0) } }
@@ -300,7 +300,7 @@ extension RedisOwnershipStore {
 
     /// Returns the key of the records' ages, the keys of a chain's record, and its names.
     func record(of chain: PurchaseChain) -> ScriptCall {
-        let keys = OwnershipKeys(chain.partition), chains = names.names(of: chain)
+        let keys = OwnershipKeys(chain.partition), chains = names.owners(of: chain)
         return ScriptCall(keys: [keys.owners] + chains.map { keys.owner($0) }, chains)
     }
 
@@ -308,7 +308,7 @@ extension RedisOwnershipStore {
     private func unindex(_ chains: [(PurchaseChain, fields: [[UInt8]])]) async throws(StoreUnreachable) {
         let calls = chains.flatMap { chain, fields in
             fields.compactMap { AccountName(field: $0) }
-                .map { unindex(AccountKeys(chain.bundleID, $0.name), names.names(of: chain)) }
+                .map { unindex(AccountKeys(chain.bundleID, $0.name), names.owners(of: chain)) }
         }
         try await redis.replies(OwnershipScripts.unindex, calls)
     }
