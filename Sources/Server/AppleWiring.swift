@@ -20,9 +20,7 @@ struct AppleConnection: Sendable {
     /// Calls the App Store Server API, for the apps that have a key.
     let serverAPI: ServerAPIClient
     let transport: HTTPTransport
-}
 
-extension AppleConnection {
     /// Creates the connection as configured; nil if Apple is disabled.
     /// - Parameter lookups: records the answers about customers; nil for none.
     /// - Throws: the faults of the files that the configuration names.
@@ -78,16 +76,6 @@ extension AppleConnection {
                 await tracing.sending(endpoint, at: host, method: method, request)
             }
         }
-    }
-}
-
-/// Closes the connections to Apple after the requests that wait for them.
-struct TransportService: Service {
-    let transport: HTTPTransport
-
-    func run() async throws {
-        try? await gracefulShutdown()
-        await transport.shutdown()
     }
 }
 

@@ -20,7 +20,7 @@ extension Wiring {
     func notifications(
         _ fleet: FleetStore, _ verifier: ReceiptVerifier, _ verification: VerificationService,
         _ lookups: LookupStateRecorder, onEvents: @escaping @Sendable (AppPartition) -> Void
-    ) -> (intake: NotificationIntake, service: NotificationService, losses: NotificationLosses) {
+    ) -> (intake: NotificationIntake, service: UnprintedService, losses: NotificationLosses) {
         let (access, metrics, clock) = (access, metrics, dependencies.clock)
         let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
         let stored = AppsOfNotifications(), losses = NotificationLosses()
@@ -44,14 +44,22 @@ extension Wiring {
             stored.insert($0.bundleID)
             applier.announce($0)
         }
-        return (intake, NotificationService(applier: applier, lookups: lookups), losses)
+        // Notifications that are left wait in the store for other nodes.
+        let service = UnprintedService(named: "NotificationService") {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await applier.run() }
+                group.addTask { await lookups.run() }
+            }
+        }
+        return (intake, service, losses)
     }
 
-    /// Returns the service that recovers notifications; nil if Apple is disabled, or no notifications are stored.
+    /// Returns the service that recovers missed notifications, and at once what the store lost; nil if Apple is
+    /// disabled, or no notifications are stored.
     func recovery(
         from client: ServerAPIClient?, into intake: NotificationIntake, _ losses: NotificationLosses,
         _ fleet: FleetStore
-    ) -> RecoveryService? {
+    ) -> UnprintedService? {
         guard let client, configuration.keepsNotifications else { return nil }
         let recovery = NotificationRecovery(
             from: ServerAPINotificationHistory(client, timeout: configuration.apple.timeouts.deadline), into: intake,
@@ -59,7 +67,14 @@ extension Wiring {
             interval: configuration.notifications.recoveryInterval,
             startDelay: .seconds(Double.random(in: NotificationRecovery.Limits.startDelay)),
             observe: metrics.notifications.observe, clock: dependencies.clock)
-        return RecoveryService(recovery: recovery, losses: losses)
+        return UnprintedService(named: "RecoveryService") {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await recovery.run() }
+                group.addTask {
+                    for await loss in losses.stream { recovery.recoverNow(loss.bundleID, since: loss.age) }
+                }
+            }
+        }
     }
 
     /// Returns the port of the routes that defer verifications, the waits for their ends, and the service that repeats
@@ -67,7 +82,7 @@ extension Wiring {
     func jobs(
         _ fleet: FleetStore, _ verification: VerificationService, _ ownership: OwnershipCheck,
         onEvents: @escaping @Sendable (AppPartition) -> Void
-    ) -> (deferral: Deferral, watcher: JobWatcher, service: JobService) {
+    ) -> (deferral: Deferral, watcher: JobWatcher, service: UnprintedService) {
         let (metrics, clock) = (metrics, dependencies.clock), watcher = JobWatcher(fleet.jobs)
         let dispatcher = JobDispatcher(
             store: fleet.jobs,
@@ -81,7 +96,8 @@ extension Wiring {
         let deferral = Deferral(
             fleet.jobs, rules: configuration.jobs, verification: verification, observe: metrics.jobs.observe,
             onCreate: dispatcher.announce, clock: clock)
-        return (deferral, watcher, JobService(dispatcher: dispatcher))
+        // Attempts in flight end first; other nodes take the rest.
+        return (deferral, watcher, UnprintedService(named: "JobService", untilShutdown: dispatcher.run))
     }
 }
 
@@ -104,22 +120,6 @@ extension NotificationApps {
     }
 }
 
-/// Applies stored notifications, and records the answers of lookups, until the shutdown. Notifications that are left wait
-/// in the store for other nodes.
-struct NotificationService: Service {
-    let applier: NotificationApplier
-    let lookups: LookupStateRecorder
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                group.addTask { await applier.run() }
-                group.addTask { await lookups.run() }
-            }
-        }
-    }
-}
-
 /// The apps whose notifications this process has stored: those that are surveyed without a clients file.
 private final class AppsOfNotifications: Sendable {
     private enum Limits {
@@ -134,23 +134,6 @@ private final class AppsOfNotifications: Sendable {
 
     func insert(_ bundleID: String) {
         apps.withLock { apps in if apps.count < Limits.apps { apps.insert(bundleID) } }
-    }
-}
-
-/// Recovers missed notifications until the shutdown, and at once what the store lost.
-struct RecoveryService: Service {
-    let recovery: NotificationRecovery
-    let losses: NotificationLosses
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                group.addTask { await recovery.run() }
-                group.addTask {
-                    for await loss in losses.stream { recovery.recoverNow(loss.bundleID, since: loss.age) }
-                }
-            }
-        }
     }
 }
 
@@ -182,29 +165,10 @@ struct NotificationLosses: Sendable {
     }
 }
 
-/// Repeats deferred verifications until the shutdown. Attempts in flight end first; other nodes take the rest.
-struct JobService: Service {
-    let dispatcher: JobDispatcher
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown { await dispatcher.run() }
-    }
-}
-
 extension EventRouteSettings {
     init(_ configuration: GatewayConfiguration) {
         self.init(
             isStored: configuration.keepsNotifications,
             keepsSignedData: configuration.events.rules.keepsSignedData)
-    }
-}
-
-/// Ends the waits of requests at the shutdown, before the data plane waits for their connections.
-struct StoreWatcherService<Interest: Sendable>: Service {
-    let watcher: StoreWatcher<Interest>
-
-    func run() async throws {
-        defer { watcher.stop() }
-        try? await gracefulShutdown()
     }
 }

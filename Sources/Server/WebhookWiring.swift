@@ -26,9 +26,7 @@ struct WebhookService: Service {
         }
         await sender.shutdown()
     }
-}
 
-extension WebhookService {
     /// Creates the service; nil without a clients file, as endpoints are in no other place.
     /// - Throws: the fault of the file that the configuration names.
     init?(
@@ -38,19 +36,28 @@ extension WebhookService {
         let settings = configuration.webhooks
         let endpoints: @Sendable () -> [WebhookEndpoint] = { access.now.rules.webhooks }
         guard configuration.clientsFile != nil || !endpoints().isEmpty else { return nil }
-        do throws(TransportError) {
-            sender = try HTTPWebhookSender(
-                TransportConfiguration(settings), maximumEndpoints: ClientsFile.WebhookBounds.endpoints,
-                concurrency: settings.concurrency, timeout: settings.timeout)
-        } catch {
-            throw ConfigurationProblems(
-                error, settings.caFile ?? "gateway.webhooks", to: "the endpoints of webhooks",
-                note: " (gateway.webhooks.ca_file)")
-        }
+        sender = try HTTPWebhookSender(
+            settings, maximumEndpoints: ClientsFile.WebhookBounds.endpoints, concurrency: settings.concurrency,
+            to: "the endpoints of webhooks", note: " (gateway.webhooks.ca_file)")
         dispatcher = WebhookDispatcher(
             log: fleet.events, store: fleet.deliveries, sender: sender, endpoints: endpoints, liveNodes: liveNodes,
             concurrency: settings.concurrency, observe: metrics.webhooks.observe, clock: clock)
         surveyor = WebhookSurveyor(store: fleet.deliveries, endpoints: endpoints, surveys: metrics.webhookSurveys)
+    }
+}
+
+extension HTTPWebhookSender {
+    /// - Throws: the problem with a note, or with the connections to these peers.
+    init(
+        _ settings: WebhooksConfiguration, maximumEndpoints: Int, concurrency: Int, to peers: String, note: String = ""
+    ) throws(ConfigurationProblems) {
+        do throws(TransportError) {
+            try self.init(
+                TransportConfiguration(settings), maximumEndpoints: maximumEndpoints, concurrency: concurrency,
+                timeout: settings.timeout)
+        } catch {
+            throw ConfigurationProblems(error, settings.caFile ?? "gateway.webhooks", to: peers, note: note)
+        }
     }
 }
 

@@ -5,6 +5,7 @@ internal import AppStore
 internal import Clients
 internal import Customers
 internal import Gateway
+internal import HTTPClient
 internal import HTTPServer
 internal import HTTPTypes
 internal import Logging
@@ -25,6 +26,7 @@ struct Dependencies: Sendable {
     var requestLines: LogBatcher?
     var droppedLogLines: @Sendable () -> Int = { 0 }
     var tracer: (any Tracer)?
+    var tracing: RequestTracing { RequestTracing(tracer: tracer) }
     var shutdownRequests: AsyncStream<ShutdownRequest>
     var clock: @Sendable () -> Timestamp = { .now() }
     var reloading: Reloading?
@@ -131,15 +133,21 @@ struct Wiring {
                 events(of: fleet, watcher, charging),
             ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes
                 + routes(of: notifications.intake, charging) + appleProxy(apple, charging).routes)
-        let foundations: [(any Service)?] = [
-            fleet.service, webhooks, apple.map { TransportService(transport: $0.transport) }, notifications.service,
-            jobs.service,
+        let foundations: [UnprintedService?] = [
+            fleet.service.map { UnprintedService($0) }, webhooks.map { UnprintedService($0) },
+            apple.map { UnprintedService("TransportService", atShutdown: $0.transport.shutdown) },
+            notifications.service, jobs.service,
             recovery(from: apple?.serverAPI, into: notifications.intake, notifications.losses, fleet),
-            reloadService(),
+            reloadService().map { UnprintedService($0) },
         ]
-        let waits: [any Service] = [StoreWatcherService(watcher: watcher), StoreWatcherService(watcher: jobs.watcher)]
+        let planes = adminPlane(health) + [dataPlane(routes)]
+        // The waits of requests end before the data plane waits for their connections.
+        let waits = [
+            UnprintedService("StoreWatcherService<\([AppPartition: EventPosition].self)>", atShutdown: watcher.stop),
+            UnprintedService("StoreWatcherService<String>", atShutdown: jobs.watcher.stop),
+        ]
         return GatewayServer(
-            services: group(of: foundations.compactMap { $0 } + adminPlane(health) + [dataPlane(routes)] + waits),
+            services: group(of: foundations.compactMap(\.self) + planes.map { UnprintedService($0) } + waits),
             lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
     }
 
@@ -299,14 +307,14 @@ struct Wiring {
     /// Returns the group, which stops its services in reverse order: when the shutdown service returns, first the waits
     /// for events, then the data plane, then the updates of the status page, then the admin plane, then the foundations
     /// of requests.
-    private func group(of services: [any Service]) -> ServiceGroup {
+    private func group(of services: [UnprintedService]) -> ServiceGroup {
         let shutdown = ShutdownService(
             requests: dependencies.shutdownRequests, lifecycle: lifecycle,
             drainDelay: configuration.shutdown.drainDelay, logger: dependencies.logger)
         let last = ServiceGroupConfiguration.ServiceConfiguration(
-            service: UnprintedService(service: shutdown), successTerminationBehavior: .gracefullyShutdownGroup)
+            service: UnprintedService(shutdown), successTerminationBehavior: .gracefullyShutdownGroup)
         var group = ServiceGroupConfiguration(
-            services: services.map { .init(service: UnprintedService(service: $0)) } + [last],
+            services: services.map { .init(service: $0) } + [last],
             logger: dependencies.logger)
         // The edge ends its connections within the grace period; those that remain a little later are cancelled.
         group.maximumGracefulShutdownDuration = configuration.shutdown.grace + .seconds(5)
@@ -322,10 +330,6 @@ extension Route {
                 body: ReplyBody(Array(registry.text().utf8)))
         }
     }
-}
-
-extension Dependencies {
-    var tracing: RequestTracing { RequestTracing(tracer: tracer) }
 }
 
 extension ReceiptVerifier {
@@ -350,14 +354,34 @@ func checkOpenSSL() throws(ConfigurationProblems) {
     }
 }
 
-/// A service that prints only its type. The service group logs its services, and a struct is printed with all its
+/// A service that prints only its name. The service group logs its services, and a struct is printed with all its
 /// fields: configuration, and the secrets in it.
 struct UnprintedService: Service, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    let service: any Service
+    let description: String
+    private let work: @Sendable () async throws -> Void
 
-    var description: String { "\(type(of: service))" }
+    init(_ service: any Service) {
+        description = "\(type(of: service))"
+        work = { try await service.run() }
+    }
+
+    /// Creates a service whose work the shutdown cancels.
+    init(named name: String, untilShutdown work: @escaping @Sendable () async -> Void) {
+        description = name
+        self.work = { await cancelWhenGracefulShutdown(work) }
+    }
+
+    /// Creates a service that waits for the shutdown, and then ends something.
+    init(_ name: String, atShutdown end: @escaping @Sendable () async -> Void) {
+        description = name
+        work = {
+            try? await gracefulShutdown()
+            await end()
+        }
+    }
+
     var debugDescription: String { description }
     var customMirror: Mirror { Mirror(self, children: []) }
 
-    func run() async throws { try await service.run() }
+    func run() async throws { try await work() }
 }

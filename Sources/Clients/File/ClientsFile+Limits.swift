@@ -101,19 +101,9 @@ extension ClientsFile {
         for mode in Mode.allCases { costs[mode] = value(mode.rawValue, of: fields, in: LimitBounds.cost) }
         return costs
     }
-}
 
-/// The rule for taking tokens of a policy in advance.
-private enum LeaseRule: String, CaseIterable, ConfigurationValue {
-    case auto, never
-}
+    // MARK: - Values
 
-extension StoreFailureRule: ConfigurationValue {}
-extension ClientPolicy.Subject: ConfigurationValue {}
-
-// MARK: - Values
-
-extension ClientsFile {
     /// Reads a value in the configuration's format; nil and a problem if it is not accepted.
     mutating func value<Value: ConfigurationValue>(
         _ name: String, of fields: [String: Node], accepted: String = Value.accepted,
@@ -131,3 +121,11 @@ extension ClientsFile {
         return value(name, of: fields, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
     }
 }
+
+/// The rule for taking tokens of a policy in advance.
+private enum LeaseRule: String, CaseIterable, ConfigurationValue {
+    case auto, never
+}
+
+extension StoreFailureRule: ConfigurationValue {}
+extension ClientPolicy.Subject: ConfigurationValue {}

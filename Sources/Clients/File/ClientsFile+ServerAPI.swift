@@ -6,9 +6,9 @@ internal import Gateway
 internal import JSON
 internal import Yams
 
-// MARK: - Keys of the App Store Server API
-
 extension ClientsFile {
+    // MARK: - Keys of the App Store Server API
+
     /// The lengths of the groups of a UUID (RFC 9562 §4).
     private static let issuerGroups = [8, 4, 4, 4, 12]
     /// The length of a key ID. App Store Connect issues key IDs of 10 characters; the rest is reserve.
@@ -62,16 +62,9 @@ extension ClientsFile {
         let number: Int? = value("app_apple_id", of: fields, accepted: accepted) { $0 > 0 }
         return number.map(Int64.init)
     }
-}
 
-extension String {
-    /// True for most paths, and for no private key: PEM and base64 have no dot, and the base64 of DER begins with M.
-    fileprivate var isNoKey: Bool { hasPrefix("/") || contains(".") }
-}
+    // MARK: - Rights
 
-// MARK: - Rights
-
-extension ClientsFile {
     /// Reads the rights of a client: one list for all its apps, or a list for each app that is named.
     mutating func readAppleRights(_ node: Node?, forApps apps: PermittedApps) -> Client.AppleRights {
         guard let node else { return .none }
@@ -107,4 +100,9 @@ extension ClientsFile {
                 return Word(rawValue: node.scalar?.string ?? "") ?? rejected("\(name) takes only: \(words)", at: node)
             })
     }
+}
+
+extension String {
+    /// True for most paths, and for no private key: PEM and base64 have no dot, and the base64 of DER begins with M.
+    fileprivate var isNoKey: Bool { hasPrefix("/") || contains(".") }
 }

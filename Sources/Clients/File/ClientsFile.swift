@@ -220,9 +220,7 @@ package struct ClientsFile {
     }
 
     mutating func add(_ problem: ConfigurationProblem) { problems.append(problem) }
-}
 
-extension ClientsFile {
     /// The length of a shared secret. App Store Connect generates secrets of 32 characters; the rest is reserve.
     private static let secretLength = 16...64
 
@@ -295,14 +293,7 @@ extension ClientsFile {
         return rejected(
             "\(name) must hold \(length.lowerBound) to \(length.upperBound) visible ASCII characters", at: node)
     }
-}
 
-extension String {
-    /// True if no character is white space, invisible or beyond ASCII.
-    var isVisibleASCII: Bool { utf8.allSatisfy { (0x21...0x7E).contains($0) } }
-}
-
-extension ClientsFile {
     /// Returns the fields of a mapping, with a problem for each name not in `names`. Unknown names are hidden where
     /// they may be a misplaced secret.
     mutating func fields(of node: Node, named names: [String], showsUnknown: Bool = true) -> [String: Node] {
@@ -342,4 +333,9 @@ extension ClientsFile {
         if name.utf8.allSatisfy(ASCII.isSafe), length.contains(name.utf8.count) { return name }
         return rejected("name must be up to \(length.upperBound) letters, digits and any of .-_", at: node)
     }
+}
+
+extension String {
+    /// True if no character is white space, invisible or beyond ASCII.
+    var isVisibleASCII: Bool { utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

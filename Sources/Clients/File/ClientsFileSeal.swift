@@ -13,11 +13,12 @@ package struct ClientsFileSeal: Sendable {
     package static func checkOpenSSL() throws(ConfigurationProblems) {
         let isOffered = HashFunction.sha256.isOffered && AES256GCM.isOffered && AESCBCEncryption.isOffered
         guard !isOffered else { return }
-        let fault = """
+        throw ConfigurationProblems(
+            "OpenSSL",
+            """
             does not offer SHA-256, AES-256-GCM and AES-CBC, which encryption keys of apps need; activate a provider \
             that offers them
-            """
-        throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: fault)])
+            """)
     }
 
     package init(pepper: Secret) {

@@ -31,6 +31,10 @@ package struct ConfigurationProblems: Error, Hashable, Sendable, CustomStringCon
         self.problems = problems
     }
 
+    package init(_ location: String, _ fault: String) {
+        self.init(problems: [ConfigurationProblem(location: location, fault: fault)])
+    }
+
     package static func of(_ check: () throws(ConfigurationProblems) -> Void) -> [ConfigurationProblem] {
         do throws(ConfigurationProblems) {
             try check()

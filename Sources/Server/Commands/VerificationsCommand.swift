@@ -110,15 +110,6 @@ struct VerificationListing {
     }
 }
 
-extension VerificationJob {
-    fileprivate var row: [String] {
-        [
-            createdAt.description, client, "\(attempts)", nextAttempt?.description ?? "-",
-            [result.verdict, result.reason].compactMap(\.self).joined(separator: " "), id,
-        ].map { $0.printable() }
-    }
-}
-
 struct ShowVerificationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -156,6 +147,13 @@ struct ShowVerificationCommand: AsyncParsableCommand {
 }
 
 extension VerificationJob {
+    fileprivate var row: [String] {
+        [
+            createdAt.description, client, "\(attempts)", nextAttempt?.description ?? "-",
+            [result.verdict, result.reason].compactMap(\.self).joined(separator: " "), id,
+        ].map { $0.printable() }
+    }
+
     /// The JSON object for operators: without evidence, with the client.
     var operatorJSON: String {
         let json = JSONWriter.object(reservingCapacity: 512 + result.json.count) { json in

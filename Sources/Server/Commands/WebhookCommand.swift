@@ -36,7 +36,9 @@ struct TestWebhookCommand: AsyncParsableCommand {
         let (access, sender) = try options.orExit { () throws(ConfigurationProblems) in
             try checkOpenSSL()
             let rules = AccessRules(configuration, try ClientsFile(configuration, at: .now()))
-            return (Access(rules), try HTTPWebhookSender(testing: configuration.webhooks))
+            let sender = try HTTPWebhookSender(
+                configuration.webhooks, maximumEndpoints: 1, concurrency: 1, to: "endpoints")
+            return (Access(rules), sender)
         }
         let endpoint = try access.webhook(named: endpoint)
         let test = WebhookRequest(testing: endpoint, number: .random(in: .min ... .max), at: .now())
@@ -44,18 +46,6 @@ struct TestWebhookCommand: AsyncParsableCommand {
         await sender.shutdown()
         print(result.text(for: endpoint.name))
         if result.fault != nil { throw ExitCode.failure }
-    }
-}
-
-extension HTTPWebhookSender {
-    fileprivate init(testing configuration: WebhooksConfiguration) throws(ConfigurationProblems) {
-        do throws(TransportError) {
-            try self.init(
-                TransportConfiguration(configuration), maximumEndpoints: 1, concurrency: 1,
-                timeout: configuration.timeout)
-        } catch {
-            throw ConfigurationProblems(error, configuration.caFile ?? "gateway.webhooks", to: "endpoints")
-        }
     }
 }
 

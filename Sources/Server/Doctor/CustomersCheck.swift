@@ -42,9 +42,7 @@ extension AreaCheck {
             "app_apple_id", "not set for \(apps.listed): production notifications accept any app number",
             do: "Set `app_apple_id` of each app in the clients file: its Apple ID in App Store Connect.")
     }
-}
 
-extension AreaCheck {
     /// Checks the settings for deferred verifications and ownership.
     func checkVerifications() {
         let clients = (try? ClientsFile(configuration, at: clock()))?.clients ?? []
@@ -60,64 +58,23 @@ extension AreaCheck {
                 + "fraud.suspected beyond \(configuration.ownership.maximumAccounts) accounts within "
                 + configuration.ownership.window.configurationText)
         guard configuration.redis.url == nil else { return }
-        checkDurability(deferring: clients.filter { $0.deferral != .onRequest }.map(\.name).sorted())
-        checkBindings(rejecting: clients.filter { $0.ownership == .reject }.map(\.name).sorted())
-    }
-
-    private func checkDurability(deferring names: [String]) {
-        guard !names.isEmpty else { return }
-        report.warn(
-            "durability",
-            "clients with `defer` but no Redis: \(names.listed). Deferred verifications end with the process",
-            do: "Set gateway.redis.url, or remove `defer` from these clients.")
-    }
-
-    private func checkBindings(rejecting names: [String]) {
-        guard !names.isEmpty else { return }
+        let deferring = clients.filter { $0.deferral != .onRequest }.map(\.name).sorted()
+        if !deferring.isEmpty {
+            report.warn(
+                "durability",
+                "clients with `defer` but no Redis: \(deferring.listed). Deferred verifications end with the process",
+                do: "Set gateway.redis.url, or remove `defer` from these clients.")
+        }
+        let rejecting = clients.filter { $0.ownership == .reject }.map(\.name).sorted()
+        guard !rejecting.isEmpty else { return }
         report.warn(
             "bindings",
-            "clients with `ownership: reject` but no Redis: \(names.listed). After a restart any account is the first",
+            "clients with `ownership: reject` but no Redis: \(rejecting.listed). After a restart any account is the first",
             do: "Set gateway.redis.url, or let these clients have `ownership: report`.")
     }
-}
 
-extension CheckReport {
-    /// Records the deferred verifications in the store. A Redis without them has no line.
-    func record(_ counts: JobCounts?, _ rules: JobRules) {
-        guard let counts, counts.waiting + counts.failed > 0 else { return }
-        let seen =
-            "deferred: \(counts.waiting) wait, of \(StatusValue.bytes(counts.bytes).text); \(counts.failed) were given up"
-        if counts.bytes > rules.maximumTotalBytes / 5 * 4 {
-            return warn(
-                "verifications",
-                seen + ". gateway.jobs.max_total_bytes is nearly reached, and further ones are refused",
-                do: "Check the connection to Apple. Raise the limit if Redis has the memory.")
-        }
-        guard counts.failed == 0 else {
-            return warn(
-                "verifications", seen,
-                do:
-                    "`receipt-gateway verifications list --status failed` shows them; their clients must send the purchases "
-                    + "again.")
-        }
-        ok("verifications", seen)
-    }
-}
+    // MARK: - Webhooks
 
-/// The answer of an endpoint to a request without an event.
-struct TriedEndpoint: Sendable {
-    struct Answer: Hashable, Sendable {
-        let status: Int
-        let took: Duration
-        /// The difference of the endpoint's clock from this machine's; nil without a date.
-        let clockDifference: Duration?
-    }
-
-    let endpoint: WebhookEndpoint
-    let result: Result<Answer, DeliveryFault>
-}
-
-extension AreaCheck {
     fileprivate enum WebhookLimits {
         static let timeout: Duration = .seconds(8)
         /// Receivers usually reject a signature whose time differs by five minutes.
@@ -157,34 +114,7 @@ extension AreaCheck {
         await transport.shutdown()
         return tried.sorted { $0.endpoint.name < $1.endpoint.name }
     }
-}
 
-extension TriedEndpoint {
-    fileprivate init(
-        trying endpoint: WebhookEndpoint, through transport: HTTPTransport, clock: @Sendable () -> Timestamp
-    ) async {
-        self.endpoint = endpoint
-        let sent = clock()
-        do throws(TransportError) {
-            let answer = try await transport.send(
-                TransportRequest(.get, url: endpoint.url), deadline: .now + AreaCheck.WebhookLimits.timeout)
-            let now = clock()
-            let date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }
-            result = .success(
-                Answer(
-                    status: answer.status, took: answer.took,
-                    clockDifference: date.map { sent.midpoint(to: now).duration(to: $0) }))
-        } catch {
-            // A page is an answer, too: the connection works.
-            result =
-                error == .tooLarge
-                ? .success(Answer(status: 200, took: sent.duration(to: clock()), clockDifference: nil))
-                : .failure(DeliveryFault(error))
-        }
-    }
-}
-
-extension AreaCheck {
     func recordEndpoints(_ endpoints: [WebhookEndpoint]) {
         let relays = endpoints.count { $0.stream == .relay }
         let apps = Set(endpoints.flatMap(\.apps)).count, keys = endpoints.reduce(0) { $0 + $1.keys.count }
@@ -228,6 +158,67 @@ extension AreaCheck {
             "clock",
             "an endpoint is \(largest.ahead) this machine: receivers may reject signatures as too old or too new",
             do: "Synchronise the clock (NTP), or let the receiver do so.")
+    }
+}
+
+/// The answer of an endpoint to a request without an event.
+struct TriedEndpoint: Sendable {
+    struct Answer: Hashable, Sendable {
+        let status: Int
+        let took: Duration
+        /// The difference of the endpoint's clock from this machine's; nil without a date.
+        let clockDifference: Duration?
+    }
+
+    let endpoint: WebhookEndpoint
+    let result: Result<Answer, DeliveryFault>
+}
+
+extension TriedEndpoint {
+    fileprivate init(
+        trying endpoint: WebhookEndpoint, through transport: HTTPTransport, clock: @Sendable () -> Timestamp
+    ) async {
+        self.endpoint = endpoint
+        let sent = clock()
+        do throws(TransportError) {
+            let answer = try await transport.send(
+                TransportRequest(.get, url: endpoint.url), deadline: .now + AreaCheck.WebhookLimits.timeout)
+            let now = clock()
+            let date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }
+            result = .success(
+                Answer(
+                    status: answer.status, took: answer.took,
+                    clockDifference: date.map { sent.midpoint(to: now).duration(to: $0) }))
+        } catch {
+            // A page is an answer, too: the connection works.
+            result =
+                error == .tooLarge
+                ? .success(Answer(status: 200, took: sent.duration(to: clock()), clockDifference: nil))
+                : .failure(DeliveryFault(error))
+        }
+    }
+}
+
+extension CheckReport {
+    /// Records the deferred verifications in the store. A Redis without them has no line.
+    func record(_ counts: JobCounts?, _ rules: JobRules) {
+        guard let counts, counts.waiting + counts.failed > 0 else { return }
+        let seen =
+            "deferred: \(counts.waiting) wait, of \(StatusValue.bytes(counts.bytes).text); \(counts.failed) were given up"
+        if counts.bytes > rules.maximumTotalBytes / 5 * 4 {
+            return warn(
+                "verifications",
+                seen + ". gateway.jobs.max_total_bytes is nearly reached, and further ones are refused",
+                do: "Check the connection to Apple. Raise the limit if Redis has the memory.")
+        }
+        guard counts.failed == 0 else {
+            return warn(
+                "verifications", seen,
+                do:
+                    "`receipt-gateway verifications list --status failed` shows them; their clients must send the purchases "
+                    + "again.")
+        }
+        ok("verifications", seen)
     }
 }
 

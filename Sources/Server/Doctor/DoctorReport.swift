@@ -31,6 +31,24 @@ struct DoctorReport: Sendable {
         let counts = "\(count(.ok)) ok, \(warnings), \(count(.failed)) failed"
         return isMisconfigured ? "\(counts); nothing else is checked until the configuration is valid" : counts
     }
+
+    // MARK: - For programs
+
+    /// `{"version", "status", "checks": [{"area", "check", "status", "seen", "advice"}]}`; `advice` may be null.
+    var json: String {
+        let json = JSONWriter.object { json in
+            json.member("version", Version.current)
+            json.member("status", level.rawValue)
+            json.objects("checks", of: observations) { json, observation in
+                json.member("area", observation.area.rawValue)
+                json.member("check", observation.subject)
+                json.member("status", observation.level.rawValue)
+                json.member("seen", observation.seen)
+                json.member("advice", observation.advice.map { .string(OutsideText($0)) } ?? .null)
+            }
+        }
+        return String(decoding: json, as: UTF8.self) + "\n"
+    }
 }
 
 extension CheckResult {
@@ -57,25 +75,5 @@ extension CheckResult.Level {
 extension String {
     fileprivate func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(1, width - count))
-    }
-}
-
-// MARK: - For programs
-
-extension DoctorReport {
-    /// `{"version", "status", "checks": [{"area", "check", "status", "seen", "advice"}]}`; `advice` may be null.
-    var json: String {
-        let json = JSONWriter.object { json in
-            json.member("version", Version.current)
-            json.member("status", level.rawValue)
-            json.objects("checks", of: observations) { json, observation in
-                json.member("area", observation.area.rawValue)
-                json.member("check", observation.subject)
-                json.member("status", observation.level.rawValue)
-                json.member("seen", observation.seen)
-                json.member("advice", observation.advice.map { .string(OutsideText($0)) } ?? .null)
-            }
-        }
-        return String(decoding: json, as: UTF8.self) + "\n"
     }
 }

@@ -94,9 +94,7 @@ extension AreaCheck {
         async let sandbox = reply(.sandbox)
         return await KeyReplies(production: production, sandbox: sandbox)
     }
-}
 
-extension AreaCheck {
     func record(_ tried: TriedKeys) {
         recordSelection(of: tried)
         recordNumbers(of: tried.bundleIDs.filter { tried.keys.appAppleIDs[$0] == nil })

@@ -26,9 +26,7 @@ package struct AppleConfiguration: Hashable, Sendable {
     package var sunset: Timestamp?
     package var cacheSize = ByteCount.mebibytes(128)
     package var serverAPI = ServerAPIConfiguration()
-}
 
-extension AppleConfiguration {
     fileprivate var urls: [UpstreamURL] { UpstreamEndpoint.allCases.map { url(of: $0) } }
 
     package func url(of endpoint: UpstreamEndpoint) -> UpstreamURL {
@@ -49,7 +47,7 @@ package struct ServerAPIConfiguration: Hashable, Sendable {
 }
 
 /// The URL of an endpoint: `https`, or `http` on this machine.
-package struct UpstreamURL: Hashable, Sendable {
+package struct UpstreamURL: Hashable, ConfigurationValue {
     package let text: String
 
     /// Creates a URL that is constant or was checked.
@@ -68,9 +66,7 @@ package struct UpstreamURL: Hashable, Sendable {
         }
         return String(authority.prefix { $0 != ":" })
     }
-}
 
-extension UpstreamURL: ConfigurationValue {
     package static var accepted: String { "an https URL, or an http URL on this machine" }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
@@ -92,7 +88,7 @@ extension UpstreamURL: ConfigurationValue {
 }
 
 /// The beginning of an endpoint's URL: scheme, host and port, and a path if a proxy needs a path.
-package struct UpstreamBaseURL: Hashable, Sendable {
+package struct UpstreamBaseURL: Hashable, ConfigurationValue {
     package let url: UpstreamURL
 
     package var text: String { url.text }
@@ -100,9 +96,7 @@ package struct UpstreamBaseURL: Hashable, Sendable {
 
     /// Creates a URL that is constant or was checked.
     init(_ text: String) { url = UpstreamURL(text) }
-}
 
-extension UpstreamBaseURL: ConfigurationValue {
     package static var accepted: String { "\(UpstreamURL.accepted), without a slash or a query at its end" }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
@@ -150,9 +144,7 @@ extension TransportConfiguration {
         allowsPrivateAddresses = configuration.allowsPrivateAddresses || urls.contains(where: \.isLoopback)
         userAgent = "receipt-gateway/\(Version.current)"
     }
-}
 
-extension TransportConfiguration {
     /// Creates the settings of the transport for webhooks, without its limits.
     package init(_ configuration: WebhooksConfiguration) {
         self.init()
@@ -165,12 +157,10 @@ extension TransportConfiguration {
 }
 
 /// The address of a proxy, as libcurl takes it. It may contain a user and a password, which are never shown.
-package struct ProxyURL: Hashable, Sendable {
+package struct ProxyURL: Hashable, ConfigurationValue, Redacted, CustomDebugStringConvertible {
     /// The whole address, with the password: review each use.
     let exposed: String
-}
 
-extension ProxyURL: ConfigurationValue {
     package static var accepted: String { "an address such as http://proxy.internal:3128" }
 
     package init(configuration text: String) {
@@ -183,9 +173,7 @@ extension ProxyURL: ConfigurationValue {
         let scheme = exposed.firstRange(of: "://").map { exposed[..<$0.upperBound] } ?? ""
         return scheme + Secret.redacted + exposed[at...]
     }
-}
 
-extension ProxyURL: Redacted, CustomDebugStringConvertible {
     package var description: String { configurationText }
     package var debugDescription: String { configurationText }
 }

@@ -2,11 +2,10 @@
 
 internal import Clients
 
-/// A setting: its name, its place in `GatewayConfiguration` and its description.
+/// A setting: its name, and its place in `GatewayConfiguration`.
 package struct ConfigurationKey: Sendable {
     /// The name below `gateway`: `http.port`.
     let name: String
-    let meaning: String
     let accepted: String
     /// True if the value must never be shown and may come from its own file.
     let isSecret: Bool
@@ -16,25 +15,24 @@ package struct ConfigurationKey: Sendable {
     let differs: @Sendable (GatewayConfiguration, GatewayConfiguration) -> Bool
 
     init<Value: ConfigurationValue>(
-        _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable, _ meaning: String
+        _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable
     ) {
-        self.init(name, path, meaning, accepted: Value.accepted) { _ in true }
+        self.init(name, path, accepted: Value.accepted) { _ in true }
     }
 
     init<Value: ConfigurationValue & Comparable>(
         _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable,
-        in range: ClosedRange<Value>, _ meaning: String
+        in range: ClosedRange<Value>
     ) {
         let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
-        self.init(name, path, meaning, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
+        self.init(name, path, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
     }
 
     private init<Value: ConfigurationValue>(
-        _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable, _ meaning: String,
+        _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable,
         accepted: String, accepts: @escaping @Sendable (Value) -> Bool
     ) {
         self.name = name
-        self.meaning = meaning
         self.accepted = accepted
         isSecret = Value.isSecret
         text = { $0[keyPath: path].configurationText }

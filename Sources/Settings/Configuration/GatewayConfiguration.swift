@@ -10,8 +10,8 @@ package import Telemetry
 
 /// All settings, with their defaults.
 ///
-/// Plain values, independent of environment and files. `ConfigurationKeys` has the name, meaning and range of each
-/// setting.
+/// Plain values, independent of environment and files. `ConfigurationKeys` has the name and range of each setting,
+/// docs/configuration.md its meaning.
 package struct GatewayConfiguration: Hashable, Sendable {
     package var http = HTTPConfiguration()
     /// The admin plane, for the orchestrator and Prometheus.
@@ -46,8 +46,6 @@ package struct NotificationsConfiguration: Hashable, Sendable {
     package var replicas = 0
     package var allowsVolatile = false
     package var recoveryInterval: Duration = .seconds(3600)
-
-    package init() {}
 }
 
 /// The transport of webhooks. The endpoints are in the clients file.
@@ -58,8 +56,6 @@ package struct WebhooksConfiguration: Hashable, Sendable {
     package var proxy: ProxyURL?
     package var timeout: Duration = .seconds(15)
     package var concurrency = 16
-
-    package init() {}
 }
 
 extension Int {
@@ -110,15 +106,7 @@ extension GatewayConfiguration {
         return known.filter(\.isFound).map { ConfigurationProblem(location: $0.location, fault: $0.fault) }
             + ConfigurationProblems.of { () throws(ConfigurationProblems) in _ = try storeKeys } + redis.contradictions
     }
-}
 
-extension ConfigurationProblems {
-    package init(_ location: String, _ fault: String) {
-        self.init(problems: [ConfigurationProblem(location: location, fault: fault)])
-    }
-}
-
-extension GatewayConfiguration {
     package var storeKeys: StoreKeys? {
         get throws(ConfigurationProblems) {
             guard let cacheKeys else { return nil }

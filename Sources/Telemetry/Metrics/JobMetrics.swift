@@ -56,11 +56,7 @@ package enum JobCountLabel: String, SeriesLabels {
     case done, expired, failed
 
     package static let labelNames = ["outcome"]
-}
 
-extension JobAttemptEnd: SeriesLabels { package static let labelNames = ["outcome"] }
-
-extension JobCountLabel {
     /// Returns nil for the client's mistakes with keys.
     fileprivate init?(_ refusal: JobRefusal) {
         switch refusal {
@@ -73,6 +69,8 @@ extension JobCountLabel {
         }
     }
 }
+
+extension JobAttemptEnd: SeriesLabels { package static let labelNames = ["outcome"] }
 
 /// Counts deferred verifications, and logs the verifications that were given up.
 package final class JobMetrics: Sendable {

@@ -39,38 +39,7 @@ package struct MetricFamily: Hashable, Sendable {
         static let readSeries = 1000
         static let buckets = 64
     }
-}
 
-/// The reason why a list of families cannot be exported.
-package struct CatalogueError: Error, Hashable, Sendable {
-    let family: String
-    let fault: Fault
-
-    /// A rule of the Prometheus data model and naming practices.
-    enum Fault: Hashable, Sendable {
-        /// The name has other characters than lower-case letters, digits and underscores, or begins with a digit.
-        case nameMalformed
-        /// Another family has lines of that name.
-        case nameTaken
-        case totalMisplaced
-        case helpMissing
-        case labelNameMalformed
-        /// `le` and names with two leading underscores are reserved by Prometheus.
-        case labelNameReserved
-        case labelNameRepeated
-        /// A label set does not have exactly one value per label.
-        case labelSetIncomplete
-        case labelSetRepeated
-        case bucketsNotAscending
-        /// The family has no series, or more than `MetricFamily.Limits.series`.
-        case seriesCount
-        case tooManyBuckets
-        /// A reading names an undeclared series, a histogram, or a family of the other kind.
-        case readingUndeclared
-    }
-}
-
-extension MetricFamily {
     func check() throws(CatalogueError) {
         try require(name.isMetricName, else: .nameMalformed)
         try require(name.hasSuffix("_total") == (kind == .counter), else: .totalMisplaced)
@@ -100,6 +69,35 @@ extension MetricFamily {
 
     func require(_ isAsItShouldBe: Bool, else fault: CatalogueError.Fault) throws(CatalogueError) {
         guard isAsItShouldBe else { throw CatalogueError(family: name, fault: fault) }
+    }
+}
+
+/// The reason why a list of families cannot be exported.
+package struct CatalogueError: Error, Hashable, Sendable {
+    let family: String
+    let fault: Fault
+
+    /// A rule of the Prometheus data model and naming practices.
+    enum Fault: Hashable, Sendable {
+        /// The name has other characters than lower-case letters, digits and underscores, or begins with a digit.
+        case nameMalformed
+        /// Another family has lines of that name.
+        case nameTaken
+        case totalMisplaced
+        case helpMissing
+        case labelNameMalformed
+        /// `le` and names with two leading underscores are reserved by Prometheus.
+        case labelNameReserved
+        case labelNameRepeated
+        /// A label set does not have exactly one value per label.
+        case labelSetIncomplete
+        case labelSetRepeated
+        case bucketsNotAscending
+        /// The family has no series, or more than `MetricFamily.Limits.series`.
+        case seriesCount
+        case tooManyBuckets
+        /// A reading names an undeclared series, a histogram, or a family of the other kind.
+        case readingUndeclared
     }
 }
 

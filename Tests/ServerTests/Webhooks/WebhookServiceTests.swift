@@ -186,7 +186,7 @@ struct WebhookServiceTests {
         ) async throws {
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
-                    services: [.init(service: UnprintedService(service: service))],
+                    services: [.init(service: UnprintedService(service))],
                     logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
             let running = Task { try await group.run() }
             let outcome: Result<Void, any Error>

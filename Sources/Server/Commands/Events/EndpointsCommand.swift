@@ -7,6 +7,7 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 internal import RedisStore
+internal import Telemetry
 
 struct EndpointsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,23 +64,17 @@ struct EndpointState: Sendable {
     let endpoint: WebhookEndpoint
     let surveys: [DeliverySurvey]
 
+    private var all: EndpointSurvey { EndpointSurvey(of: endpoint.name, in: surveys) }
     /// The time of writing of the newest event that was read.
-    var position: Timestamp? { surveys.compactMap(\.position).filter { $0 != .start }.max()?.time }
-    var lag: Duration? { surveys.compactMap(\.lag).max() }
-    var unread: UInt64 { surveys.reduce(0) { $0 + $1.unread } }
-    var held: Int { surveys.reduce(0) { $0 + $1.held } }
-    var dead: Int { surveys.reduce(0) { $0 + $1.dead } }
-    var disabledAt: Timestamp? { surveys.compactMap(\.disabledAt).min() }
-    var leased: Int { surveys.count(where: \.isLeased) }
+    private var position: Timestamp? { surveys.compactMap(\.position).filter { $0 != .start }.max()?.time }
+    private var leased: Int { surveys.count(where: \.isLeased) }
 
     /// The host and port. The rest of a URL may contain a secret.
     var host: String {
         let rest = endpoint.url.firstRange(of: "://").map { endpoint.url[$0.upperBound...] } ?? endpoint.url[...]
         return String(rest.prefix { !"/?#".contains($0) }).printable()
     }
-}
 
-extension EndpointState {
     static func text(_ states: [EndpointState], at now: Timestamp) -> String {
         guard !states.isEmpty else { return "The clients file has no webhooks." }
         let header = [
@@ -91,8 +86,8 @@ extension EndpointState {
     private func row(at now: Timestamp) -> [String] {
         [
             endpoint.name, host, endpoint.stream.rawValue, "\(endpoint.apps.count)",
-            position.map { "\(max(.zero, $0.duration(to: now)).rough) ago" } ?? "never", (lag ?? .zero).rough,
-            "\(unread)", "\(held)", "\(dead)", disabledAt.map { "since \($0)" } ?? "no",
+            position.map { "\(max(.zero, $0.duration(to: now)).rough) ago" } ?? "never", (all.lag ?? .zero).rough,
+            "\(all.unread)", "\(all.held)", "\(all.dead)", all.disabledAt.map { "since \($0)" } ?? "no",
             "\(leased) of \(surveys.count)",
         ]
     }
@@ -109,11 +104,11 @@ extension EndpointState {
         json.member("stream", endpoint.stream.rawValue)
         json.strings("apps", endpoint.apps.sorted())
         json.member("last_read", position.map { .string(OutsideText($0.description)) } ?? .null)
-        json.member("lag_seconds", (lag ?? .zero).components.seconds)
-        json.member("unread", Int64(clamping: unread))
-        json.member("held", held)
-        json.member("dead", dead)
-        json.member("disabled_at", disabledAt.map { .string(OutsideText($0.description)) } ?? .null)
+        json.member("lag_seconds", (all.lag ?? .zero).components.seconds)
+        json.member("unread", Int64(clamping: all.unread))
+        json.member("held", all.held)
+        json.member("dead", all.dead)
+        json.member("disabled_at", all.disabledAt.map { .string(OutsideText($0.description)) } ?? .null)
         json.member("queues", surveys.count)
         json.member("leased", leased)
     }

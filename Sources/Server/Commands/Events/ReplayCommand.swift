@@ -96,6 +96,20 @@ struct Replay: Sendable {
         let oldest: Timestamp?
 
         var isEmpty: Bool { steps.isEmpty }
+
+        func text(for endpoint: WebhookEndpoint) -> String {
+            guard let oldest else {
+                return "\(endpoint.name) has had no event of this time: there is nothing to repeat.\n"
+            }
+            let counts = steps.map(\.count), known = counts.compactMap(\.self).reduce(0, +)
+            let number = counts.contains(nil) ? "At least \(known)" : "\(known)"
+            let selection = endpoint.types == nil ? "" : ", as far as its types include them"
+            return """
+                \(number) events since \(oldest) go to \(endpoint.name) again\(selection). They have the IDs that they \
+                had before: the receiver must ignore those that it knows.
+
+                """
+        }
     }
 
     let log: any EventLog
@@ -141,20 +155,6 @@ struct Replay: Sendable {
 
     func carryOut(_ plan: Plan) async throws(StoreUnreachable) {
         for step in plan.steps { try await deliveries.rewind(step.queue, to: step.target) }
-    }
-}
-
-extension Replay.Plan {
-    func text(for endpoint: WebhookEndpoint) -> String {
-        guard let oldest else { return "\(endpoint.name) has had no event of this time: there is nothing to repeat.\n" }
-        let counts = steps.map(\.count), known = counts.compactMap(\.self).reduce(0, +)
-        let number = counts.contains(nil) ? "At least \(known)" : "\(known)"
-        let selection = endpoint.types == nil ? "" : ", as far as its types include them"
-        return """
-            \(number) events since \(oldest) go to \(endpoint.name) again\(selection). They have the IDs that they had \
-            before: the receiver must ignore those that it knows.
-
-            """
     }
 }
 

@@ -71,6 +71,25 @@ struct EventSearch: Sendable {
         case missing(searched: Int)
         /// The limit was reached; older events were not read.
         case limited(searched: Int, since: Timestamp)
+
+        /// The result, if nothing was found.
+        var text: String {
+            switch self {
+            case .found: ""
+            case .missing(let count):
+                """
+                None of the \(count) events in the log has this ID. It may be older than gateway.events keeps events, or of \
+                another app.
+
+                """
+            case .limited(let count, let time):
+                """
+                The newest \(count) events do not have this ID, and older ones than \(time) were not read. Name the app with \
+                --bundle-id.
+
+                """
+            }
+        }
     }
 
     let log: any EventLog
@@ -116,27 +135,6 @@ struct EventSearch: Sendable {
             guard lastLine.duration(to: now) >= Limits.pause else { return nil }
             lastLine = now
             return "\(searched) events read, now at \(logged.position.time)\n"
-        }
-    }
-}
-
-extension EventSearch.Result {
-    /// The result, if nothing was found.
-    var text: String {
-        switch self {
-        case .found: ""
-        case .missing(let count):
-            """
-            None of the \(count) events in the log has this ID. It may be older than gateway.events keeps events, or of \
-            another app.
-
-            """
-        case .limited(let count, let time):
-            """
-            The newest \(count) events do not have this ID, and older ones than \(time) were not read. Name the app with \
-            --bundle-id.
-
-            """
         }
     }
 }

@@ -77,6 +77,32 @@ struct TestDelivery: Sendable {
         /// It did not arrive, and Apple does not say why.
         case unexplained(TestNotificationFault)
         case storeUnreachable
+
+        var isSuccess: Bool { if case .arrived = self { true } else { false } }
+
+        var text: String {
+            switch self {
+            case .arrived(let span):
+                "The test notification has arrived, \(span.components.seconds) s after the request."
+            case .notSent(let fault): "Apple sent no test notification. \(fault.advice)"
+            case .unexplained(let fault):
+                "The test notification has not arrived, and Apple's attempts are unknown. \(fault.advice)"
+            case .missing(let attempts): Self.text(attempts)
+            case .storeUnreachable:
+                "Redis does not answer, so it is unknown if the notification has arrived. Run `receipt-gateway doctor`."
+            }
+        }
+
+        private static func text(_ attempts: [SendAttempt]) -> String {
+            guard let last = attempts.last else {
+                return """
+                    The test notification has not arrived, and Apple has not tried to deliver it yet. Wait, and repeat the \
+                    command; delivery takes up to some minutes.
+                    """
+            }
+            let lines = attempts.map { "  \($0.date)  \($0.result.printable())" }.joined(separator: "\n")
+            return "The test notification has not arrived. Apple's attempts:\n\(lines)\n\(last.advice)"
+        }
     }
 
     let history: ServerAPINotificationHistory
@@ -118,34 +144,6 @@ struct TestDelivery: Sendable {
         } catch {
             return error == .notFound ? .missing([]) : .unexplained(error)
         }
-    }
-}
-
-extension TestDelivery.Result {
-    var isSuccess: Bool { if case .arrived = self { true } else { false } }
-
-    var text: String {
-        switch self {
-        case .arrived(let span):
-            "The test notification has arrived, \(span.components.seconds) s after the request."
-        case .notSent(let fault): "Apple sent no test notification. \(fault.advice)"
-        case .unexplained(let fault):
-            "The test notification has not arrived, and Apple's attempts are unknown. \(fault.advice)"
-        case .missing(let attempts): Self.text(attempts)
-        case .storeUnreachable:
-            "Redis does not answer, so it is unknown if the notification has arrived. Run `receipt-gateway doctor`."
-        }
-    }
-
-    private static func text(_ attempts: [SendAttempt]) -> String {
-        guard let last = attempts.last else {
-            return """
-                The test notification has not arrived, and Apple has not tried to deliver it yet. Wait, and repeat the \
-                command; delivery takes up to some minutes.
-                """
-        }
-        let lines = attempts.map { "  \($0.date)  \($0.result.printable())" }.joined(separator: "\n")
-        return "The test notification has not arrived. Apple's attempts:\n\(lines)\n\(last.advice)"
     }
 }
 
