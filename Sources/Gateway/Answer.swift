@@ -111,9 +111,7 @@ package final class Answer: Sendable {
         (self.upstreamEnvironment, self.mayLackConsumables) = (upstreamEnvironment, mayLackConsumables)
         (self.isAppExpired, self.cacheStatus, self.version) = (isAppExpired, cacheStatus, version)
     }
-}
 
-extension Answer {
     package var transactions: TransactionList { entitlements.transactions }
 
     /// The state of each subscription, in order of their ends, the latest first.
@@ -261,9 +259,7 @@ package struct CacheStatus: Hashable, Sendable {
     package var isStored = false
     /// True if the request waited for a call to Apple that another request had started.
     package var isCollapsed = false
-}
 
-extension CacheStatus {
     static func hit(freshUntil: Timestamp) -> CacheStatus {
         CacheStatus(forwarded: nil, freshUntil: freshUntil)
     }

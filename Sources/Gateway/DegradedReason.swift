@@ -46,9 +46,7 @@ package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
     /// Apple knows no transaction of the evidence, which Apple signed: a temporary fault, or a very new purchase.
     case transactionUnknown = "transaction_unknown"
     case stopping
-}
 
-extension DegradedReason {
     package init(_ failure: UpstreamFailure) {
         self =
             switch failure {

@@ -4,7 +4,7 @@ package import Cryptography
 package import Resilience
 
 /// The data that a client sends for verification.
-package enum Evidence: Hashable, Sendable {
+package enum Evidence: Hashable, Sendable, Redacted {
     /// An app receipt after base64: PKCS #7, in DER.
     case appReceipt([UInt8])
     /// A transaction receipt (iOS 6) after base64: a property list.
@@ -13,17 +13,47 @@ package enum Evidence: Hashable, Sendable {
     case jws([UInt8])
     /// Signed transactions and what belongs to them.
     case signedTransactions(SignedTransactions)
+
+    /// Distinguishes an app receipt and a transaction receipt by their first byte, after base64.
+    package init(receipt bytes: [UInt8]) {
+        self = bytes.first == UInt8(ascii: "{") ? .transactionReceipt(bytes) : .appReceipt(bytes)
+    }
+
+    /// The bytes in memory.
+    package var byteCount: Int {
+        switch self {
+        case .appReceipt(let bytes), .transactionReceipt(let bytes), .jws(let bytes): bytes.count
+        case .signedTransactions(let set):
+            (set.transactions + set.renewalInfos).reduce(set.appTransaction?.count ?? 0) { $0 + $1.count }
+        }
+    }
+
+    /// The number of signed items.
+    package var itemCount: Int {
+        switch self {
+        case .appReceipt, .transactionReceipt, .jws: 1
+        case .signedTransactions(let set):
+            set.transactions.count + set.renewalInfos.count + (set.appTransaction == nil ? 0 : 1)
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .appReceipt: "Evidence(app receipt, \(byteCount) bytes)"
+        case .transactionReceipt: "Evidence(transaction receipt, \(byteCount) bytes)"
+        case .jws: "Evidence(JWS, \(byteCount) bytes)"
+        case .signedTransactions: "Evidence(\(itemCount) signed items, \(byteCount) bytes)"
+        }
+    }
 }
 
 /// The purchase that a request is about, as the client sent it.
-package enum RequestSubject: Hashable, Sendable {
+package enum RequestSubject: Hashable, Sendable, Redacted {
     case evidence(Evidence)
     /// The ID of a transaction, an original transaction or an app transaction. It proves nothing: the answer must be
     /// Apple's.
     case transactionID(String)
-}
 
-extension RequestSubject {
     /// The kinds of subjects. The raw values appear in metrics.
     package enum Kind: String, CaseIterable, Hashable, Sendable {
         case appReceipt = "app_receipt"
@@ -54,9 +84,7 @@ extension RequestSubject {
 
     /// The number of signed items.
     package var itemCount: Int { if case .evidence(let evidence) = self { evidence.itemCount } else { 0 } }
-}
 
-extension RequestSubject: Redacted {
     package var description: String { if case .evidence(let evidence) = self { "\(evidence)" } else { "\(kind)" } }
 }
 
@@ -76,42 +104,6 @@ package struct SignedTransactions: Hashable, Sendable {
         self.renewalInfos = renewalInfos
         self.appTransaction = appTransaction
         self.acceptsPart = acceptsPart
-    }
-}
-
-extension Evidence {
-    /// Distinguishes an app receipt and a transaction receipt by their first byte, after base64.
-    package init(receipt bytes: [UInt8]) {
-        self = bytes.first == UInt8(ascii: "{") ? .transactionReceipt(bytes) : .appReceipt(bytes)
-    }
-
-    /// The bytes in memory.
-    package var byteCount: Int {
-        switch self {
-        case .appReceipt(let bytes), .transactionReceipt(let bytes), .jws(let bytes): bytes.count
-        case .signedTransactions(let set):
-            (set.transactions + set.renewalInfos).reduce(set.appTransaction?.count ?? 0) { $0 + $1.count }
-        }
-    }
-
-    /// The number of signed items.
-    package var itemCount: Int {
-        switch self {
-        case .appReceipt, .transactionReceipt, .jws: 1
-        case .signedTransactions(let set):
-            set.transactions.count + set.renewalInfos.count + (set.appTransaction == nil ? 0 : 1)
-        }
-    }
-}
-
-extension Evidence: Redacted {
-    package var description: String {
-        switch self {
-        case .appReceipt: "Evidence(app receipt, \(byteCount) bytes)"
-        case .transactionReceipt: "Evidence(transaction receipt, \(byteCount) bytes)"
-        case .jws: "Evidence(JWS, \(byteCount) bytes)"
-        case .signedTransactions: "Evidence(\(itemCount) signed items, \(byteCount) bytes)"
-        }
     }
 }
 
@@ -150,7 +142,7 @@ package enum PermittedApps: Hashable, Sendable {
 
 /// One request about one purchase: is it genuine, and what does it entitle the customer to now? An object, because it
 /// is handed on many times and never changes.
-package final class VerificationRequest: Sendable {
+package final class VerificationRequest: Sendable, Redacted {
     package let subject: RequestSubject
     package let options: VerificationOptions
     package let client: RequestClient
@@ -190,9 +182,7 @@ package final class VerificationRequest: Sendable {
     package func of(_ client: RequestClient, holding reservation: (any MemoryReservation)?) -> VerificationRequest {
         VerificationRequest(subject, options: options, client: client, reservation: reservation)
     }
-}
 
-extension VerificationRequest: Redacted {
     /// The subject's description, without bytes or anything that identifies an app, a device or a client.
     package var description: String { "VerificationRequest(\(subject))" }
 }
@@ -227,6 +217,11 @@ package struct VerificationOptions: Sendable {
     package var sentSecret: Secret?
 
     package init() {}
+
+    /// Throws `.appNotPermitted` if the client names an app that it may not use.
+    package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
+        if let bundleID = expectations.bundleID { try client.check(mayUse: bundleID) }
+    }
 }
 
 /// The client of a request, and its limits.
@@ -250,6 +245,11 @@ package struct RequestClient: Sendable {
     ) {
         (self.permittedApps, self.charges) = (permittedApps, charges)
         (self.onAdmission, self.inFlight) = (onAdmission, inFlight)
+    }
+
+    /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
+    func check(mayUse bundleID: String?) throws(GatewayError) {
+        guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
 }
 
@@ -282,7 +282,7 @@ package struct Expectations: Hashable, Sendable {
 
 /// A client's own ID for its customer, opaque to the gateway and compared byte by byte. It is stored only as a keyed
 /// digest, and never logged.
-package struct Account: Hashable, Sendable {
+package struct Account: Hashable, Sendable, Redacted {
     package enum Limits {
         /// The UTF-8 bytes of an ID, at least 1.
         package static let bytes = 256
@@ -298,22 +298,6 @@ package struct Account: Hashable, Sendable {
         utf8 = Array(id.utf8)
         guard (1...Limits.bytes).contains(utf8.count) else { return nil }
     }
-}
 
-extension Account: Redacted {
     package var description: String { "Account" }
-}
-
-extension VerificationOptions {
-    /// Throws `.appNotPermitted` if the client names an app that it may not use.
-    package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
-        if let bundleID = expectations.bundleID { try client.check(mayUse: bundleID) }
-    }
-}
-
-extension RequestClient {
-    /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
-    func check(mayUse bundleID: String?) throws(GatewayError) {
-        guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
-    }
 }

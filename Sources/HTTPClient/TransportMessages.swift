@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Requests and answers carry receipts, shared secrets and tokens. Their descriptions, for logs and failed expectations,
+// have no byte of them.
+
 /// One request to an upstream, checked by `HTTPTransport.send`.
-package struct TransportRequest: Sendable {
+package struct TransportRequest: Sendable, CustomStringConvertible, CustomReflectable {
     package enum Method: String, Sendable, Hashable, CaseIterable {
         /// Without a body.
         case get = "GET"
@@ -25,10 +28,13 @@ package struct TransportRequest: Sendable {
         self.headers = headers
         self.body = body
     }
+
+    package var description: String { "\(method.rawValue) with \(headers.count) fields and \(body.count) bytes" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The complete final answer to a request; redirects are not followed.
-package struct TransportResponse: Sendable {
+package struct TransportResponse: Sendable, CustomStringConvertible, CustomReflectable {
     /// The status, 200 or above: interim answers (RFC 9110 §15.2) are skipped.
     package let status: Int
     /// The fields before the body in order of arrival, without the fields of interim answers and trailers.
@@ -49,10 +55,15 @@ package struct TransportResponse: Sendable {
         case http1_1 = "HTTP/1.1"
         case http2 = "HTTP/2"
     }
+
+    package var description: String {
+        "\(httpVersion.rawValue) \(status) with \(headers.count) fields and \(body.count) bytes"
+    }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// A header field (RFC 9110 §5).
-package struct TransportHeader: Sendable, Hashable {
+package struct TransportHeader: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     package let name: String
     /// The value without whitespace around it.
     package let value: String
@@ -61,6 +72,9 @@ package struct TransportHeader: Sendable, Hashable {
         self.name = name
         self.value = value
     }
+
+    package var description: String { "\(name): ..." }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension [TransportHeader] {
@@ -68,26 +82,6 @@ extension [TransportHeader] {
     package func values(of name: String) -> [String] {
         filter { $0.name.utf8.isSameText(as: name.utf8) }.map(\.value)
     }
-}
-
-// Requests and answers carry receipts, shared secrets and tokens. Their descriptions, for logs and failed expectations,
-// have no byte of them.
-
-extension TransportRequest: CustomStringConvertible, CustomReflectable {
-    package var description: String { "\(method.rawValue) with \(headers.count) fields and \(body.count) bytes" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension TransportHeader: CustomStringConvertible, CustomReflectable {
-    package var description: String { "\(name): ..." }
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension TransportResponse: CustomStringConvertible, CustomReflectable {
-    package var description: String {
-        "\(httpVersion.rawValue) \(status) with \(headers.count) fields and \(body.count) bytes"
-    }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension UInt8 {

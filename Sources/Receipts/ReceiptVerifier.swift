@@ -66,8 +66,8 @@ public final class ReceiptVerifier: Sendable {
     package let onNewChain: @Sendable (VerifiedChainInfo) -> Void
     package let onIgnoredClaim: @Sendable (String) -> Void
     private let chains = ChainCache()
-    package let headers = ChainCache()
-    package let verifiedCertificates = VerifiedCertificates()
+    let headers = ChainCache()
+    let verifiedCertificates = VerifiedCertificates()
     let transactionReceiptChains: TransactionReceiptChains
     private let acceptsXcode: Bool
 

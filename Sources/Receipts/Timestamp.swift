@@ -102,9 +102,7 @@ package struct CivilTime: Hashable, Sendable {
         default: 31
         }
     }
-}
 
-extension CivilTime {
     private enum Epoch {
         /// Seconds from 0000-01-01 to 1970-01-01.
         static let seconds: Int64 = 62_167_219_200

@@ -73,8 +73,8 @@
 
     extension PurchaseInfo {
         fileprivate func checkFields(in content: [UInt8]) throws {
-            for text in [bundleID, productID, transactionID] {
-                try expect(!text.isAbsent, "a required text is empty")
+            for name in ["bid", "product-id", "transaction-id"] as [StaticString] {
+                try expect(value(of: name, in: content.span) != nil, "a required text is empty")
             }
             let names = fields.map { content.span.propertyListText(in: $0.name.range) }
             try expect(Set(names).count == names.count, "a field appears twice")

@@ -90,10 +90,9 @@ struct ConcurrencyLimitTests {
     @Test func `a policy stays within its limits, and its numbers in order`() {
         typealias Policy = ConcurrencyLimit.Policy
         #expect(
-            Policy(minimum: 0, maximum: 10_001, initial: 10_001, percentKeptAfterFailure: 101)
-                == Policy(minimum: 1, maximum: 10_000, initial: 10_000, percentKeptAfterFailure: 100))
+            Policy(minimum: 0, maximum: 10_001, initial: 10_001)
+                == Policy(minimum: 1, maximum: 10_000, initial: 10_000))
         #expect(Policy(minimum: 10_001, maximum: 3, initial: 0) == Policy(minimum: 10_000, maximum: 10_000))
-        #expect(Policy(percentKeptAfterFailure: 0) == Policy(percentKeptAfterFailure: 1))
     }
 }
 

@@ -7,7 +7,7 @@ internal import Resilience
 internal import Synchronization
 
 /// The purchases of one customer, collected from the pages of a history and from the statuses.
-struct CustomerHistory: Sendable {
+struct CustomerHistory: Sendable, Redacted {
     private(set) var transactions: [Transaction] = []
     private(set) var unreadable: [UnreadableItem] = []
     private var indices: [String: Int] = [:]
@@ -49,8 +49,6 @@ struct CustomerHistory: Sendable {
     /// app.
     func names(_ id: String) -> Bool { transactions.contains { $0.ids.contains(id) } }
 }
-
-extension CustomerHistory: Redacted {}
 
 /// The pages of histories that were interrupted, by the deadline or by a fault, limited in bytes. Without them a history
 /// that takes longer than a deadline would never be read to its end.

@@ -16,6 +16,8 @@ struct HostRefusals: Sendable {
             guard error.mayBeOtherEnvironment else { return nil }
             self = error.saysAccountNotFound ? .accountNotFound : .notFound
         }
+
+        var isUnauthorized: Bool { if case .unauthorized = self { true } else { false } }
     }
 
     private var refusals: [(environment: UpstreamEnvironment, refusal: Refusal)] = []
@@ -43,8 +45,4 @@ struct HostRefusals: Sendable {
         let first = refusals.first { !$0.refusal.isUnauthorized }
         return first?.refusal == .accountNotFound ? .accountNotFound : .unknownTransaction(.notFound)
     }
-}
-
-extension HostRefusals.Refusal {
-    var isUnauthorized: Bool { if case .unauthorized = self { true } else { false } }
 }

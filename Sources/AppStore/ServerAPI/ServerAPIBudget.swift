@@ -27,7 +27,9 @@ package struct ServerAPIBudget: Hashable, Sendable {
     func charges(for request: ServerAPIRequest) -> [RateCharge] {
         let (operation, environment) = (request.call.operation, request.environment)
         let subject = "\(UpstreamAPI.serverAPI.rawValue):\(environment.rawValue):\(request.bundleID)"
-        let hourly = 3600 * operation.hourlyRequestsPerSecond(in: environment) * share
+        // In the sandbox, Apple's limit is a tenth.
+        let perSecond = Double(operation.requestsPerSecond) / (environment == .production ? 1 : 10)
+        let hourly = 3600 * perSecond * share
         // No client has an empty name.
         var buckets = [RateBucket(client: "", policy: Self.policy(operation.rawValue, hourly), subject: subject)]
         if request.share == .withoutEvidence {
@@ -44,12 +46,5 @@ package struct ServerAPIBudget: Hashable, Sendable {
         let refill = max(1, min(Int(callsPerHour * 60 / 61), Int(callsPerHour) - 1))
         return RatePolicy(
             name: name, quota: refill, window: .seconds(3600), burst: max(1, refill / 60), isLeased: false)
-    }
-}
-
-extension ServerAPIOperation {
-    /// Apple's limit for an app in requests per second; a tenth of that limit in the sandbox.
-    fileprivate func hourlyRequestsPerSecond(in environment: UpstreamEnvironment) -> Double {
-        Double(requestsPerSecond) / (environment == .production ? 1 : 10)
     }
 }

@@ -6,7 +6,7 @@ internal import HTTPClient
 package import JSON
 
 /// One call of the App Store Server API, without host, app and token. Only valid calls can be created.
-package struct ServerAPICall: Hashable, Sendable {
+package struct ServerAPICall: Hashable, Sendable, Redacted {
     package let operation: ServerAPIOperation
     /// The path after the host, `/inApps/v1/…`.
     package let path: String
@@ -26,14 +26,12 @@ package struct ServerAPICall: Hashable, Sendable {
     }
 
     var method: TransportRequest.Method { ServerAPITemplate.template(of: operation).method }
-}
 
-extension ServerAPICall: Redacted {
     package var description: String { "ServerAPICall(\(operation.rawValue))" }
 }
 
 /// A fault of a call: the broken rule. Holds no byte of the call.
-package enum ServerAPICallFault: Error, Hashable, Sendable {
+package enum ServerAPICallFault: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownPath
     /// The operation with this path has another method.
     case wrongMethod(allowed: String)
@@ -53,9 +51,7 @@ package enum ServerAPICallFault: Error, Hashable, Sendable {
     case bodyTooLarge
     /// The body is no JSON object.
     case malformedBody(JSONFault)
-}
 
-extension ServerAPICallFault: CustomStringConvertible {
     /// The fault and its remedy.
     package var description: String {
         switch self {

@@ -5,7 +5,7 @@ internal import JSON
 internal import Receipts
 
 /// A key for the App Store Server API, from App Store Connect.
-package struct ServerAPIKey: Hashable, Sendable {
+package struct ServerAPIKey: Hashable, Sendable, Redacted {
     /// The issuer of the account: a UUID.
     package let issuerID: String
     package let keyID: String
@@ -20,8 +20,6 @@ package struct ServerAPIKey: Hashable, Sendable {
         tokenHeader = BearerToken.header(keyID: keyID)
     }
 }
-
-extension ServerAPIKey: Redacted {}
 
 /// The keys of all apps, and the apps' numbers at Apple.
 package struct ServerAPIKeys: Hashable, Sendable {

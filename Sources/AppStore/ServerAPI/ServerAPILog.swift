@@ -10,22 +10,14 @@ struct ServerAPILog: Sendable {
     let logger: Logger
 
     func ended(_ reply: ServerAPIReply, _ head: ReplyHead?, of request: ServerAPIRequest, token: Secret) {
-        for fault in head?.announcements.faults ?? [] {
-            logger.info("Cannot parse a header of Apple's response", metadata: ["fault": "\(fault)"])
-        }
+        if let head { logger.reportFaults(of: head) }
         let level = reply.logLevel
         guard logger.logLevel <= level else { return }
-        var metadata: Logger.Metadata = [
-            "api": "\(UpstreamAPI.serverAPI.rawValue)", "upstream": "\(request.environment.rawValue)",
-            "operation": "\(request.call.operation.rawValue)", "outcome": "\(reply.callOutcome.rawValue)",
-        ]
+        var metadata = Logger.Metadata(request.endpoint, head) { request.isEchoed(in: $0, token) }
+        metadata["operation"] = "\(request.call.operation.rawValue)"
+        metadata["outcome"] = "\(reply.callOutcome.rawValue)"
         if case .refused(let error, _, _) = reply { metadata["error_code"] = .stringConvertible(error.code) }
         if case .failed(let failure, _) = reply { metadata["error"] = "\(failure.rawValue)" }
-        if let head {
-            metadata["http_status"] = .stringConvertible(head.httpStatus)
-            metadata["duration_ms"] = .stringConvertible(head.took / .milliseconds(1))
-            metadata["correlation_key"] = head.correlationKey.map { quoted($0, request, token) }
-        }
         logger.log(level: level, head == nil ? "Apple did not answer" : "Apple answered", metadata: metadata)
     }
 
@@ -40,24 +32,23 @@ struct ServerAPILog: Sendable {
     }
 
     func report(_ report: ClockSkew.Report, in environment: UpstreamEnvironment) {
-        let upstream: Logger.Metadata = [
-            "api": "\(UpstreamAPI.serverAPI.rawValue)", "upstream": "\(environment.rawValue)",
-        ]
+        var metadata = Logger.Metadata(UpstreamEndpoint(.serverAPI, environment), nil) { _ in false }
         switch report {
         case .exceeds(let skew):
-            let seconds: Logger.MetadataValue = .stringConvertible(skew.components.seconds)
+            metadata["skew_seconds"] = .stringConvertible(skew.components.seconds)
             logger.warning(
                 "This node's clock differs from Apple's. Tokens are corrected; synchronise the clock",
-                metadata: upstream.merging(["skew_seconds": seconds]) { own, _ in own })
-        case .ended: logger.info("This node's clock agrees with Apple's again", metadata: upstream)
+                metadata: metadata)
+        case .ended: logger.info("This node's clock agrees with Apple's again", metadata: metadata)
         }
     }
+}
 
-    /// Returns a text from the response, unless it echoes the request, as proxies do.
-    private func quoted(_ text: String, _ request: ServerAPIRequest, _ token: Secret) -> Logger.MetadataValue {
-        let sent = [request.call.path, request.call.query ?? "", token.exposed].map { Array($0.utf8) }
-        let isEchoed = Echo.isContained(in: text, of: sent + [request.call.body])
-        return isEchoed || text.contains(request.bundleID) ? "(contains request data)" : "\(text)"
+extension ServerAPIRequest {
+    /// Returns true if a text must not be shown: it repeats a part of the request.
+    fileprivate func isEchoed(in text: String, _ token: Secret) -> Bool {
+        let sent = [call.path, call.query ?? "", token.exposed].map { Array($0.utf8) }
+        return Echo.isContained(in: text, of: sent + [call.body]) || text.contains(bundleID)
     }
 }
 

@@ -18,9 +18,7 @@ enum ServerAPIReply: Sendable {
     case unavailable(Duration)
     case contradiction(Contradiction)
     case failed(UpstreamFailure, mayHaveBeenSent: Bool)
-}
 
-extension ServerAPIReply {
     private enum Limits {
         /// The pause after 429 if the end that Apple names is past by this node's clock.
         static let shortestPause: Duration = .seconds(1)

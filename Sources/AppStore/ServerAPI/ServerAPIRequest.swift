@@ -5,7 +5,7 @@ package import Gateway
 package import Receipts
 
 /// A call for an app in an environment.
-package struct ServerAPIRequest: Sendable {
+package struct ServerAPIRequest: Sendable, Redacted {
     /// The share of the app's budget that a call may use.
     package enum Share: Hashable, Sendable {
         /// The whole budget.
@@ -32,11 +32,9 @@ package struct ServerAPIRequest: Sendable {
     }
 }
 
-extension ServerAPIRequest: Redacted {}
-
 /// Apple's answer with a status 2xx. Each JWS in it is verified, and of the call's app and environment, unless the
 /// request leaves notifications to the receiver.
-package struct ServerAPIAnswer: Sendable {
+package struct ServerAPIAnswer: Sendable, Redacted {
     package var httpStatus: Int
     /// Apple's body, unchanged.
     package var body: [UInt8]
@@ -71,8 +69,6 @@ package struct SendAttempt: Hashable, Sendable {
     /// `sendAttemptResult`, such as `SUCCESS` or `TIMED_OUT`.
     package var result: String
 }
-
-extension ServerAPIAnswer: Redacted {}
 
 package enum ServerAPIResult: Sendable {
     case answered(ServerAPIAnswer)

@@ -39,7 +39,7 @@ package struct VerifyReceiptEndpoint: Sendable {
     }
 }
 
-package struct VerifyReceiptRequest: Sendable {
+package struct VerifyReceiptRequest: Sendable, Redacted {
     /// The receipt: PKCS #7 in DER, or an iOS 6 style transaction receipt.
     package var receipt: [UInt8]
     /// `password`: required for receipts with auto-renewable subscriptions.
@@ -69,8 +69,6 @@ package struct VerifyReceiptRequest: Sendable {
         Base64.append(encoding: receipt, to: &base64)
         return Echo.isContained(in: text, of: [base64, Array((sharedSecret?.exposed ?? "").utf8)])
     }
-}
 
-extension VerifyReceiptRequest: Redacted {
     package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }
 }

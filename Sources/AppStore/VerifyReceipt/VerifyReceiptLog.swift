@@ -15,22 +15,20 @@ struct VerifyReceiptLog: Sendable {
             // An action is needed: by the operator for a secret, by the developers for the other statuses.
             case .wrongSharedSecret, .notPOST, .discontinued, .unknown: .warning
             }
-        for fault in reply.head.announcements.faults {
-            logger.info("Cannot parse a header of Apple's response", metadata: ["fault": "\(fault)"])
-        }
+        logger.reportFaults(of: reply.head)
         guard logger.logLevel <= level else { return }
-        var metadata = metadata(endpoint, reply.head, request)
+        var metadata = Logger.Metadata(endpoint, reply.head, isEchoed: request.isEchoed)
         metadata["status"] = "\(reply.response.status.label)"
         metadata["exception"] = reply.response.exception.map { exception in
             let visible = exception.utf8.filter { (0x20...0x7E).contains($0) }.prefix(64)
-            return quoted(String(decoding: visible, as: UTF8.self), request)
+            return .quoted(String(decoding: visible, as: UTF8.self), isEchoed: request.isEchoed)
         }
         logger.log(level: level, "Apple answered", metadata: metadata)
     }
 
     func failed(_ failure: VerifyReceiptFailure, about request: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
         guard logger.logLevel <= .info else { return }
-        var metadata = metadata(endpoint, failure.head, request)
+        var metadata = Logger.Metadata(endpoint, failure.head, isEchoed: request.isEchoed)
         switch failure {
         case .transport(let error): metadata["error"] = "\(error)"
         case .throttled: metadata["error"] = "throttled"
@@ -40,22 +38,32 @@ struct VerifyReceiptLog: Sendable {
         }
         logger.info("Apple did not answer", metadata: metadata)
     }
+}
 
-    private func metadata(
-        _ endpoint: UpstreamEndpoint, _ head: ReplyHead?, _ request: VerifyReceiptRequest
-    ) -> Logger.Metadata {
-        var metadata: Logger.Metadata = [
-            "api": "\(endpoint.api.rawValue)", "upstream": "\(endpoint.environment.rawValue)",
-        ]
-        guard let head else { return metadata }
-        metadata["http_status"] = .stringConvertible(head.httpStatus)
-        metadata["correlation_key"] = head.correlationKey.map { quoted($0, request) }
-        metadata["duration_ms"] = .stringConvertible(head.took / .milliseconds(1))
-        return metadata
+// MARK: - Lines about any call
+
+extension Logger {
+    func reportFaults(of head: ReplyHead) {
+        for fault in head.announcements.faults {
+            info("Cannot parse a header of Apple's response", metadata: ["fault": "\(fault)"])
+        }
     }
+}
 
+extension Logger.Metadata {
+    /// - Parameter isEchoed: returns true for a text of the response that repeats a part of the request.
+    init(_ endpoint: UpstreamEndpoint, _ head: ReplyHead?, isEchoed: (String) -> Bool) {
+        self = ["api": "\(endpoint.api.rawValue)", "upstream": "\(endpoint.environment.rawValue)"]
+        guard let head else { return }
+        self["http_status"] = .stringConvertible(head.httpStatus)
+        self["correlation_key"] = head.correlationKey.map { .quoted($0, isEchoed: isEchoed) }
+        self["duration_ms"] = .stringConvertible(head.took / .milliseconds(1))
+    }
+}
+
+extension Logger.MetadataValue {
     /// Returns a text from the response, unless it echoes the request, as proxies and error pages do.
-    private func quoted(_ text: String, _ request: VerifyReceiptRequest) -> Logger.MetadataValue {
-        request.isEchoed(in: text) ? "(contains request data)" : "\(text)"
+    static func quoted(_ text: String, isEchoed: (String) -> Bool) -> Logger.MetadataValue {
+        isEchoed(text) ? "(contains request data)" : "\(text)"
     }
 }

@@ -9,7 +9,7 @@ package import Receipts
 ///
 /// If Apple does not confirm the receipt (`status` is neither 0 nor 21006), only the status is parsed: such a body may
 /// hold a whole receipt, which must not be trusted. `json` has all members.
-package struct VerifyReceiptResponse: Sendable {
+package struct VerifyReceiptResponse: Sendable, Redacted {
     package let body: [UInt8]
     package let json: JSONValue
     package let status: VerifyReceiptStatus
@@ -73,10 +73,28 @@ package struct VerifyReceiptResponse: Sendable {
             return nil
         }
     }
+
+    private static func status(of json: JSONValue) throws(AppStoreFault) -> VerifyReceiptStatus {
+        guard let status = json["status"] else { throw .noStatus }
+        guard let code = status.scalarInteger.flatMap(Int.init(exactly:)) else { throw .unreadableStatus }
+        return VerifyReceiptStatus(code: code)
+    }
+
+    private static func renewals(
+        of members: EntitlementMembers, _ subscription: String?, _ unreadable: inout [UnreadableItem]
+    ) throws(AppStoreFault) -> [Renewal] {
+        let name = "pending_renewal_info"
+        let isFlat = members.json[name] == nil && members.json["auto_renew_status"] != nil
+        let objects = if isFlat { [members.json] } else { try members.elements(name) }
+        let path = isFlat ? "" : members.path + name + "."
+        return members.readable(objects, &unreadable) { object throws(AppStoreFault) in
+            try Renewal(object, path: path, of: subscription)
+        }.compactMap(\.self)
+    }
 }
 
 /// `receipt` of an answer: the contents of the receipt that was sent, as read by Apple.
-package struct AppReceipt: Sendable {
+package struct AppReceipt: Sendable, Redacted {
     /// `bundle_id`, or `bid` in iOS 6 style answers: the app.
     package let bundleID: String
     /// `in_app`, in no order; for an iOS 6 style receipt, its only transaction.
@@ -97,29 +115,6 @@ package struct AppReceipt: Sendable {
         }
     }
 }
-
-extension VerifyReceiptResponse {
-    private static func status(of json: JSONValue) throws(AppStoreFault) -> VerifyReceiptStatus {
-        guard let status = json["status"] else { throw .noStatus }
-        guard let code = status.scalarInteger.flatMap(Int.init(exactly:)) else { throw .unreadableStatus }
-        return VerifyReceiptStatus(code: code)
-    }
-
-    private static func renewals(
-        of members: EntitlementMembers, _ subscription: String?, _ unreadable: inout [UnreadableItem]
-    ) throws(AppStoreFault) -> [Renewal] {
-        let name = "pending_renewal_info"
-        let isFlat = members.json[name] == nil && members.json["auto_renew_status"] != nil
-        let objects = if isFlat { [members.json] } else { try members.elements(name) }
-        let path = isFlat ? "" : members.path + name + "."
-        return members.readable(objects, &unreadable) { object throws(AppStoreFault) in
-            try Renewal(object, path: path, of: subscription)
-        }.compactMap(\.self)
-    }
-}
-
-extension VerifyReceiptResponse: Redacted {}
-extension AppReceipt: Redacted {}
 
 extension JSONValue {
     /// Parses a body of Apple's, which must be an object.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A text that is never shown: all secrets have the same description.
-package struct Secret: Hashable, Sendable {
+package struct Secret: Hashable, Sendable, Redacted, CustomDebugStringConvertible {
     /// The text itself. Review each use of this property.
     package let exposed: String
 
@@ -18,9 +18,7 @@ package struct Secret: Hashable, Sendable {
     /// The key of this process alone. Not from `SecureRandom`, which traps where libcrypto has no generator: secrets are
     /// compared before the gateway's start and the doctor report that.
     private static let comparisonKey = HMACKey((0..<HMACKey.codeByteCount).map { _ in UInt8.random(in: .min ... .max) })
-}
 
-extension Secret: Redacted, CustomDebugStringConvertible {
     package static let redacted = "<redacted>"
 
     package var description: String { Self.redacted }

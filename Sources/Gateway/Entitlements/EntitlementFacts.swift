@@ -26,26 +26,6 @@ final class EntitlementFacts: Sendable {
     }
 }
 
-extension TransactionList {
-    fileprivate func facts(_ texts: inout InternedTexts) -> [TransactionFacts] {
-        var facts: [TransactionFacts] = []
-        facts.reserveCapacity(count)
-        guard let purchases else {
-            let values = values
-            // By index, so that no transaction is copied.
-            for index in values.indices { facts.append(TransactionFacts(values[index], &texts)) }
-            return facts
-        }
-        var previous: InAppPurchase?
-        for index in purchases.indices {
-            let purchase = purchases[index]
-            facts.append(TransactionFacts(purchase, after: previous, facts.last, &texts))
-            previous = purchase
-        }
-        return facts
-    }
-}
-
 /// Transactions as values, or the purchases of a receipt, which become transactions on access. Most receipts are evaluated
 /// and written once, and need no values.
 package struct TransactionList: RandomAccessCollection, Sendable {
@@ -92,6 +72,24 @@ package struct TransactionList: RandomAccessCollection, Sendable {
         case .values(let transactions): transactions[index].transactionID
         case .purchases(let purchases): purchases[index].transactionID
         }
+    }
+
+    fileprivate func facts(_ texts: inout InternedTexts) -> [TransactionFacts] {
+        var facts: [TransactionFacts] = []
+        facts.reserveCapacity(count)
+        guard let purchases else {
+            let values = values
+            // By index, so that no transaction is copied.
+            for index in values.indices { facts.append(TransactionFacts(values[index], &texts)) }
+            return facts
+        }
+        var previous: InAppPurchase?
+        for index in purchases.indices {
+            let purchase = purchases[index]
+            facts.append(TransactionFacts(purchase, after: previous, facts.last, &texts))
+            previous = purchase
+        }
+        return facts
     }
 }
 

@@ -5,7 +5,7 @@ package import Receipts
 
 /// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`, or a signed renewal info.
 /// Unknown fields are nil.
-package struct Renewal: Hashable, Sendable {
+package struct Renewal: Hashable, Sendable, Redacted {
     /// The reason why a subscription ended. The raw values appear in the API.
     package enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
         case customerCancelled = "customer_cancelled"
@@ -13,6 +13,23 @@ package struct Renewal: Hashable, Sendable {
         case priceIncreaseDeclined = "price_increase_declined"
         case productUnavailable = "product_unavailable"
         case unknown
+
+        /// Decodes Apple's number (`expiration_intent`): 1 to 5, in this order.
+        package init?(code: Int64) {
+            guard let intent = Self.allCases.first(where: { $0.code == code }) else { return nil }
+            self = intent
+        }
+
+        /// Apple's number.
+        package var code: Int64 {
+            switch self {
+            case .customerCancelled: 1
+            case .billingError: 2
+            case .priceIncreaseDeclined: 3
+            case .productUnavailable: 4
+            case .unknown: 5
+            }
+        }
     }
 
     /// The customer's consent to a higher price that requires it. The raw values appear in the API.
@@ -50,9 +67,7 @@ package struct Renewal: Hashable, Sendable {
     package init(originalTransactionID: String) {
         self.originalTransactionID = originalTransactionID
     }
-}
 
-extension Renewal {
     /// The time of signing; nil in answers of `verifyReceipt`.
     package var signedDate: Timestamp? { signedFields?.value.signedDate }
 
@@ -64,27 +79,6 @@ extension Renewal {
         isDowngrade = true
     }
 }
-
-extension Renewal.ExpirationIntent {
-    /// Decodes Apple's number (`expiration_intent`): 1 to 5, in this order.
-    package init?(code: Int64) {
-        guard let intent = Self.allCases.first(where: { $0.code == code }) else { return nil }
-        self = intent
-    }
-
-    /// Apple's number.
-    package var code: Int64 {
-        switch self {
-        case .customerCancelled: 1
-        case .billingError: 2
-        case .priceIncreaseDeclined: 3
-        case .productUnavailable: 4
-        case .unknown: 5
-        }
-    }
-}
-
-extension Renewal: Redacted {}
 
 /// The state of a subscription at one time, as Apple reported it (`status`).
 ///

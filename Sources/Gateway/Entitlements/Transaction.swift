@@ -4,7 +4,7 @@ internal import Cryptography
 package import Receipts
 
 /// A purchase or renewal, from a receipt or Apple's answer. Names follow `verifyReceipt`; unknown fields are nil.
-package struct Transaction: Hashable, Sendable {
+package struct Transaction: Hashable, Sendable, Redacted, SignedPurchase {
     /// The way the customer got the product. The raw values are Apple's.
     package enum Ownership: String, CaseIterable, Hashable, Sendable {
         case purchased = "PURCHASED"
@@ -197,8 +197,6 @@ extension [Transaction] {
     }
 }
 
-extension Transaction: Redacted {}
-
 /// The dates of a purchase or renewal in any form.
 package protocol DatedPurchase {
     /// The time of the charge, or the start of the period.
@@ -238,7 +236,6 @@ extension SignedPurchase {
     package var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 }
 
-extension Transaction: SignedPurchase {}
 extension InAppPurchase: SignedPurchase {}
 
 extension ProductType {

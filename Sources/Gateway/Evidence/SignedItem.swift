@@ -9,9 +9,7 @@ package indirect enum SignedItem: Sendable {
     case transaction(VerifiedTransaction)
     case renewalInfo(VerifiedRenewalInfo)
     case appTransaction(VerifiedAppTransaction)
-}
 
-extension SignedItem {
     package var receipt: VerifiedReceipt? { if case .appReceipt(let receipt) = self { receipt } else { nil } }
 
     package var transactionReceipt: VerifiedTransactionReceipt? {

@@ -4,13 +4,11 @@ internal import Cryptography
 package import Receipts
 
 /// The purchase that a verification is about: signed evidence, or an identifier to look up at Apple.
-package enum VerificationSubject: Sendable {
+package enum VerificationSubject: Sendable, Redacted {
     case signed(VerifiedEvidence)
     /// A transaction of an app that the client named without proof: only Apple can answer.
     case lookup(bundleID: String, transactionID: String)
-}
 
-extension VerificationSubject {
     package var evidence: VerifiedEvidence? { if case .signed(let evidence) = self { evidence } else { nil } }
 
     /// The app; nil if the evidence names none.
@@ -38,9 +36,7 @@ extension VerificationSubject {
         case signedContent(Fingerprint)
         case transaction(String)
     }
-}
 
-extension VerificationSubject: Redacted {
     package var description: String {
         switch self {
         case .signed(let evidence): "VerificationSubject(\(evidence))"

@@ -4,7 +4,7 @@ internal import Cryptography
 package import Receipts
 
 /// Evidence whose Apple signatures were verified: one or more items of one app and environment.
-package struct VerifiedEvidence: Sendable {
+package struct VerifiedEvidence: Sendable, Redacted {
     /// The items, at least one.
     package private(set) var items: [SignedItem]
     /// The app that the items were signed for; nil if no item names an app.
@@ -49,9 +49,7 @@ package struct VerifiedEvidence: Sendable {
         signingTime = signingTime.flatMap { oldest in time.map { min(oldest, $0) } }
         newestSigningTime = [newestSigningTime, time].compactMap(\.self).max()
     }
-}
 
-extension VerifiedEvidence {
     package var receipt: VerifiedReceipt? { items.first?.receipt }
 
     package var transactionReceipt: VerifiedTransactionReceipt? { items.first?.transactionReceipt }
@@ -103,8 +101,6 @@ extension VerifiedEvidence {
     }
 
     var byteCount: Int { items.reduce(0) { $0 + $1.byteCount } }
-}
 
-extension VerifiedEvidence: Redacted {
     package var description: String { "VerifiedEvidence(\(items.count) items)" }
 }

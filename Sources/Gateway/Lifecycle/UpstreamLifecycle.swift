@@ -160,6 +160,19 @@ package struct LifecycleDates: Hashable, Sendable {
             deprecation: [deprecation, other.deprecation].compactMap(\.self).min(),
             sunset: [sunset, other.sunset].compactMap(\.self).min())
     }
+
+    private static let rampBegins = Duration.seconds(-30 * 86_400)
+    private static let rampEnds = Duration.seconds(-7 * 86_400)
+
+    package func stage(at now: Timestamp) -> LifecycleStage {
+        guard let sunset else { return deprecation == nil ? .current : .deprecated }
+        let begin = sunset.advanced(by: Self.rampBegins), end = sunset.advanced(by: Self.rampEnds)
+        if now >= sunset { return .past }
+        if now >= end { return .drained }
+        if now <= begin { return .announced }
+        let passed = begin.duration(to: now).wholeMilliseconds, whole = begin.duration(to: end).wholeMilliseconds
+        return .ramping(share: Double(passed) / Double(whole))
+    }
 }
 
 /// An endpoint's progress towards its end.
@@ -175,24 +188,7 @@ package enum LifecycleStage: Hashable, Sendable {
     /// The endpoint is only the fallback.
     case drained
     case past
-}
 
-extension LifecycleDates {
-    private static let rampBegins = Duration.seconds(-30 * 86_400)
-    private static let rampEnds = Duration.seconds(-7 * 86_400)
-
-    package func stage(at now: Timestamp) -> LifecycleStage {
-        guard let sunset else { return deprecation == nil ? .current : .deprecated }
-        let begin = sunset.advanced(by: Self.rampBegins), end = sunset.advanced(by: Self.rampEnds)
-        if now >= sunset { return .past }
-        if now >= end { return .drained }
-        if now <= begin { return .announced }
-        let passed = begin.duration(to: now).wholeMilliseconds, whole = begin.duration(to: end).wholeMilliseconds
-        return .ramping(share: Double(passed) / Double(whole))
-    }
-}
-
-extension LifecycleStage {
     /// The share of receipts that is answered without the endpoint where possible, from 0 to 1.
     package var rampShare: Double {
         switch self {

@@ -14,7 +14,7 @@ package protocol CustomerLookup: Sendable {
     func purchases(_ request: CustomerRequest, deadline: ContinuousClock.Instant) async -> UpstreamResult
 }
 
-package struct CustomerRequest: Sendable {
+package struct CustomerRequest: Sendable, Redacted {
     package var bundleID: String
     /// A transaction ID, an original transaction ID, or an app transaction ID.
     package var transactionID: String
@@ -29,8 +29,6 @@ package struct CustomerRequest: Sendable {
     /// An earlier answer of the same environment, whose revision the history continues from.
     package var known: UpstreamAnswer?
 }
-
-extension CustomerRequest: Redacted {}
 
 /// The signed facts that tie a customer's history to evidence whose transaction ID the history does not have: copies of a
 /// purchase have IDs of their own.

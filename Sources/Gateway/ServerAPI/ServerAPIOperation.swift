@@ -19,9 +19,7 @@ package enum ServerAPIOperation: String, CaseIterable, Hashable, Sendable {
     case consumptionInformation = "consumption_information"
     case setAppAccountToken = "set_app_account_token"
     case finishTransaction = "finish_transaction"
-}
 
-extension ServerAPIOperation {
     /// Apple's limit for an app in production, in requests per second, which Apple enforces over an hour ("Identifying
     /// rate limits"). In the sandbox it is a tenth.
     package var requestsPerSecond: Int {

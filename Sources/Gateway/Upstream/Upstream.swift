@@ -42,7 +42,7 @@ package struct RequestSummary: Sendable {
     }
 }
 
-package struct UpstreamRequest: Sendable {
+package struct UpstreamRequest: Sendable, Redacted {
     package var subject: VerificationSubject
     /// The shared secret from the client; nil selects the secret configured for the app.
     package var sentSecret: Secret?
@@ -50,9 +50,7 @@ package struct UpstreamRequest: Sendable {
     package var excludesOldTransactions = false
 
     var sentByteCount: Int { subject.evidence?.receiptBytes?.count ?? 0 }
-}
 
-extension UpstreamRequest: Redacted {
     package var description: String { "UpstreamRequest(\(subject))" }
 }
 
@@ -113,31 +111,6 @@ package enum UnfinishedConsumables: Hashable, Sendable {
     case known(Set<String>)
 }
 
-extension UpstreamAnswer {
-    /// Adds the purchases of another customer of the app.
-    mutating func join(_ other: UpstreamAnswer) {
-        let unfinished = (ownUnfinishedConsumables, other.ownUnfinishedConsumables)
-        if case (.known(let ids), .known(let others)) = unfinished {
-            unfinishedConsumables = .known(ids.union(others))
-        } else {
-            unfinishedConsumables = .unavailable
-        }
-        var indices = transactions.indicesByID
-        for transaction in other.transactions { transactions.addNewest(transaction, &indices) }
-        renewals += other.renewals
-        isPartial = isPartial || other.isPartial
-        lacksItems = lacksItems || other.lacksItems
-    }
-
-    /// The unfinished consumables; known to be none for a customer without consumables.
-    private var ownUnfinishedConsumables: UnfinishedConsumables {
-        transactions.contains(where: \.isConsumable) ? unfinishedConsumables : .known([])
-    }
-
-    /// True if there are consumables, and Apple was not asked which of them are unfinished.
-    var lacksUnfinishedConsumables: Bool { ownUnfinishedConsumables == .notRequested }
-}
-
 /// Apple's data about a genuine receipt.
 package struct UpstreamAnswer: Sendable {
     package var environment: Environment
@@ -172,4 +145,27 @@ package struct UpstreamAnswer: Sendable {
         self.body = body
         self.revision = revision
     }
+
+    /// Adds the purchases of another customer of the app.
+    mutating func join(_ other: UpstreamAnswer) {
+        let unfinished = (ownUnfinishedConsumables, other.ownUnfinishedConsumables)
+        if case (.known(let ids), .known(let others)) = unfinished {
+            unfinishedConsumables = .known(ids.union(others))
+        } else {
+            unfinishedConsumables = .unavailable
+        }
+        var indices = transactions.indicesByID
+        for transaction in other.transactions { transactions.addNewest(transaction, &indices) }
+        renewals += other.renewals
+        isPartial = isPartial || other.isPartial
+        lacksItems = lacksItems || other.lacksItems
+    }
+
+    /// The unfinished consumables; known to be none for a customer without consumables.
+    private var ownUnfinishedConsumables: UnfinishedConsumables {
+        transactions.contains(where: \.isConsumable) ? unfinishedConsumables : .known([])
+    }
+
+    /// True if there are consumables, and Apple was not asked which of them are unfinished.
+    var lacksUnfinishedConsumables: Bool { ownUnfinishedConsumables == .notRequested }
 }

@@ -7,6 +7,24 @@ package enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
     /// `POST /verifyReceipt`.
     case verifyReceipt = "verify_receipt"
     case serverAPI = "server_api"
+
+    var source: Provenance.Source {
+        switch self {
+        case .verifyReceipt: .apple
+        case .serverAPI: .serverAPI
+        }
+    }
+
+    /// The endpoints for a subject, in order: the next endpoint only if Apple refers to it.
+    ///
+    /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
+    package var endpoints: [UpstreamEndpoint] {
+        [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
+    }
+
+    func endpoint(of subject: VerificationSubject) -> UpstreamEndpoint {
+        UpstreamEndpoint(self, UpstreamEnvironment(subject.environment ?? .production))
+    }
 }
 
 /// The interfaces that the operator permits for receipts; signed transactions and transaction IDs need the Server API. The
@@ -23,9 +41,7 @@ package enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
     case production
     /// TestFlight, App Review and sandbox accounts.
     case sandbox
-}
 
-extension UpstreamEnvironment {
     /// The environment of Apple's servers for purchases of an environment.
     package init(_ environment: Environment) { self = environment == .sandbox ? .sandbox : .production }
 }
@@ -53,25 +69,5 @@ package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
         case .verifyReceipt: environment.rawValue
         case .serverAPI: "\(api.rawValue):\(environment.rawValue)"
         }
-    }
-}
-
-extension UpstreamAPI {
-    var source: Provenance.Source {
-        switch self {
-        case .verifyReceipt: .apple
-        case .serverAPI: .serverAPI
-        }
-    }
-
-    /// The endpoints for a subject, in order: the next endpoint only if Apple refers to it.
-    ///
-    /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
-    package var endpoints: [UpstreamEndpoint] {
-        [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
-    }
-
-    func endpoint(of subject: VerificationSubject) -> UpstreamEndpoint {
-        UpstreamEndpoint(self, UpstreamEnvironment(subject.environment ?? .production))
     }
 }

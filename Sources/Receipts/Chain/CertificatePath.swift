@@ -87,20 +87,20 @@ struct CertificatePath {
 /// The certificates sent with a signature, and the name of the signer's. Not yet parsed, not yet trusted.
 ///
 /// They come from the set of a PKCS #7 container or the x5c of a JWS header (RFC 7515 §4.1.6).
-package struct SignerCertificates: ~Escapable {
+struct SignerCertificates: ~Escapable {
     let bytes: Span<UInt8>
     let encodings: [Range<Int>]
     let signer: SignerIdentifier
 
     @_lifetime(copy bytes)
-    package init(_ bytes: Span<UInt8>, at encodings: [Range<Int>], signer: SignerIdentifier) {
+    init(_ bytes: Span<UInt8>, at encodings: [Range<Int>], signer: SignerIdentifier) {
         self.bytes = bytes
         self.encodings = encodings
         self.signer = signer
     }
 }
 
-package enum SignerIdentifier: Hashable, Sendable {
+enum SignerIdentifier: Hashable, Sendable {
     /// The certificate with this issuer, a Name's whole encoding, and these adjacent contents of its serial number
     /// (RFC 5652 §5.3).
     case issuerAndSerialNumber(issuer: Range<Int>, serialNumber: Range<Int>)

@@ -8,7 +8,7 @@ internal import Synchronization
 /// The key is the certificates' bytes and the signer's name; verification depends on nothing else. The text that
 /// certificates came in is such a key too: a JWS header, or base64. Only successes are cached, so without Apple's keys an
 /// attacker can add only the few orders of one chain's certificates; texts are added once a signature below them holds.
-package final class ChainCache: Sendable {
+final class ChainCache: Sendable {
     private struct Entry: Sendable {
         /// Separate arrays: the same bytes split elsewhere are other certificates.
         let certificates: [[UInt8]]
@@ -20,7 +20,7 @@ package final class ChainCache: Sendable {
     private static let capacity = 64
 
     @inline(__always)
-    package func chain(of certificates: borrowing SignerCertificates) -> CertificateChain? {
+    func chain(of certificates: borrowing SignerCertificates) -> CertificateChain? {
         // Copied out, so that comparing happens outside the lock.
         let entries = entries.withLock { $0 }
         for entry in entries
@@ -35,7 +35,7 @@ package final class ChainCache: Sendable {
     /// Caches a chain, replacing the oldest one if full.
     /// - Returns: true if no other certificates had the same chain.
     @discardableResult
-    package func insert(_ chain: CertificateChain, of certificates: borrowing SignerCertificates) -> Bool {
+    func insert(_ chain: CertificateChain, of certificates: borrowing SignerCertificates) -> Bool {
         let entry = Entry(
             certificates: certificates.copies, signer: certificates.bytes.copy(certificates.signer.name), chain: chain)
         return entries.withLock { entries in
@@ -67,7 +67,7 @@ extension SignerCertificates {
 /// time. The issuer is part of the key: otherwise a leaf issued by a test root would be trusted below another root's
 /// intermediate of the same name. Only successes are cached, and only a trusted authority can issue such certificates,
 /// so the number of entries follows Apple's rotations.
-package final class VerifiedCertificates: Sendable {
+final class VerifiedCertificates: Sendable {
     private struct Link: Hashable, Sendable {
         let certificate: Fingerprint
         let issuer: Fingerprint

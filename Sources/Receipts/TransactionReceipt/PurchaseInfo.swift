@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The fields of `purchase-info`, which Apple signed. Texts are ranges in the signed data; an absent field is nil.
+/// The fields of `purchase-info`, which Apple signed. An absent field is nil.
 struct PurchaseInfo: Sendable {
-    /// The ranges of a name and its value.
+    /// The ranges of a name and its value in the signed data.
     struct Field: Sendable {
         let name: TextRange
         let value: TextRange
@@ -10,17 +10,6 @@ struct PurchaseInfo: Sendable {
 
     /// All fields, in the signed order.
     private(set) var fields: [Field] = []
-    private(set) var bundleID = TextRange.absent
-    private(set) var applicationVersion = TextRange.absent
-    private(set) var productID = TextRange.absent
-    private(set) var transactionID = TextRange.absent
-    private(set) var originalTransactionID = TextRange.absent
-    private(set) var webOrderLineItemID = TextRange.absent
-    private(set) var itemID = TextRange.absent
-    private(set) var uniqueIdentifier = TextRange.absent
-    private(set) var uniqueVendorIdentifier = TextRange.absent
-    private(set) var appItemID = TextRange.absent
-    private(set) var versionExternalIdentifier = TextRange.absent
     private(set) var purchaseDate: Timestamp
     private(set) var originalPurchaseDate: Timestamp?
     private(set) var expiresDate: Timestamp?
@@ -45,29 +34,23 @@ struct PurchaseInfo: Sendable {
             }
             try reader.checkText(member.value)
             fields.append(Field(name: TextRange(member.name), value: TextRange(member.value)))
-            // As in app receipts, an empty text means absent.
             guard !member.value.isEmpty, let known = KnownField(content.extracting(member.name)) else { continue }
             try read(known, content, in: member.value)
         }
-        try require(!bundleID.isAbsent, .bundleID)
-        try require(!productID.isAbsent, .productID)
-        try require(!transactionID.isAbsent, .transactionID)
-        try require(purchaseDate != .earliest, .purchaseDate)
+        for name in ["bid", "product-id", "transaction-id"] as [StaticString] {
+            try require(value(of: name, in: content) != nil, name.description)
+        }
+        try require(purchaseDate != .earliest, KnownField.purchaseDate.rawValue)
+    }
+
+    /// Returns the range of a field's value, by Apple's name. As in app receipts, an empty text means absent.
+    func value(of name: StaticString, in content: Span<UInt8>) -> Range<Int>? {
+        let field = fields.first { content.extracting($0.name.range).equals(name) && !$0.value.range.isEmpty }
+        return field?.value.range
     }
 
     private mutating func read(_ known: KnownField, _ content: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
         switch known {
-        case .bundleID: bundleID = TextRange(range)
-        case .applicationVersion: applicationVersion = TextRange(range)
-        case .productID: productID = TextRange(range)
-        case .transactionID: transactionID = TextRange(range)
-        case .originalTransactionID: originalTransactionID = TextRange(range)
-        case .webOrderLineItemID: webOrderLineItemID = TextRange(range)
-        case .itemID: itemID = TextRange(range)
-        case .uniqueIdentifier: uniqueIdentifier = TextRange(range)
-        case .uniqueVendorIdentifier: uniqueVendorIdentifier = TextRange(range)
-        case .appItemID: appItemID = TextRange(range)
-        case .versionExternalIdentifier: versionExternalIdentifier = TextRange(range)
         case .purchaseDate: purchaseDate = try known.date(content, in: range)
         case .originalPurchaseDate: originalPurchaseDate = try known.date(content, in: range)
         case .expiresDate: expiresDate = try known.date(content, in: range)
@@ -78,24 +61,13 @@ struct PurchaseInfo: Sendable {
         }
     }
 
-    private func require(_ isPresent: Bool, _ field: KnownField) throws(ReceiptError) {
-        guard isPresent else { throw ReceiptError(.purchaseInfoFieldMissing, at: .claim(field.rawValue)) }
+    private func require(_ isPresent: Bool, _ name: String) throws(ReceiptError) {
+        guard isPresent else { throw ReceiptError(.purchaseInfoFieldMissing, at: .claim(name)) }
     }
 }
 
-/// The fields with a meaning here, by Apple's names.
+/// The fields that are no texts, by Apple's names.
 private enum KnownField: String, CaseIterable {
-    case bundleID = "bid"
-    case applicationVersion = "bvrs"
-    case productID = "product-id"
-    case transactionID = "transaction-id"
-    case originalTransactionID = "original-transaction-id"
-    case webOrderLineItemID = "web-order-line-item-id"
-    case itemID = "item-id"
-    case uniqueIdentifier = "unique-identifier"
-    case uniqueVendorIdentifier = "unique-vendor-identifier"
-    case appItemID = "app-item-id"
-    case versionExternalIdentifier = "version-external-identifier"
     case purchaseDate = "purchase-date-ms"
     case originalPurchaseDate = "original-purchase-date-ms"
     /// Milliseconds, in spite of its name.
@@ -105,17 +77,11 @@ private enum KnownField: String, CaseIterable {
     case isTrialPeriod = "is-trial-period"
     case isInIntroOfferPeriod = "is-in-intro-offer-period"
 
-    /// The fields by the length of their names: at most two names have the same length, so a name costs one or two
-    /// comparisons.
-    private static let byLength: [[(name: [UInt8], field: Self)]] = {
-        let named = allCases.map { (name: Array($0.rawValue.utf8), field: $0) }
-        let longest = named.map(\.name.count).max() ?? 0
-        return (0...longest).map { length in named.filter { $0.name.count == length } }
-    }()
+    /// No two names have the same length, so most comparisons end there.
+    private static let named = allCases.map { (name: Array($0.rawValue.utf8), field: $0) }
 
     fileprivate init?(_ name: Span<UInt8>) {
-        guard name.count < Self.byLength.count else { return nil }
-        for (candidate, field) in Self.byLength[name.count] where name.equals(candidate) {
+        for (candidate, field) in Self.named where name.equals(candidate) {
             self = field
             return
         }

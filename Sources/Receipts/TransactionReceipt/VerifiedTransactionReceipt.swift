@@ -49,27 +49,27 @@ public struct VerifiedTransactionReceipt: Sendable, Confidential {
     }
 
     /// The app of the purchase (`bid`).
-    public var bundleID: String { text(info.bundleID) ?? "" }
+    public var bundleID: String { text("bid") ?? "" }
     /// The version of the app (`bvrs`).
-    public var applicationVersion: String? { text(info.applicationVersion) }
+    public var applicationVersion: String? { text("bvrs") }
     /// The identifier of the product.
-    public var productID: String { text(info.productID) ?? "" }
+    public var productID: String { text("product-id") ?? "" }
     /// The identifier of this purchase or renewal.
-    public var transactionID: String { text(info.transactionID) ?? "" }
+    public var transactionID: String { text("transaction-id") ?? "" }
     /// The identifier of the chain's first transaction.
-    public var originalTransactionID: String? { text(info.originalTransactionID) }
+    public var originalTransactionID: String? { text("original-transaction-id") }
     /// The number of the subscription purchase across devices.
-    public var webOrderLineItemID: String? { text(info.webOrderLineItemID) }
+    public var webOrderLineItemID: String? { text("web-order-line-item-id") }
     /// The product's number in the App Store.
-    public var itemID: String? { text(info.itemID) }
+    public var itemID: String? { text("item-id") }
     /// The identifier of the device that bought the product (the UDID, until iOS 6).
-    public var uniqueIdentifier: String? { text(info.uniqueIdentifier) }
+    public var uniqueIdentifier: String? { text("unique-identifier") }
     /// The device's identifier for the vendor of the app.
-    public var uniqueVendorIdentifier: String? { text(info.uniqueVendorIdentifier) }
+    public var uniqueVendorIdentifier: String? { text("unique-vendor-identifier") }
     /// The app's number in the App Store.
-    public var appItemID: String? { text(info.appItemID) }
+    public var appItemID: String? { text("app-item-id") }
     /// The number of the app's version.
-    public var versionExternalIdentifier: String? { text(info.versionExternalIdentifier) }
+    public var versionExternalIdentifier: String? { text("version-external-identifier") }
     /// The number bought.
     public var quantity: Int64? { info.quantity }
     /// The time the customer was charged.
@@ -94,8 +94,8 @@ public struct VerifiedTransactionReceipt: Sendable, Confidential {
         }
     }
 
-    private func text(_ range: TextRange) -> String? {
-        range.isAbsent ? nil : content.span.propertyListText(in: range.range)
+    private func text(_ name: StaticString) -> String? {
+        info.value(of: name, in: content.span).map { content.span.propertyListText(in: $0) }
     }
 
     /// Contains no byte of the receipt.

@@ -37,7 +37,7 @@ package struct ConcurrencyLimit: Hashable, Sendable {
         case .success: if slot.isLimitUsed { move(to: exactLimit + (isStarting ? 1 : 1 / exactLimit)) }
         case .failure, .throttled:
             isStarting = false
-            move(to: exactLimit * Double(policy.percentKeptAfterFailure) / 100)
+            move(to: exactLimit * 90 / 100)
         case .neutral: break
         }
     }
@@ -51,19 +51,16 @@ package struct ConcurrencyLimit: Hashable, Sendable {
         package let minimum: Int
         package let maximum: Int
         package let initial: Int
-        package let percentKeptAfterFailure: Int
 
         /// Creates a policy; values outside `Limits`, or on the wrong side of another value, are clamped.
-        package init(minimum: Int = 4, maximum: Int = 200, initial: Int = 20, percentKeptAfterFailure: Int = 90) {
+        package init(minimum: Int = 4, maximum: Int = 200, initial: Int = 20) {
             self.minimum = minimum.clamped(to: Limits.calls)
             self.maximum = maximum.clamped(to: self.minimum...Limits.calls.upperBound)
             self.initial = initial.clamped(to: self.minimum...self.maximum)
-            self.percentKeptAfterFailure = percentKeptAfterFailure.clamped(to: Limits.percent)
         }
     }
 
     package enum Limits {
         package static let calls = 1...10_000
-        package static let percent = 1...100
     }
 }

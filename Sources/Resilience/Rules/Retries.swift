@@ -3,31 +3,21 @@
 /// The budget of retries for all calls together: one retry for every ten calls, and one retry each second however few
 /// the calls are. Without a budget, retries double the load on an upstream just when it fails.
 package struct RetryBudget: Hashable, Sendable {
-    /// One token is one retry. Time refills the minimum, and calls refill the rest.
-    private var retries: TokenBucket
-    private let spanPerCall: Duration
-
-    /// Creates a full budget; values outside `Limits` are clamped.
-    ///
-    /// - Parameters:
-    ///   - callsPerRetry: the number of calls that pay for one retry; 10 is a budget of 10 %.
-    ///   - retriesPerSecond: the minimum, granted without any calls.
-    ///   - burst: the maximum number of unused retries kept for later.
-    package init(callsPerRetry: Int = 10, retriesPerSecond: Int = 1, burst: Int = 10) {
-        retries = TokenBucket(TokenBucket.Policy(capacity: burst, refill: retriesPerSecond, per: .seconds(1)))
-        spanPerCall = retries.policy.emissionInterval / callsPerRetry.clamped(to: Limits.calls)
-    }
-
-    /// The limits of a budget; burst and minimum have the limits of a token bucket.
     enum Limits {
-        /// Calls that pay for one retry.
-        static let calls = 1...1_000_000
+        /// The maximum number of unused retries kept for later.
+        static let burst = 10
         static let delay: Duration = .milliseconds(100)
     }
 
-    /// Records a first call, not a retry.
+    /// One token is one retry. Time refills one each second, and calls refill the rest.
+    private var retries = TokenBucket(TokenBucket.Policy(capacity: Limits.burst, refill: 1, per: .seconds(1)))
+
+    /// Creates a full budget.
+    package init() {}
+
+    /// Records a first call, not a retry. It pays for a tenth of one.
     package mutating func recordCall(at now: Instant) {
-        retries.refill(by: spanPerCall, at: now)
+        retries.refill(by: retries.policy.emissionInterval / 10, at: now)
     }
 
     /// Decides after a failure, and charges a retry to the budget. The delay is random ("full jitter"), so that failed
