@@ -5,7 +5,6 @@ package import Gateway
 package import HTTPServer
 internal import HTTPTypes
 internal import JSON
-internal import Resilience
 
 extension Route {
     /// `DELETE /v1/cache/transactions/{id}`: purges every cached result that names a transaction, an original

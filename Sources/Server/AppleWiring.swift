@@ -10,7 +10,6 @@ internal import HTTPServer
 internal import Receipts
 internal import RedisStore
 internal import Resilience
-internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
 

@@ -8,8 +8,6 @@ internal import HTTPTypes
 internal import JSON
 package import Logging
 internal import NIOCore
-internal import Receipts
-internal import Resilience
 internal import Synchronization
 
 /// `POST /v1/erasures`: deletes everything that is stored about a customer. Clients need `may: [erase]`.

@@ -5,7 +5,6 @@ internal import Cryptography
 internal import Gateway
 package import HTTPServer
 internal import HTTPTypes
-internal import JSON
 internal import NIOCore
 package import Receipts
 internal import Resilience

@@ -8,7 +8,6 @@ internal import HTTPTypes
 internal import NIOCore
 package import Receipts
 internal import Resilience
-internal import Telemetry
 
 /// `POST /apple/notifications`, or `POST /apple/notifications/{token}` if a token is configured: App Store Server
 /// Notifications, for which Apple has no API key.

@@ -9,7 +9,6 @@ internal import JSON
 package import Logging
 internal import NIOCore
 internal import Receipts
-internal import Resilience
 
 /// `/v1/ownership/{original_transaction_id}`: `PUT` binds a purchase to another account, as after a merge of accounts,
 /// and `DELETE` to none. Clients need `may: [ownership]`.

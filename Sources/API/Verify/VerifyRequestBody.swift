@@ -4,7 +4,6 @@ internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
-internal import Receipts
 
 /// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.
 struct VerifyRequestBody: Sendable {

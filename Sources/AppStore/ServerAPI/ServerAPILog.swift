@@ -32,7 +32,7 @@ struct ServerAPILog: Sendable {
     }
 
     func report(_ report: ClockSkew.Report, in environment: UpstreamEnvironment) {
-        var metadata = Logger.Metadata(UpstreamEndpoint(.serverAPI, environment), nil) { _ in false }
+        var metadata = Logger.Metadata(UpstreamEndpoint(.serverAPI, environment))
         switch report {
         case .exceeds(let skew):
             metadata["skew_seconds"] = .stringConvertible(skew.components.seconds)

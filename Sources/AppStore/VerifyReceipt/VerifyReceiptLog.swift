@@ -51,9 +51,13 @@ extension Logger {
 }
 
 extension Logger.Metadata {
+    init(_ endpoint: UpstreamEndpoint) {
+        self = ["api": "\(endpoint.api.rawValue)", "upstream": "\(endpoint.environment.rawValue)"]
+    }
+
     /// - Parameter isEchoed: returns true for a text of the response that repeats a part of the request.
     init(_ endpoint: UpstreamEndpoint, _ head: ReplyHead?, isEchoed: (String) -> Bool) {
-        self = ["api": "\(endpoint.api.rawValue)", "upstream": "\(endpoint.environment.rawValue)"]
+        self.init(endpoint)
         guard let head else { return }
         self["http_status"] = .stringConvertible(head.httpStatus)
         self["correlation_key"] = head.correlationKey.map { .quoted($0, isEchoed: isEchoed) }

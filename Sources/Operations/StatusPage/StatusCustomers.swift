@@ -85,7 +85,7 @@ extension StatusSources {
         return [
             StatusIssue(
                 if: refused > 0, .warning, "\(refused) of Apple's notifications were not stored in ten minutes.",
-                "Apple sends those of production again." + fault, .notificationsRefused),
+                "Apple sends production notifications again." + fault, .notificationsRefused),
             StatusIssue(
                 if: unknown > 0, .warning,
                 "\(unknown) of Apple's notifications in ten minutes were for apps that are not configured.",

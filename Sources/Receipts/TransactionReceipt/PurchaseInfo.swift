@@ -37,10 +37,11 @@ struct PurchaseInfo: Sendable {
             guard !member.value.isEmpty, let known = KnownField(content.extracting(member.name)) else { continue }
             try read(known, content, in: member.value)
         }
-        for name in ["bid", "product-id", "transaction-id"] as [StaticString] {
-            try require(value(of: name, in: content) != nil, name.description)
+        for name in ["bid", "product-id", "transaction-id"] as [StaticString] where value(of: name, in: content) == nil
+        {
+            throw Self.missing(name.description)
         }
-        try require(purchaseDate != .earliest, KnownField.purchaseDate.rawValue)
+        guard purchaseDate != .earliest else { throw Self.missing(KnownField.purchaseDate.rawValue) }
     }
 
     /// Returns the range of a field's value, by Apple's name. As in app receipts, an empty text means absent.
@@ -61,8 +62,8 @@ struct PurchaseInfo: Sendable {
         }
     }
 
-    private func require(_ isPresent: Bool, _ name: String) throws(ReceiptError) {
-        guard isPresent else { throw ReceiptError(.purchaseInfoFieldMissing, at: .claim(name)) }
+    private static func missing(_ name: String) -> ReceiptError {
+        ReceiptError(.purchaseInfoFieldMissing, at: .claim(name))
     }
 }
 

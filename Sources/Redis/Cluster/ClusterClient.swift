@@ -29,7 +29,7 @@ final class ClusterClient: RedisClient {
                 configuration.master(at: address), eventLoops: eventLoops, refreshing: refresher, observer: observer)
         }
         seeds = configuration.url.addresses.map {
-            RedisNode(configuration.seed(at: $0), eventLoops: eventLoop, refreshing: refresher)
+            RedisNode(configuration.seed(at: $0), eventLoops: eventLoop, refreshing: refresher, observer: nil)
         }
     }
 

@@ -35,7 +35,7 @@ final class SentinelClient: RedisClient {
         (self.name, self.configuration, self.eventLoops) = (name, configuration, eventLoops)
         (self.observer, self.refresher) = (observer, refresher)
         sentinels = configuration.url.addresses.map {
-            RedisNode(configuration.sentinel(at: $0), eventLoops: eventLoop, refreshing: refresher)
+            RedisNode(configuration.sentinel(at: $0), eventLoops: eventLoop, refreshing: refresher, observer: nil)
         }
     }
 

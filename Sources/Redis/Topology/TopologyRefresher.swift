@@ -54,8 +54,7 @@ extension RedisNode {
     /// - Parameter observer: nil for a node that is only queried about other nodes.
     convenience init(
         _ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup,
-        refreshing refresher: TopologyRefresher,
-        observer: (any RedisObserver)? = nil
+        refreshing refresher: TopologyRefresher, observer: (any RedisObserver)?
     ) {
         self.init(
             configuration, eventLoops: eventLoops, observer: NodeObserver(observer: observer, refresher: refresher))

@@ -35,9 +35,9 @@ extension RedisCommands {
         try await send(commands).values(count: commands.count)
     }
 
-    /// Returns the replies, null or another value for a key of another type: it is not the gateway's.
-    func repliesOrNull(
-        to commands: [RedisCommand], ofAnotherType value: RedisValue = .null
+    /// Returns the replies, and `value` for a key of another type: it is not the gateway's.
+    func replies(
+        to commands: [RedisCommand], ofAnotherType value: RedisValue
     ) async throws(StoreUnreachable) -> [RedisValue] {
         try await send(commands).map { reply in
             if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { .success(value) } else { reply }
@@ -52,7 +52,7 @@ extension RedisCommands {
     func hashes(_ keys: [RedisWord]) async throws(StoreUnreachable) -> [[(name: [UInt8], value: [UInt8])]] {
         var hashes: [[(name: [UInt8], value: [UInt8])]] = []
         let commands = keys.map { RedisCommand("HGETALL", key: $0) }
-        for reply in try await repliesOrNull(to: commands, ofAnotherType: .array([])) {
+        for reply in try await replies(to: commands, ofAnotherType: .array([])) {
             let words = try reply.list().map { $0.bytes ?? [] }
             hashes.append(stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) })
         }

@@ -3,8 +3,6 @@
 internal import ArgumentParser
 internal import Clients
 internal import Customers
-internal import HTTPClient
-internal import Operations
 internal import Receipts
 internal import Settings
 

@@ -66,7 +66,7 @@ struct SizingTests {
         let day = Self.usual, refreshes = day.share(\.refreshes)
         #expect(abs(day.share(\.hits) - 0.793) < 0.002 && abs(refreshes - 0.207) < 0.002, "\(refreshes)")
         #expect(abs(day.share(\.nearIfRouted) - 0.266) < 0.002 && day.count(\.degraded) == 0)
-        // A look-up, 8 commands of a refresh with those of the budget, and one token bucket of the client.
+        // A look-up, 8 commands of a refresh with the commands of the budget, and one token bucket of the client.
         #expect(abs(3 + 8 * refreshes + 1 - 5.65) < 0.02)
         #expect(abs(Double(2 * Self.scale * day.count(\.refreshes)) / 2_476_308 - 1) < 0.01)
         #expect(abs(Double(Self.busiestHour(of: day)) / 89_460 - 1) < 0.03, "\(Self.busiestHour(of: day))")

@@ -239,7 +239,8 @@ struct RedisResultErasure: CustomerDataStore {
     private func erase(
         _ ids: IDsToErase, of bundleID: String, under keys: [[UInt8]]
     ) async throws(StoreUnreachable) -> Int {
-        let values = try await redis.repliesOrNull(to: keys.map { RedisCommand("GET", key: RedisWord($0)) })
+        let values = try await redis.replies(
+            to: keys.map { RedisCommand("GET", key: RedisWord($0)) }, ofAnotherType: .null)
         var named: [(key: [UInt8], isCounted: Bool)] = []
         for (key, value) in zip(keys, values) {
             guard let sealed = value.bytes, let bytes = try? seal.open(sealed, for: Self.name(inKey: key)),

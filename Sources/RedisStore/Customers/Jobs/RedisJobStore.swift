@@ -127,21 +127,25 @@ struct RedisJobStore: JobStore {
 
     private func job(named names: [RedisWord]) async throws(StoreUnreachable) -> (id: String, requestName: RedisWord)? {
         let ids = names.map { RedisCommand("HGET", key: RedisWord(JobKeys.same), $0) }
-        for id in try await redis.repliesOrNull(to: ids).compactMap(\.text) {
+        for id in try await redis.replies(to: ids, ofAnotherType: .null).compactMap(\.text) {
             let name = RedisCommand("HGET", key: RedisWord(JobKeys.job(id)), "request_name")
-            if let name = try await redis.repliesOrNull(to: [name])[0].bytes { return (id, RedisWord(name)) }
+            if let name = try await redis.replies(to: [name], ofAnotherType: .null)[0].bytes {
+                return (id, RedisWord(name))
+            }
         }
         return nil
     }
 
     func statuses(of ids: [String]) async throws(StoreUnreachable) -> [JobStatus?] {
         let commands = ids.map { RedisCommand("HGET", key: RedisWord(JobKeys.job($0)), "status") }
-        return try await redis.repliesOrNull(to: commands).map { $0.text.flatMap { JobStatus(rawValue: $0) } }
+        return try await redis.replies(to: commands, ofAnotherType: .null).map {
+            $0.text.flatMap { JobStatus(rawValue: $0) }
+        }
     }
 
     private func stored(_ ids: [String]) async throws(StoreUnreachable) -> [StoredJob] {
         let commands = ids.map { RedisCommand("HMGET", key: RedisWord(JobKeys.job($0)), JobScripts.Fields.described) }
-        return zip(ids, try await redis.repliesOrNull(to: commands)).compactMap { id, reply in
+        return zip(ids, try await redis.replies(to: commands, ofAnotherType: .null)).compactMap { id, reply in
             StoredJob(id, reply.elements)
         }
     }

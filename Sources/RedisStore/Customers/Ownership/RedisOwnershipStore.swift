@@ -223,7 +223,7 @@ extension RedisOwnershipStore {
     private func owners(of chains: [PurchaseChain]) async throws(StoreUnreachable) -> [[RedisValue]] {
         let keys = chains.map { Array(record(of: $0).keys.dropFirst()) }
         let commands = keys.joined().map { RedisCommand("HMGET", key: $0, "o", "t") }
-        var replies = try await redis.repliesOrNull(to: commands)[...]
+        var replies = try await redis.replies(to: commands, ofAnotherType: .null)[...]
         return keys.map { keys in
             defer { replies = replies.dropFirst(keys.count) }
             return Array(replies.prefix(keys.count))

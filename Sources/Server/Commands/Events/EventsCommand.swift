@@ -3,10 +3,7 @@
 internal import ArgumentParser
 internal import Clients
 internal import Customers
-internal import Gateway
 internal import Receipts
-internal import Settings
-internal import Telemetry
 
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
