@@ -8,6 +8,8 @@ final class EvaluatedRequest: Sendable {
     let subject: VerificationSubject
     let request: VerificationRequest
     let now: Timestamp
+    /// The verifier of the evidence, which also verifies Apple's answer.
+    let verifier: LocalVerifier
     /// The interface that Apple answers by.
     let api: UpstreamAPI
     private let rules: EvaluationRules
@@ -24,9 +26,10 @@ final class EvaluatedRequest: Sendable {
     ///   - states: the states that notifications have left of the evidence's chains.
     init(
         _ subject: VerificationSubject, _ states: [CustomerState] = [], for request: VerificationRequest,
-        at now: Timestamp, rules: EvaluationRules
+        at now: Timestamp, by verifier: LocalVerifier, rules: EvaluationRules
     ) {
         (self.subject, self.request, self.now, self.rules) = (subject, request, now, rules)
+        self.verifier = verifier
         (api, lacksStates) = (.verifyReceipt, false)
         let newest = EvidenceWithNotifications(subject.evidence, states)
         (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
@@ -40,6 +43,7 @@ final class EvaluatedRequest: Sendable {
         lacksStates: Bool? = nil
     ) {
         (subject, request, now, rules) = (other.subject, other.request, other.now, other.rules)
+        verifier = other.verifier
         (notifiedUntil, isNotified) = (other.notifiedUntil, other.isNotified)
         self.api = api ?? other.api
         self.entitlements = entitlements ?? other.entitlements
@@ -53,7 +57,7 @@ final class EvaluatedRequest: Sendable {
 
     /// Returns the same subject together with what notifications have reported about it.
     func adding(_ states: [CustomerState]) -> EvaluatedRequest {
-        EvaluatedRequest(subject, states, for: request, at: now, rules: rules).answered(by: api)
+        EvaluatedRequest(subject, states, for: request, at: now, by: verifier, rules: rules).answered(by: api)
     }
 
     /// Returns the same subject, about which another interface answers.
@@ -158,6 +162,19 @@ extension EvaluatedRequest {
     /// The facts that tie a history to the evidence about this chain; nil without evidence.
     func ties(to chain: String) -> PurchaseTies? {
         subject.evidence == nil ? nil : PurchaseTies(transactions.filter { $0.chainID == chain })
+    }
+
+    /// The operator's roots under which Apple's answers in this environment are verified. A JWS of 2021 names none: its
+    /// root must be trusted for production.
+    func trustedRoots(in environment: Environment) -> Set<OperatorsRoot> {
+        verifier.receipts.trustStore.operatorsRoots.filter {
+            $0.environment == environment || $0.environment == .production
+        }
+    }
+
+    /// Returns false for a result that was verified while a root was trusted that this request does not trust.
+    func trusts(_ known: CachedResult) -> Bool {
+        known.roots.isEmpty || known.roots.isSubset(of: verifier.receipts.trustStore.operatorsRoots)
     }
 
     /// Returns false for an answer that another request's evidence tied to this ID: without evidence it must have the ID.

@@ -47,16 +47,14 @@ package struct UpstreamConnection: Sendable {
     package var guards: UpstreamGuards
     package var lifecycle: UpstreamLifecycle
     package var timeouts: UpstreamTimeouts
-    package var verifier: ReceiptVerifier
 
     package init(
         _ upstream: any Upstream, customers: (any CustomerLookup)? = nil,
         receiptUpstream: @escaping @Sendable (_ bundleID: String?) -> ReceiptUpstream = { _ in .both },
-        guards: UpstreamGuards, lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts, verifier: ReceiptVerifier
+        guards: UpstreamGuards, lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts
     ) {
         (self.upstream, self.customers, self.receiptUpstream) = (upstream, customers, receiptUpstream)
-        (self.guards, self.lifecycle) = (guards, lifecycle)
-        (self.timeouts, self.verifier) = (timeouts, verifier)
+        (self.guards, self.lifecycle, self.timeouts) = (guards, lifecycle, timeouts)
     }
 }
 

@@ -15,27 +15,26 @@ package import Resilience
 /// Local verification takes microseconds for each item and never suspends, so it can run on an event loop. Only shared
 /// state and requests to Apple are awaited.
 package final class VerificationService: Sendable {
-    private let verifier: LocalVerifier
+    private let verifier: CurrentVerifier
     private let rules: EvaluationRules
     private let states: NotifiedStates?
     private let apple: UpstreamVerification?
     private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
 
     /// - Parameters:
-    ///   - items: the signed items verified lately.
     ///   - lateRenewal: the time for which the renewal of a subscription may be late.
     ///   - states: what notifications have reported; nil if none are received.
     ///   - apple: nil if no requests are sent to Apple.
     ///   - onVerification: receives the duration of each local verification, and the rule that the evidence breaks.
     package init(
-        verifier: ReceiptVerifier, items: SignedItemCache = SignedItemCache(maximumBytes: 0),
-        freshness: FreshnessPolicy = FreshnessPolicy(), lateRenewal: Duration = .seconds(3600),
+        verifier: CurrentVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
+        lateRenewal: Duration = .seconds(3600),
         states: NotifiedStates? = nil, apple: UpstreamVerification? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
-        self.verifier = LocalVerifier(verifier, items: items)
-        rules = EvaluationRules(freshness: freshness, clockSkew: verifier.policy.clockSkew, lateRenewal: lateRenewal)
-        (self.states, self.apple) = (states, apple)
+        rules = EvaluationRules(
+            freshness: freshness, clockSkew: verifier.now.policy.clockSkew, lateRenewal: lateRenewal)
+        (self.verifier, self.states, self.apple) = (verifier, states, apple)
         self.onVerification = onVerification
     }
 
@@ -43,27 +42,28 @@ package final class VerificationService: Sendable {
     /// - Parameter now: the time at which entitlements are evaluated.
     /// - Throws: `GatewayError` if the client may not see the answer.
     package func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
+        let verifier = verifier.local
         switch request.subject {
-        case .evidence(let evidence): try verify(evidence, for: request, at: now)
-        case .transactionID(let id): try lookUp(id, for: request, at: now)
+        case .evidence(let evidence): return try verify(evidence, for: request, at: now, by: verifier)
+        case .transactionID(let id): return try lookUp(id, for: request, at: now, by: verifier)
         }
     }
 
     private func verify(
-        _ evidence: Evidence, for request: VerificationRequest, at now: Timestamp
+        _ evidence: Evidence, for request: VerificationRequest, at now: Timestamp, by verifier: LocalVerifier
     ) throws -> Step<Answer, any Error> {
-        switch verifyLocally(evidence, at: now) {
-        case .verified(let evidence): try evaluate(evidence, for: request, at: now)
+        switch verifyLocally(evidence, at: now, by: verifier) {
+        case .verified(let evidence): try evaluate(evidence, for: request, at: now, by: verifier)
         case .rejected(let rule): .done(rejected(rule, at: now))
         case .itemsRejected(let items, nil): .done(rejected(items[0].rule, at: now).replacing(rejectedItems: items))
         // The other items are answered from what is signed: the gateway sends Apple no request about a rejected item.
         case .itemsRejected(let items, let others?):
-            try evaluate(others, for: request.local, at: now).map { $0.rejected(because: items) }
+            try evaluate(others, for: request.local, at: now, by: verifier).map { $0.rejected(because: items) }
         }
     }
 
     private func evaluate(
-        _ evidence: VerifiedEvidence, for request: VerificationRequest, at now: Timestamp
+        _ evidence: VerifiedEvidence, for request: VerificationRequest, at now: Timestamp, by verifier: LocalVerifier
     ) throws -> Step<Answer, any Error> {
         let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
@@ -73,15 +73,16 @@ package final class VerificationService: Sendable {
             // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
         }
-        return try answer(EvaluatedRequest(.signed(evidence), for: request, at: now, rules: rules))
+        return try answer(
+            EvaluatedRequest(.signed(evidence), for: request, at: now, by: verifier, rules: rules))
     }
 
     private func lookUp(
-        _ transactionID: String, for request: VerificationRequest, at now: Timestamp
+        _ transactionID: String, for request: VerificationRequest, at now: Timestamp, by verifier: LocalVerifier
     ) throws -> Step<Answer, any Error> {
         let bundleID = try app(ofLookup: request.options, by: request.client)
         let subject = VerificationSubject.lookup(bundleID: bundleID, transactionID: transactionID)
-        return try answer(EvaluatedRequest(subject, for: request, at: now, rules: rules))
+        return try answer(EvaluatedRequest(subject, for: request, at: now, by: verifier, rules: rules))
     }
 
     /// Returns the app of a request without evidence: the named app, else the client's only app.
@@ -110,7 +111,9 @@ package final class VerificationService: Sendable {
             states?.answerWithoutUpstream(to: evaluated) ?? evaluated.withoutUpstream(.upstreamNotConfigured))
     }
 
-    private func verifyLocally(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {
+    private func verifyLocally(
+        _ evidence: Evidence, at now: Timestamp, by verifier: LocalVerifier
+    ) -> LocalVerification {
         guard let onVerification else { return verifier.verify(evidence, at: now) }
         let start = ContinuousClock.now
         let verification = verifier.verify(evidence, at: now)

@@ -85,6 +85,13 @@ public final class ReceiptVerifier: Sendable {
         (transactionReceiptChains, acceptsXcode) = (TransactionReceiptChains(trustStore), trustStore.acceptsXcode)
     }
 
+    /// Returns a verifier that trusts other roots, with all else as here. No verified chain is known to it.
+    package func trusting(_ trustStore: TrustStore) -> ReceiptVerifier {
+        ReceiptVerifier(
+            trustStore: trustStore, policy: policy, limits: limits, onNewChain: onNewChain,
+            onIgnoredClaim: onIgnoredClaim)
+    }
+
     /// Verifies a receipt after base64: its form, its signer's chain, its signature and its fields.
     ///
     /// - Parameters:

@@ -252,7 +252,7 @@ extension StoredResult {
 /// The names of cached results in Redis.
 package enum SharedCacheNames {
     /// The key prefix. The number increases when the format of values changes.
-    package static let resultPrefix = "rc:11:"
+    package static let resultPrefix = "rc:12:"
 
     /// Returns the name in a Redis key; nil if the key holds no cached result.
     static func name(inKey key: [UInt8]) -> String? {

@@ -25,7 +25,7 @@ struct AppleConnection: Sendable {
     /// - Throws: the faults of the files that the configuration names.
     init?(
         _ configuration: AppleConfiguration, access: CurrentAccess, upstreams: UpstreamState,
-        fleet: FleetStore, lookups: LookupStateRecorder? = nil, verifier: ReceiptVerifier,
+        fleet: FleetStore, lookups: LookupStateRecorder? = nil, verifier: CurrentVerifier,
         observe: @escaping UpstreamObserver,
         in dependencies: Dependencies
     ) throws(ConfigurationProblems) {
@@ -56,7 +56,7 @@ struct AppleConnection: Sendable {
             upstream, customers: lookups?.recording(customers) ?? customers,
             receiptUpstream: { access.now.rules.receiptUpstreams.upstream(forApp: $0) }, guards: upstreams.guards,
             lifecycle: upstreams.lifecycle,
-            timeouts: configuration.timeouts, verifier: verifier)
+            timeouts: configuration.timeouts)
         verification = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observe: observe,
             clock: clock)

@@ -18,7 +18,7 @@ extension Wiring {
     /// Returns the intake of Apple's notifications for the route, the service that applies what is stored, and the losses
     /// that it finds.
     func notifications(
-        _ fleet: FleetStore, _ verifier: ReceiptVerifier, _ verification: VerificationService,
+        _ fleet: FleetStore, _ verifier: CurrentVerifier, _ verification: VerificationService,
         _ lookups: LookupStateRecorder, onEvents: @escaping @Sendable (AppPartition) -> Void
     ) -> (intake: NotificationIntake, service: UnprintedService, losses: NotificationLosses) {
         let (access, metrics, clock) = (access, metrics, dependencies.clock)

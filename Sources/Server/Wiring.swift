@@ -93,7 +93,7 @@ struct Wiring {
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
-        let verifier = try ReceiptVerifier(configuration, metrics)
+        let verifier = try currentVerifier()
         let fleet = try FleetStore(
             configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
             certificates: metrics.certificates, relays: { [access] in access.now.rules.relays($0) },
@@ -114,7 +114,7 @@ struct Wiring {
             verifier: verifier, observe: metrics.upstream.observe, in: dependencies)
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
-            verifier: verifier, items: signedItems, lateRenewal: configuration.events.rules.expiryDelay,
+            verifier: verifier, lateRenewal: configuration.events.rules.expiryDelay,
             states: NotifiedStates(fleet.ports, observe: metrics.upstream.observe), apple: apple?.verification,
             onVerification: dependencies.tracing.onVerification)
         let notifications = notifications(fleet, verifier, verification, lookups, onEvents: onEvents)
@@ -138,7 +138,7 @@ struct Wiring {
             apple.map { UnprintedService("TransportService", atShutdown: $0.transport.shutdown) },
             notifications.service, jobs.service,
             recovery(from: apple?.serverAPI, into: notifications.intake, notifications.losses, fleet),
-            reloadService().map { UnprintedService($0) },
+            reloadService(verifier).map { UnprintedService($0) },
         ]
         let planes = adminPlane(health) + [dataPlane(routes)]
         // The waits of requests end before the data plane waits for their connections.
@@ -170,9 +170,11 @@ struct Wiring {
         { [access] in !access.now.rules.serverAPIKeys.isEmpty }
     }
 
-    private var signedItems: SignedItemCache {
-        SignedItemCache(
+    private func currentVerifier() throws(ConfigurationProblems) -> CurrentVerifier {
+        let files = dependencies.reloading?.files ?? FileReadings()
+        let items = SignedItemCache(
             maximumBytes: configuration.signedItemCacheSize.bytes, onLookup: metrics.verification.countSignedItem)
+        return try CurrentVerifier(configuration, metrics, items: items, readFile: files.read)
     }
 
     private func charging(by fleet: FleetStore) -> RequestCharging {
@@ -296,10 +298,10 @@ struct Wiring {
         return [admin, StatusService(board: board)]
     }
 
-    private func reloadService() -> ReloadService? {
+    private func reloadService(_ verifier: CurrentVerifier) -> ReloadService? {
         guard let reloading = dependencies.reloading else { return nil }
         return ReloadService(
-            reloader: Reloader(reloading.source, files: reloading.files, configuration, access),
+            reloader: Reloader(reloading.source, files: reloading.files, configuration, access, verifier),
             triggers: reloading.triggers, history: reloads, metrics: metrics.reload, clock: dependencies.clock,
             logger: dependencies.logger)
     }
@@ -332,16 +334,16 @@ extension Route {
     }
 }
 
-extension ReceiptVerifier {
+extension CurrentVerifier {
     convenience init(
-        _ configuration: GatewayConfiguration, _ metrics: GatewayMetrics
+        _ configuration: GatewayConfiguration, _ metrics: GatewayMetrics,
+        items: SignedItemCache = SignedItemCache(maximumBytes: 0),
+        readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
-        let trustStore = try TrustStore(
-            adding: configuration.trustRoots, intermediatesFile: configuration.intermediatesFile)
-        for anchor in trustStore.anchors { metrics.certificates.configured(.trustRoot, until: anchor.expires) }
-        self.init(
-            trustStore: trustStore, policy: configuration.verification, onNewChain: metrics.certificates.saw,
-            onIgnoredClaim: metrics.ignoredClaims.saw)
+        let receipts = ReceiptVerifier(
+            trustStore: try TrustStore(configuration, readFile: readFile), policy: configuration.verification,
+            onNewChain: metrics.certificates.saw, onIgnoredClaim: metrics.ignoredClaims.saw)
+        self.init(receipts, items: items, onTrust: metrics.certificates.trust)
     }
 }
 

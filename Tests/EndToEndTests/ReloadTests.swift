@@ -252,7 +252,7 @@ extension RunningGateway {
     func expect(successes count: Double) async throws { try await expect("success", count) }
 
     /// Waits until there were this many refused reloads.
-    fileprivate func expect(refusals count: Double) async throws { try await expect("refused", count) }
+    func expect(refusals count: Double) async throws { try await expect("refused", count) }
 
     private func expect(_ result: String, _ count: Double) async throws {
         try await eventually("\(result) \(count)") {

@@ -27,12 +27,12 @@ struct BoundaryTests {
         let clock = TestClock(Samples.created)
         let upstream = ScriptedUpstream([:])
         let connection = UpstreamConnection(
-            upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: UpstreamTimeouts(),
-            verifier: Samples.verifier)
+            upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: UpstreamTimeouts())
         let verification = UpstreamVerification(
             connection, fleet: .embedded(), policy: CachePolicy { 0.5 }, observe: EventLog().observe,
             clock: { clock.time })
-        let service = RememberingService(VerificationService(verifier: Samples.verifier, apple: verification))
+        let service = RememberingService(
+            VerificationService(verifier: CurrentVerifier(Samples.verifier), apple: verification))
         let receipts = (0..<3).map { _ in
             Samples.receipt(with: randomness.periods()) { receipt in
                 guard randomness.isOne(in: 3) else { return }

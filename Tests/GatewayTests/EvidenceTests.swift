@@ -53,7 +53,7 @@ struct EvidenceTests {
         let evaluated = EvaluatedRequest(
             .lookup(bundleID: Samples.app, transactionID: "1"),
             for: VerificationRequest(.transactionID("1"), mode: mode), at: Samples.created,
-            rules: .ofTests)
+            by: .ofTests, rules: .ofTests)
         #expect(evaluated.mayHaveChanged && !evaluated.isFullyPaid)
         let answer = evaluated.withoutUpstream(.upstreamNotConfigured)
         #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.subject == nil)

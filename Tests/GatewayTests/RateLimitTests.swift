@@ -67,7 +67,7 @@ struct RateLimitTests {
 
     @Test func `a slot is released after any outcome of the request`() async throws {
         let slots = EmbeddedInFlightLimiter()
-        let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
+        let gateway = RememberingService(VerificationService(verifier: CurrentVerifier(Samples.verifier)), slots: slots)
         let limit = InFlightLimit(client: "shop", maximum: 1)
         var request = Self.request(quota: 2).withClient { $0.inFlight = limit }
         #expect(await Self.error(of: request, from: gateway) == nil)
@@ -88,7 +88,7 @@ struct RateLimitTests {
 
     @Test func `a request without a slot pays nothing`() async throws {
         let slots = EmbeddedInFlightLimiter()
-        let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
+        let gateway = RememberingService(VerificationService(verifier: CurrentVerifier(Samples.verifier)), slots: slots)
         let request = Self.request(quota: 1).withClient { $0.inFlight = InFlightLimit(client: "shop", maximum: 1) }
         #expect(slots.acquire(InFlightLimit(client: "shop", maximum: 1)))
         #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
@@ -118,7 +118,7 @@ struct RateLimitTests {
     // MARK: Steps
 
     private static func gateway() -> RememberingService {
-        RememberingService(VerificationService(verifier: Samples.verifier))
+        RememberingService(VerificationService(verifier: CurrentVerifier(Samples.verifier)))
     }
 
     private static func request(quota: Int) -> VerificationRequest {

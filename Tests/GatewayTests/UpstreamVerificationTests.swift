@@ -35,10 +35,10 @@ private struct Fixture {
         let ports = FleetPorts.embedded()
         verification = UpstreamVerification(
             UpstreamConnection(
-                upstream, guards: guards, lifecycle: lifecycle, timeouts: timeouts, verifier: Samples.verifier),
+                upstream, guards: guards, lifecycle: lifecycle, timeouts: timeouts),
             fleet: ports, policy: CachePolicy { randomness }, observe: events.observe, clock: { [clock] in clock.time })
         invalidation = CacheInvalidation(ports.cache.purges, observe: events.observe)
-        forgetful = VerificationService(verifier: Samples.verifier, apple: verification)
+        forgetful = VerificationService(verifier: CurrentVerifier(Samples.verifier), apple: verification)
         service = RememberingService(forgetful)
         self.remembers = remembers
     }
@@ -434,7 +434,7 @@ struct UpstreamVerificationTests {
             Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end })
         let evaluated = EvaluatedRequest(
             .signed(VerifiedEvidence(.appReceipt(receipt))), for: VerificationRequest(evidence: .appReceipt([])),
-            at: Samples.time(150), rules: .ofTests)
+            at: Samples.time(150), by: .ofTests, rules: .ofTests)
         let known = CachedResult(.answered(.renewed), fetchedAt: Samples.time(140), freshUntil: Samples.time(160))
         #expect(evaluated.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
     }

@@ -216,14 +216,14 @@ struct VerificationServiceTests {
         var freshness = FreshnessPolicy()
         freshness.near = .seconds(7)
         freshness.rejected = .seconds(3)
-        let gateway = VerificationService(verifier: Samples.verifier, freshness: freshness)
+        let gateway = VerificationService(verifier: CurrentVerifier(Samples.verifier), freshness: freshness)
         let genuine = try await gateway.verify(Self.request(), at: Samples.created)
         let rejected = try await gateway.verify(VerificationRequest(evidence: .appReceipt([])), at: Samples.created)
         #expect(genuine.freshUntil == Samples.time(7) && rejected.freshUntil == Samples.time(3))
     }
 
     @Test func `a service without a cache computes every answer`() async throws {
-        let gateway = VerificationService(verifier: Samples.verifier)
+        let gateway = VerificationService(verifier: CurrentVerifier(Samples.verifier))
         for _ in 1...2 {
             #expect(try await gateway.verify(Self.request(), at: Samples.created).provenance.cache == .miss)
         }
@@ -253,7 +253,7 @@ struct VerificationServiceTests {
     }
 
     private static func gateway() -> RememberingService {
-        RememberingService(VerificationService(verifier: Samples.verifier))
+        RememberingService(VerificationService(verifier: CurrentVerifier(Samples.verifier)))
     }
 
     private static func request(

@@ -14,7 +14,7 @@ struct RealNotificationsTests {
     private static let now = Timestamp(millisecondsSince1970: 1_790_000_000_000)
     private static let anyApp = NotificationApps(
         isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in true })
-    private static let verifier = NotificationVerifier(ReceiptVerifier(), apps: anyApp)
+    private static let verifier = NotificationVerifier(CurrentVerifier(ReceiptVerifier()), apps: anyApp)
 
     // MARK: Version 2
 

@@ -15,7 +15,7 @@ struct SignedNotificationTests {
     private static func signed(_ members: String) throws -> SignedNotification {
         var contents = NotificationContents()
         (contents.data, contents.additionalMembers) = (nil, members)
-        let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: apps)
+        let (_, signed) = try NotificationVerifier(CurrentVerifier(RecoverySamples.verifier), apps: apps)
             .verify(signedPayload: RecoverySamples.pki.jws(contents), at: RecoverySamples.now)
         return signed
     }
@@ -45,9 +45,27 @@ struct SignedNotificationTests {
         contents.data?.signedTransactionInfo = String(
             decoding: RecoverySamples.pki.jws(TransactionContents()), as: UTF8.self)
         contents.additionalMembers = member
-        let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: Self.apps)
+        let (_, signed) = try NotificationVerifier(CurrentVerifier(RecoverySamples.verifier), apps: Self.apps)
             .verify(signedPayload: RecoverySamples.pki.jws(contents), at: RecoverySamples.now)
         #expect(signed.bundleID == "com.example.forge" && signed.updates.count == 1)
+    }
+
+    @Test func `a notification that waits is verified again under other roots`() throws {
+        let current = CurrentVerifier(RecoverySamples.verifier), now = RecoverySamples.now
+        let verifier = NotificationVerifier(current, apps: Self.apps)
+        var contents = NotificationContents()
+        contents.data?.signedTransactionInfo = String(
+            decoding: RecoverySamples.pki.jws(TransactionContents()), as: UTF8.self)
+        let jws = RecoverySamples.pki.jws(contents)
+        let (record, _) = try verifier.verify(signedPayload: jws, at: now)
+        current.trust(.apple)
+        #expect(throws: NotificationRejection.notGenuine(.anchorUntrusted)) { try verifier.verify(record, at: now) }
+        #expect(throws: NotificationRejection.notGenuine(.anchorUntrusted)) {
+            try verifier.verify(signedPayload: jws, at: now)
+        }
+        current.trust(RecoverySamples.verifier.trustStore)
+        #expect(try verifier.verify(record, at: now).bundleID == RecoverySamples.app)
+        #expect(try verifier.verify(signedPayload: jws, at: now).1.bundleID == RecoverySamples.app)
     }
 
     @Test(arguments: ["DOWNGRADE", "UPGRADE"])
@@ -56,7 +74,7 @@ struct SignedNotificationTests {
         (contents.notificationType, contents.subtype) = ("DID_CHANGE_RENEWAL_PREF", subtype)
         contents.data?.signedRenewalInfo = String(
             decoding: RecoverySamples.pki.jws(RenewalInfoContents()), as: UTF8.self)
-        let (_, signed) = try NotificationVerifier(RecoverySamples.verifier, apps: Self.apps)
+        let (_, signed) = try NotificationVerifier(CurrentVerifier(RecoverySamples.verifier), apps: Self.apps)
             .verify(signedPayload: RecoverySamples.pki.jws(contents), at: RecoverySamples.now)
         let plans = signed.updates[0].items.compactMap { item in
             if case .renewal(let plan) = item { plan } else { nil }

@@ -40,7 +40,7 @@
             let apps = NotificationApps(
                 isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
             let jws = GenuineJWS.pki.jws(ServerAPIForge.body(input))
-            let verifier = NotificationVerifier(GenuineJWS.verifier, apps: apps)
+            let verifier = NotificationVerifier(CurrentVerifier(GenuineJWS.verifier), apps: apps)
             guard let (_, signed) = try? verifier.verify(signedPayload: jws, at: GenuineJWS.now) else { return }
             let rules = EventRules()
             for update in signed.updates {

@@ -78,6 +78,25 @@ struct ChainCacheTests {
         }
     }
 
+    @Test func `no chain outlasts a change of the roots, and a verifier in use keeps its own`() throws {
+        let began = try TransactionReceiptSamples.verifier()
+        let ofSignedData = try ReceiptVerifier.trusting([SignedSamples.pki.root], for: [.sandbox])
+        let transaction = SignedSamples.transaction()
+        func rules(_ verifier: ReceiptVerifier, _ signed: ReceiptVerifier) -> [Rule?] {
+            [
+                verifier.brokenRule(of: Samples.receipt),
+                verifier.brokenRule(ofTransactionReceipt: TransactionReceiptSamples.receipt),
+                signed.brokenRule(ofJWS: transaction),
+            ]
+        }
+        #expect(rules(began, ofSignedData) == [nil, nil, nil])
+        let removed = rules(began.trusting(.apple), ofSignedData.trusting(.apple))
+        #expect(removed == [.anchorUntrusted, .issuerCertificateMissing, .anchorUntrusted])
+        let added = began.trusting(.apple).trusting(began.trustStore)
+        #expect(rules(added, ofSignedData.trusting(.apple).trusting(ofSignedData.trustStore)) == [nil, nil, nil])
+        #expect(rules(began, ofSignedData) == [nil, nil, nil])
+    }
+
     @Test func `what an anchor may sign is not shared between verifiers`() throws {
         let sandbox = try ReceiptVerifier.trustingSamples(for: [.sandbox])
         let production = try ReceiptVerifier.trustingSamples(for: [.production])

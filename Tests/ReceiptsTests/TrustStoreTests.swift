@@ -87,6 +87,27 @@ struct TrustStoreTests {
         #expect(store.anchors.map(\.environments) == [[.production, .sandbox], [.xcode]])
     }
 
+    @Test func `stores are equal if they trust the same certificates for the same environments`() throws {
+        let root = Samples.pki.root
+        let sandbox = try TrustStore.apple(and: root, for: [.sandbox])
+        let same = try TrustStore.apple(and: root, for: [.sandbox])
+        #expect(sandbox == same && sandbox != .apple)
+        let wider = try TrustStore.apple(and: root, for: [.sandbox, .production])
+        let other = try TrustStore.apple(and: Samples.otherPKI.root, for: [.sandbox])
+        #expect(sandbox != wider && sandbox != other)
+        var more = sandbox
+        try more.add(intermediatesPEM: TransactionReceiptSamples.forge.intermediatesPEM)
+        #expect(more != sandbox && more.anchors == sandbox.anchors && !more.hasIntermediates(of: sandbox))
+    }
+
+    @Test func `the operator's roots are listed with the environments of Apple's that they may sign for`() throws {
+        let store = try TrustStore.apple(and: Samples.pki.root, for: [.sandbox, .production, .xcode])
+        let expected: Set = [
+            OperatorsRoot(Self.fingerprint, .sandbox), OperatorsRoot(Self.fingerprint, .production),
+        ]
+        #expect(store.operatorsRoots == expected && TrustStore.apple.operatorsRoots.isEmpty)
+    }
+
     @Test func `a root known by its fingerprint alone closes a chain once its certificate is added`() throws {
         let rootless = Samples.forge.receipt(certificateOrder: [0, 1])
         var store = TrustStore(anchors: [TrustAnchor(fingerprint: Self.fingerprint, environments: [.sandbox])])

@@ -69,17 +69,17 @@ package final class NearCache: Sendable {
     /// A request to one endpoint. Its body is known by a tag, and not kept.
     struct Key: Hashable, Sendable {
         fileprivate let tag: RequestTag
-        private let secretsVersion: UInt64
+        private let answersVersion: UInt64
         /// The name of the sending client, whose share holds the answer.
         let client: String
         private let endpoint: String
 
         /// Returns nil for a body that is too large to be recognised.
-        /// - Parameter secretsVersion: `Access.secretsVersion` of the secrets: with others the answer may differ.
-        init?(endpoint: String, body: ByteBuffer, secretsVersion: UInt64, client: String) {
+        /// - Parameter answersVersion: `Access.answersVersion` of the request: under another the answer may differ.
+        init?(endpoint: String, body: ByteBuffer, answersVersion: UInt64, client: String) {
             guard let tag = RequestTag(of: body.readableBytesUInt8Span) else { return nil }
             (self.endpoint, self.tag) = (endpoint, tag)
-            (self.secretsVersion, self.client) = (secretsVersion, client)
+            (self.answersVersion, self.client) = (answersVersion, client)
         }
 
         func hash(into hasher: inout Hasher) {

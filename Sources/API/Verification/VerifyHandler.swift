@@ -71,7 +71,7 @@ package final class VerifyHandler: Sendable {
         let key =
             endpoint.keepsAnswers && nearCache.keepsAnswers
             ? NearCache.Key(
-                endpoint: endpoint.path, body: body.bytes, secretsVersion: access.secretsVersion, client: client.name)
+                endpoint: endpoint.path, body: body.bytes, answersVersion: access.answersVersion, client: client.name)
             : nil
         // A job that the key names goes before a cached answer.
         guard terms?.key == nil, let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now)

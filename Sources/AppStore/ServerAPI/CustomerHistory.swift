@@ -67,21 +67,21 @@ final class InterruptedHistories: Sendable {
         let transactionID: String
     }
 
-    private typealias Pages = (history: CustomerHistory, end: ContinuousClock.Instant)
+    private typealias Pages = (history: CustomerHistory, verifier: ReceiptVerifier, end: ContinuousClock.Instant)
 
     private let histories = Mutex(S3FIFOCache<Customer, Pages>(maximumBytes: Limits.bytes))
 
-    func keep(_ history: CustomerHistory, of customer: Customer) {
+    func keep(_ history: CustomerHistory, of customer: Customer, verifiedBy verifier: ReceiptVerifier) {
         let byteCount = Limits.transactionBytes * (1 + history.transactions.count)
-        histories.withLock { $0.insert((history, .now + Limits.age), for: customer, byteCount: byteCount) }
+        histories.withLock { $0.insert((history, verifier, .now + Limits.age), for: customer, byteCount: byteCount) }
     }
 
-    /// Returns the pages of an interrupted history, and removes them; nil if there is none.
-    func take(_ customer: Customer) -> CustomerHistory? {
+    /// Returns the pages of an interrupted history, and removes them; nil if there is none, or other roots were trusted.
+    func take(_ customer: Customer, verifiedBy verifier: ReceiptVerifier) -> CustomerHistory? {
         histories.withLock { histories in
             let pages = histories.find(customer)
             _ = histories.remove(customer)
-            return pages.flatMap { .now < $0.end ? $0.history : nil }
+            return pages.flatMap { .now < $0.end && $0.verifier === verifier ? $0.history : nil }
         }
     }
 }

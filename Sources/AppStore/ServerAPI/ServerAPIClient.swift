@@ -51,7 +51,7 @@ package final class ServerAPIClient: Sendable {
     private let limiter: any RateLimiter
     private let fleetState: any FleetState
     private let recorder: LifecycleRecorder
-    private let verifier: ReceiptVerifier
+    private let verifier: CurrentVerifier
     private let observe: UpstreamObserver
     private let log: ServerAPILog
     private let follow: RequestTracer
@@ -68,7 +68,7 @@ package final class ServerAPIClient: Sendable {
     package init(
         keys: @escaping @Sendable () -> ServerAPIKeys, hosts: ServerAPIHosts, budget: ServerAPIBudget,
         transport: HTTPTransport, upstreams: UpstreamState, limiter: any RateLimiter, fleetState: any FleetState,
-        verifier: ReceiptVerifier, observe: @escaping UpstreamObserver, logger: Logger,
+        verifier: CurrentVerifier, observe: @escaping UpstreamObserver, logger: Logger,
         follow: @escaping RequestTracer = { _, _, request in _ = await request() },
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -187,7 +187,8 @@ extension ServerAPIClient {
         let head = ReplyHead(response, at: now)
         if let date = head.date { recordDate(date, at: now, took: head.took, request.environment) }
         let verifier = ServerAPIAnswerVerifier(
-            verifier: verifier, bundleID: request.bundleID, appAppleID: keys().appAppleIDs[request.bundleID],
+            verifier: request.verifier ?? verifier.now, bundleID: request.bundleID,
+            appAppleID: keys().appAppleIDs[request.bundleID],
             environment: Environment(request.environment),
             // Not before this node's time: a wrong date must not make signatures appear to be of the future.
             now: now.advanced(by: max(.zero, clockSkew(in: request.environment))),

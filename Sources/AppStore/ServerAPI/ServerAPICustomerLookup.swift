@@ -67,7 +67,7 @@ private struct HostLookup: Sendable {
         do throws(Interruption) {
             statuses = history.hasSubscription ? try await self.statuses() : nil
         } catch {
-            if error.mayPass { interrupted.keep(history, of: customer) }
+            if error.mayPass { interrupted.keep(history, of: customer, verifiedBy: request.verifier) }
             throw error
         }
         history.add(statuses?.transactions ?? [])
@@ -97,7 +97,7 @@ private struct HostLookup: Sendable {
 
     /// Returns the whole history: all pages, or the known pages with what is new since.
     private func history() async throws(Interruption) -> CustomerHistory {
-        let resumed = interrupted.take(customer)
+        let resumed = interrupted.take(customer, verifiedBy: request.verifier)
         if let start = resumed ?? knownHistory {
             if let history = try await history(from: start, isResumed: resumed != nil) { return history }
         }
@@ -131,7 +131,7 @@ private struct HostLookup: Sendable {
                 page = try self.page(result)
             } catch {
                 if error.mayPass, isResumed || history.revision != start.revision {
-                    interrupted.keep(history, of: customer)
+                    interrupted.keep(history, of: customer, verifiedBy: request.verifier)
                 }
                 throw error
             }
@@ -197,9 +197,9 @@ private struct HostLookup: Sendable {
             throw .ended(isInvalidID ? .unknownTransaction(.idInvalid) : .unanswered(.upstreamUnusableAnswer))
         }
         let share: ServerAPIRequest.Share = request.hasEvidence ? .full : .withoutEvidence
-        return await client.send(
-            ServerAPIRequest(call, bundleID: request.bundleID, environment: environment, share: share),
-            deadline: deadline)
+        var sent = ServerAPIRequest(call, bundleID: request.bundleID, environment: environment, share: share)
+        sent.verifier = request.verifier
+        return await client.send(sent, deadline: deadline)
     }
 
     private func page(_ result: ServerAPIResult) throws(Interruption) -> ServerAPIAnswer {

@@ -21,6 +21,8 @@ package struct ServerAPIRequest: Sendable, Redacted {
     /// False if the receiver verifies the notifications of a history one by one, so that a forged notification does not
     /// withhold the rest.
     package var verifiesNotifications = true
+    /// The verifier of the answer; nil for the verifier in force when the answer arrives.
+    package var verifier: ReceiptVerifier?
 
     package init(
         _ call: ServerAPICall, bundleID: String, environment: UpstreamEnvironment, share: Share

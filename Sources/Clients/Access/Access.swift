@@ -49,14 +49,14 @@ package final class Access: Sendable {
     package let formAuthenticator: FormAuthenticator
     /// The apps that the clients file names; nil without a clients file, when every app is served.
     package let servedApps: Set<String>?
-    /// The number of changes of the shared secrets, the keys of the App Store Server API, the interfaces for receipts, and
-    /// form accounts. An answer from an earlier version may rest on another secret, key or interface, or on another app
-    /// for the same token.
-    package let secretsVersion: UInt64
+    /// The number of changes of the shared secrets, the keys of the App Store Server API, the interfaces for receipts, form
+    /// accounts, and trusted roots. An answer from an earlier version may rest on another secret, key, interface or root,
+    /// or on another app for the same token.
+    package let answersVersion: UInt64
 
-    package init(_ rules: AccessRules, secretsVersion: UInt64 = 0) {
+    package init(_ rules: AccessRules, answersVersion: UInt64 = 0) {
         self.rules = rules
-        self.secretsVersion = secretsVersion
+        self.answersVersion = answersVersion
         servedApps = rules.clients.map { _ in rules.knownApps }
         if let clients = rules.clients, let pepper = rules.pepper {
             authenticator = Authenticator(clients: clients, hasher: KeyHasher(pepper: pepper))
@@ -76,12 +76,13 @@ package final class Access: Sendable {
     /// named, so its notifications are not accepted.
     package func servesApp(_ bundleID: String) -> Bool { servedApps?.contains(bundleID) ?? true }
 
-    /// Returns the access that replaces this access when the rules change.
-    package func followed(by rules: AccessRules) -> Access {
+    /// Returns the access that replaces this access when the rules change, or the trusted roots.
+    /// - Parameter verdictsHold: false if other roots are trusted.
+    package func followed(by rules: AccessRules, verdictsHold: Bool = true) -> Access {
         let answersHold =
-            rules.secrets == self.rules.secrets && rules.serverAPIKeys == self.rules.serverAPIKeys
+            verdictsHold && rules.secrets == self.rules.secrets && rules.serverAPIKeys == self.rules.serverAPIKeys
             && rules.receiptUpstreams == self.rules.receiptUpstreams && rules.formAccounts == self.rules.formAccounts
-        return Access(rules, secretsVersion: answersHold ? secretsVersion : secretsVersion + 1)
+        return Access(rules, answersVersion: answersHold ? answersVersion : answersVersion + 1)
     }
 }
 

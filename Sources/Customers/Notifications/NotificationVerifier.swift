@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Cryptography
-internal import Gateway
-package import Receipts
+package import Gateway
+internal import Receipts
 internal import Resilience
 internal import Synchronization
 
@@ -26,11 +26,11 @@ package struct NotificationApps: Sendable {
 
 /// Verifies the signatures of notifications, and that they are for this gateway's apps.
 package struct NotificationVerifier: Sendable {
-    private let verifier: ReceiptVerifier
+    private let verifier: CurrentVerifier
     private let apps: NotificationApps
     private let recent = RecentlyVerified()
 
-    package init(_ verifier: ReceiptVerifier, apps: NotificationApps) {
+    package init(_ verifier: CurrentVerifier, apps: NotificationApps) {
         (self.verifier, self.apps) = (verifier, apps)
     }
 
@@ -44,8 +44,8 @@ package struct NotificationVerifier: Sendable {
         case .v1(let notification):
             guard apps.isConfigured(notification.bundleID) else { throw .appNotConfigured(signedApp: nil) }
             guard apps.isSharedSecret(notification.password, notification.bundleID) else { throw .passwordWrong }
-            let signed = try signed(notification, at: now)
-            return (recent.insert(signed, of: NotificationRecord(.v1, body, receivedAt: now)), signed)
+            let verifier = verifier.now, signed = try signed(notification, by: verifier, at: now)
+            return (recent.insert(signed, by: verifier, of: NotificationRecord(.v1, body, receivedAt: now)), signed)
         }
     }
 
@@ -54,7 +54,7 @@ package struct NotificationVerifier: Sendable {
     func verify(
         signedPayload jws: [UInt8], body: [UInt8]? = nil, at now: Timestamp
     ) throws(NotificationRejection) -> (NotificationRecord, SignedNotification) {
-        let signed = try signed(v2: jws, at: now)
+        let verifier = verifier.now, signed = try signed(v2: jws, by: verifier, at: now)
         guard apps.isConfigured(signed.bundleID) else { throw .appNotConfigured(signedApp: signed.bundleID) }
         // The signed app suffices: some kinds of notification have no number.
         if signed.environment == .production, let number = signed.appAppleID,
@@ -63,19 +63,22 @@ package struct NotificationVerifier: Sendable {
             throw .appAppleIDMismatch
         }
         let record = NotificationRecord(.v2, body ?? NotificationBody.json(signedPayload: jws), receivedAt: now)
-        return (recent.insert(signed, of: record), signed)
+        return (recent.insert(signed, by: verifier, of: record), signed)
     }
 
     /// Verifies what is signed in a notification that was accepted before, unless this node did so lately.
     func verify(_ record: NotificationRecord, at now: Timestamp) throws(NotificationRejection) -> SignedNotification {
-        if let signed = recent.take(record) { return signed }
+        let verifier = verifier.now
+        if let signed = recent.take(record, verifiedBy: verifier) { return signed }
         switch try NotificationBody(record.bytes) {
-        case .v2(let jws): return try signed(v2: jws, at: now)
-        case .v1(let notification): return try signed(notification, at: record.receivedAt)
+        case .v2(let jws): return try signed(v2: jws, by: verifier, at: now)
+        case .v1(let notification): return try signed(notification, by: verifier, at: record.receivedAt)
         }
     }
 
-    private func signed(v2 jws: [UInt8], at now: Timestamp) throws(NotificationRejection) -> SignedNotification {
+    private func signed(
+        v2 jws: [UInt8], by verifier: ReceiptVerifier, at now: Timestamp
+    ) throws(NotificationRejection) -> SignedNotification {
         let notification: VerifiedNotification
         do throws(ReceiptError) {
             notification = try verifier.verifyNotification(jws, at: now)
@@ -86,16 +89,18 @@ package struct NotificationVerifier: Sendable {
     }
 
     private func signed(
-        _ notification: NotificationV1, at now: Timestamp
+        _ notification: NotificationV1, by verifier: ReceiptVerifier, at now: Timestamp
     ) throws(NotificationRejection) -> SignedNotification {
         try SignedNotification(
             notification,
             try notification.latestReceipt.map { text throws(NotificationRejection) in
-                try receipt(text, at: now)
+                try receipt(text, by: verifier, at: now)
             }, at: now)
     }
 
-    private func receipt(_ text: String, at now: Timestamp) throws(NotificationRejection) -> SignedItem {
+    private func receipt(
+        _ text: String, by verifier: ReceiptVerifier, at now: Timestamp
+    ) throws(NotificationRejection) -> SignedItem {
         guard let bytes = try? Base64.decode(text) else { throw .receiptNotBase64 }
         do throws(ReceiptError) {
             switch Evidence(receipt: bytes) {
@@ -116,21 +121,25 @@ private final class RecentlyVerified: Sendable {
         static let bytes = 32 << 20
     }
 
-    private let notifications = Mutex(S3FIFOCache<Fingerprint, SignedNotification>(maximumBytes: Limits.bytes))
+    private typealias Entry = (notification: SignedNotification, verifier: ReceiptVerifier)
 
-    func insert(_ notification: SignedNotification, of record: NotificationRecord) -> NotificationRecord {
+    private let notifications = Mutex(S3FIFOCache<Fingerprint, Entry>(maximumBytes: Limits.bytes))
+
+    func insert(
+        _ notification: SignedNotification, by verifier: ReceiptVerifier, of record: NotificationRecord
+    ) -> NotificationRecord {
         let digest = Fingerprint(of: record.bytes.span)
-        notifications.withLock { $0.insert(notification, for: digest, byteCount: record.bytes.count) }
+        notifications.withLock { $0.insert((notification, verifier), for: digest, byteCount: record.bytes.count) }
         return record
     }
 
-    /// Returns the notification, and removes it; nil if it is not among them.
-    func take(_ record: NotificationRecord) -> SignedNotification? {
+    /// Returns the notification, and removes it; nil if it is not among them, or other roots were trusted.
+    func take(_ record: NotificationRecord, verifiedBy verifier: ReceiptVerifier) -> SignedNotification? {
         let digest = Fingerprint(of: record.bytes.span)
         return notifications.withLock { notifications in
             guard let found = notifications.find(digest) else { return nil }
             _ = notifications.remove(digest)
-            return found
+            return found.verifier === verifier ? found.notification : nil
         }
     }
 }

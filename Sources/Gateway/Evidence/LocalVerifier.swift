@@ -4,14 +4,19 @@ package import Receipts
 internal import Resilience
 internal import Synchronization
 
-/// Verifies evidence from its bytes alone.
+/// Verifies evidence from its bytes alone, under one set of trusted roots.
 struct LocalVerifier: Sendable {
-    private let verifier: ReceiptVerifier
+    let receipts: ReceiptVerifier
     private let items: SignedItemCache
 
-    init(_ verifier: ReceiptVerifier, items: SignedItemCache) {
-        self.verifier = verifier
+    init(_ receipts: ReceiptVerifier, items: SignedItemCache) {
+        self.receipts = receipts
         self.items = items
+    }
+
+    /// Returns a verifier that trusts other roots, and knows no item.
+    func trusting(_ trustStore: TrustStore) -> LocalVerifier {
+        LocalVerifier(receipts.trusting(trustStore), items: items.emptied)
     }
 
     /// Verifies all items of the evidence, which must be of one app and environment.
@@ -19,10 +24,10 @@ struct LocalVerifier: Sendable {
         do throws(ReceiptError) {
             switch evidence {
             case .appReceipt(let bytes):
-                return .verified(VerifiedEvidence(.appReceipt(try verifier.verify(bytes, at: now))))
+                return .verified(VerifiedEvidence(.appReceipt(try receipts.verify(bytes, at: now))))
             case .transactionReceipt(let bytes):
                 return .verified(
-                    VerifiedEvidence(.transactionReceipt(try verifier.verify(transactionReceipt: bytes, at: now))))
+                    VerifiedEvidence(.transactionReceipt(try receipts.verify(transactionReceipt: bytes, at: now))))
             case .jws(let jws): return .verified(VerifiedEvidence(try item(jws, .alone, at: now)))
             case .signedTransactions(let set): return verify(set, at: now)
             }
@@ -57,9 +62,9 @@ struct LocalVerifier: Sendable {
         if let known = items.item(of: digest), known.isOf(kind) { return known }
         let item: SignedItem =
             switch kind {
-            case .transaction: .transaction(try verifier.verifyTransaction(jws, at: now))
-            case .renewalInfo: .renewalInfo(try verifier.verifyRenewalInfo(jws, at: now))
-            case .appTransaction: .appTransaction(try verifier.verifyAppTransaction(jws, at: now))
+            case .transaction: .transaction(try receipts.verifyTransaction(jws, at: now))
+            case .renewalInfo: .renewalInfo(try receipts.verifyRenewalInfo(jws, at: now))
+            case .appTransaction: .appTransaction(try receipts.verifyAppTransaction(jws, at: now))
             case .alone: try itemAlone(jws, at: now)
             }
         items.insert(item, of: digest)
@@ -67,7 +72,7 @@ struct LocalVerifier: Sendable {
     }
 
     private func itemAlone(_ jws: [UInt8], at now: Timestamp) throws(ReceiptError) -> SignedItem {
-        switch try verifier.verify(jws: jws, at: now) {
+        switch try receipts.verify(jws: jws, at: now) {
         case .transaction(let transaction): .transaction(transaction)
         case .appTransaction(let appTransaction): .appTransaction(appTransaction)
         case .renewalInfo, .notification: throw ReceiptError(.payloadOfOtherKind)
@@ -92,6 +97,7 @@ extension SignedItem {
 /// Only verified items are kept, so that junk evicts none.
 package final class SignedItemCache: Sendable {
     private let items: Mutex<S3FIFOCache<Fingerprint, SignedItem>>
+    private let maximumBytes: Int
     private let onLookup: @Sendable (_ isKnown: Bool) -> Void
 
     /// - Parameters:
@@ -99,8 +105,11 @@ package final class SignedItemCache: Sendable {
     ///   - onLookup: called after each look-up.
     package init(maximumBytes: Int, onLookup: @escaping @Sendable (_ isKnown: Bool) -> Void = { _ in }) {
         items = Mutex(S3FIFOCache(maximumBytes: maximumBytes))
-        self.onLookup = onLookup
+        (self.maximumBytes, self.onLookup) = (maximumBytes, onLookup)
     }
+
+    /// An empty cache of the same size.
+    var emptied: SignedItemCache { SignedItemCache(maximumBytes: maximumBytes, onLookup: onLookup) }
 
     func item(of digest: Fingerprint) -> SignedItem? {
         let item = items.withLock { $0.find(digest) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
-internal import Receipts
+package import Receipts
 
 /// The port to the App Store Server API: the purchases of one customer of an app.
 ///
@@ -26,6 +26,8 @@ package struct CustomerRequest: Sendable, Redacted {
     package var listsUnfinishedConsumables = false
     /// Ties the history to the evidence; nil without evidence, so that the history must have the ID itself.
     package var ties: PurchaseTies?
+    /// The verifier of the request, for each JWS in Apple's answers.
+    package var verifier: ReceiptVerifier
     /// An earlier answer of the same environment, whose revision the history continues from.
     package var known: UpstreamAnswer?
 }

@@ -18,19 +18,21 @@ package struct StoredResult: Sendable, StoredForm {
     package private(set) var retention: Duration
     /// Apple's status code; -1 for none.
     private var status: Int
+    private var roots: Set<OperatorsRoot>
 
-    private static let version: UInt8 = 11
+    private static let version: UInt8 = 12
 
     package init(known: CachedResult, retention: Duration) {
         (result, purges, fetchedAt) = (known.result, known.purges, known.fetchedAt)
         freshness = known.fetchedAt.duration(to: known.freshUntil)
         (took, self.retention, status) = (min(known.took, Limits.took), retention, known.status ?? -1)
+        roots = known.roots
     }
 
     package var known: CachedResult {
         CachedResult(
             result, status: status == -1 ? nil : status, fetchedAt: fetchedAt,
-            freshUntil: fetchedAt.advanced(by: freshness), took: took, purges: purges)
+            freshUntil: fetchedAt.advanced(by: freshness), took: took, purges: purges, roots: roots)
     }
 
     package enum Limits {
@@ -58,6 +60,7 @@ package struct StoredResult: Sendable, StoredForm {
         try form.duration(&took)
         try form.duration(&retention)
         try form.number(&status)
+        try form.roots(&roots)
         try result.visitForm(&form, of: kind)
     }
 }
@@ -69,5 +72,28 @@ extension StoredFormVisitor {
         try self.number(&number)
         try self.number(&name)
         value = PurgePosition(history: history, number: number, name: name)
+    }
+
+    fileprivate mutating func roots(_ value: inout Set<OperatorsRoot>) throws(Failure) {
+        var roots = value.map { StoredRoot(fingerprint: $0.fingerprint.description, environment: $0.environment) }
+        // The same bytes for the same set.
+        roots.sort { ($0.fingerprint, $0.environment.rawValue) < ($1.fingerprint, $1.environment.rawValue) }
+        try list(&roots, of: StoredRoot(fingerprint: "", environment: .production))
+        value = Set(roots.compactMap(\.root))
+    }
+}
+
+/// A root of `CachedResult.roots`.
+private struct StoredRoot: StoredForm {
+    /// In hexadecimal digits.
+    var fingerprint: String
+    var environment: Environment
+
+    var root: OperatorsRoot? { Fingerprint(hexadecimal: fingerprint).map { OperatorsRoot($0, environment) } }
+
+    mutating func visitForm<Form: StoredFormVisitor>(_ form: inout Form) throws(Form.Failure) {
+        try form.text(&fingerprint)
+        try form.environment(&environment)
+        if root == nil { try form.invalid("root") }
     }
 }

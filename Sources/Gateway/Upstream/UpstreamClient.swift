@@ -18,6 +18,8 @@ final class UpstreamClient: Sendable {
     struct Call: Sendable {
         let request: UpstreamRequest
         let api: UpstreamAPI
+        /// The verifier of receipts in the answer.
+        let verifier: LocalVerifier
         /// The request to the Server API; nil for `verifyReceipt`.
         var customer: CustomerRequest?
         var reservation: (any MemoryReservation)?
@@ -34,8 +36,6 @@ final class UpstreamClient: Sendable {
     }
 
     private let connection: UpstreamConnection
-    /// Verifies the receipts in Apple's answers.
-    private let verifier: LocalVerifier
     private let fleet: FleetPorts
     private let observe: UpstreamObserver
     private let clock: @Sendable () -> Timestamp
@@ -49,7 +49,6 @@ final class UpstreamClient: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.connection = connection
-        verifier = LocalVerifier(connection.verifier, items: SignedItemCache(maximumBytes: 0))
         self.fleet = fleet
         self.observe = observe
         self.clock = clock
@@ -160,7 +159,7 @@ extension UpstreamClient {
         switch reply {
         case .answer(let answer):
             reportUnreadable(in: answer, endpoint)
-            let receipt = answerReceipt(of: answer)
+            let receipt = answerReceipt(of: answer, call.verifier)
             if let contradiction = answer.contradiction(to: call.request.subject, answerReceipt: receipt) {
                 observe(.contradicted(endpoint, contradiction))
                 return .result(.unanswered(.upstreamContradiction))
@@ -182,7 +181,7 @@ extension UpstreamClient {
         }
     }
 
-    private func answerReceipt(of answer: UpstreamAnswer) -> VerifiedEvidence? {
+    private func answerReceipt(of answer: UpstreamAnswer, _ verifier: LocalVerifier) -> VerifiedEvidence? {
         guard let bytes = answer.latestReceipt,
             case .verified(let evidence) = verifier.verify(Evidence(receipt: bytes), at: clock())
         else { return nil }

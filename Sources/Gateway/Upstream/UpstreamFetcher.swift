@@ -12,7 +12,19 @@ final class UpstreamFetcher: Sendable {
     private let policy: CachePolicy
     private let observe: UpstreamObserver
     private let clock: @Sendable () -> Timestamp
-    private let flights = SingleFlight<CacheKey, CachedResult>()
+    private let flights = SingleFlight<Flight, CachedResult>()
+
+    /// A request to Apple, shared by requests that trust the same roots.
+    private struct Flight: Hashable {
+        let key: CacheKey
+        /// The verifier, which the flight keeps alive.
+        private let verifier: ObjectIdentifier
+
+        init(_ key: CacheKey, for evaluated: EvaluatedRequest) {
+            self.key = key
+            verifier = ObjectIdentifier(evaluated.verifier.receipts)
+        }
+    }
 
     init(
         _ client: UpstreamClient, fleet: FleetPorts, policy: CachePolicy, observe: @escaping UpstreamObserver,
@@ -31,7 +43,7 @@ final class UpstreamFetcher: Sendable {
     /// Fetches in the background, for later requests.
     /// - Parameter known: the cached result, which may not be used any more.
     func refresh(_ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?) {
-        flights.start(key) { await self.fetch(key, for: evaluated, since: known) }
+        flights.start(Flight(key, for: evaluated)) { await self.fetch(key, for: evaluated, since: known) }
     }
 
     /// Joins the flight, or starts it. A flight that began before a purge does not answer a request that came after it:
@@ -41,7 +53,9 @@ final class UpstreamFetcher: Sendable {
         for key: CacheKey, _ evaluated: EvaluatedRequest, since known: CachedResult?, by end: ContinuousClock.Instant
     ) async -> FlightResult<CachedResult> {
         func flight() async -> FlightResult<CachedResult> {
-            await flights.value(for: key, waitLimit: ContinuousClock.now.duration(to: end)) {
+            await flights.value(
+                for: Flight(key, for: evaluated), waitLimit: ContinuousClock.now.duration(to: end)
+            ) {
                 await self.fetch(key, for: evaluated, since: known)
             }
         }
@@ -102,7 +116,7 @@ final class UpstreamFetcher: Sendable {
         let usable = before.flatMap { isCurrent($0, for: key, of: evaluated) ? $0.answer : nil }
         var (result, status) = await client.result(
             about: UpstreamClient.Call(
-                request: evaluated.upstreamRequest, api: key.api,
+                request: evaluated.upstreamRequest, api: key.api, verifier: evaluated.verifier,
                 customer: CustomerRequest(key, for: evaluated, knowing: usable),
                 reservation: evaluated.request.reservation))
         if case .answered(var answer) = result, let usable, answer.lacksItems {
@@ -110,9 +124,12 @@ final class UpstreamFetcher: Sendable {
             result = .answered(answer)
         }
         let now = clock()
+        // An answer of verifyReceipt needs no signature.
+        let roots = key.api == .serverAPI ? result.environment.map(evaluated.trustedRoots) ?? [] : []
         func known(until end: Timestamp) -> CachedResult {
             CachedResult(
-                result, status: status, fetchedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
+                result, status: status, fetchedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges,
+                roots: roots)
         }
         let fresh = known(until: evaluated.freshUntil(result, about: key.transactionID, at: now))
         // A purge during the request: the answer may be older. Only the requests that wait get it.
@@ -129,7 +146,7 @@ final class UpstreamFetcher: Sendable {
     private func keep(_ known: CachedResult, for key: CacheKey, of evaluated: EvaluatedRequest) async {
         guard known.isLasting else { return }
         if known.result.isNegative,
-            let before = await cache.lookUp(key, naming: evaluated.transactionIDs(of: key)).result,
+            let before = await trusted(key, for: evaluated).result,
             policy.answersWithoutUpstream(before, about: evaluated.subject, at: known.fetchedAt)
         {
             return
@@ -142,8 +159,10 @@ final class UpstreamFetcher: Sendable {
         await cache.insert(known, for: canonical)
         func keepAlias(for key: CacheKey, until end: Timestamp) async {
             await cache.insert(
-                CachedResult(.alias(alias), fetchedAt: known.fetchedAt, freshUntil: end, purges: known.purges), for: key
-            )
+                CachedResult(
+                    .alias(alias), fetchedAt: known.fetchedAt, freshUntil: end, purges: known.purges,
+                    roots: known.roots),
+                for: key)
         }
         if key != canonical {
             await keepAlias(for: key, until: evaluated.freshUntil(.alias(alias), at: known.fetchedAt))
@@ -165,12 +184,19 @@ extension UpstreamFetcher {
     func lookUp(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> (key: CacheKey, found: CacheLookup) {
         var key = key
         for _ in 0...Self.maximumAliases {
-            let found = await cache.lookUp(key, naming: evaluated.transactionIDs(of: key))
+            let found = await trusted(key, for: evaluated)
             guard case .alias(let alias) = found.result?.result else { return (key, found) }
             guard found.result?.isFresh(at: evaluated.now, maximumAge: nil) == true else { break }
             key = key.canonical(alias)
         }
         return (key, CacheLookup(nil, version: cache.version(for: key)))
+    }
+
+    /// Looks up a key. A result under a root that the request does not trust counts as missing.
+    private func trusted(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> CacheLookup {
+        let found = await cache.lookUp(key, naming: evaluated.transactionIDs(of: key))
+        guard let result = found.result, !evaluated.trusts(result) else { return found }
+        return CacheLookup(nil, version: found.version)
     }
 }
 
@@ -185,12 +211,21 @@ extension CustomerRequest {
             // Once needed, they are kept up to date.
             listsUnfinishedConsumables: evaluated.hasAppleForm
                 || known.map { $0.unfinishedConsumables != .notRequested } ?? false,
-            ties: evaluated.ties(to: transactionID),
+            ties: evaluated.ties(to: transactionID), verifier: evaluated.verifier.receipts,
             known: known?.revision == nil ? nil : known)
     }
 }
 
 extension UpstreamResult {
+    /// The environment of what Apple signed; nil for a result without signatures.
+    fileprivate var environment: Environment? {
+        switch self {
+        case .answered(let answer): answer.environment
+        case .alias(let alias): alias.environment
+        case .accountNotFound, .unknownTransaction, .unanswered: nil
+        }
+    }
+
     /// True if it may pass: an answer from before is kept.
     fileprivate var isNegative: Bool {
         switch self {

@@ -42,17 +42,19 @@ package struct CachedResult: Sendable {
     package let took: Duration
     /// The position of the purges known before the request.
     package let purges: PurgePosition
+    /// The operator's roots that were trusted when the signatures in it were verified. The result holds as long as all of
+    /// them are trusted. Empty if it has no signatures, or only Apple's own roots were trusted.
+    package let roots: Set<OperatorsRoot>
     package let status: Int?
     /// The IDs in Apple's answer that a purge may name.
     package let transactionIDs: Set<String>
 
     package init(
         _ result: UpstreamResult, status: Int? = nil, fetchedAt: Timestamp, freshUntil: Timestamp,
-        took: Duration = .zero,
-        purges: PurgePosition = .beginning
+        took: Duration = .zero, purges: PurgePosition = .beginning, roots: Set<OperatorsRoot> = []
     ) {
         (self.result, self.status, self.fetchedAt) = (result, status, fetchedAt)
-        (self.freshUntil, self.took, self.purges) = (freshUntil, took, purges)
+        (self.freshUntil, self.took, self.purges, self.roots) = (freshUntil, took, purges, roots)
         transactionIDs =
             switch result {
             case .answered(let answer): answer.transactions.ids
@@ -94,7 +96,7 @@ package struct CachedResult: Sendable {
         return CachedResult(
             result, status: status, fetchedAt: fetchedAt,
             freshUntil: min(end, answer?.nextBoundary(after: fetchedAt) ?? end),
-            took: took, purges: purges)
+            took: took, purges: purges, roots: roots)
     }
 
     /// Returns the answer about two customers, with the dates of the older result and the earlier end.
@@ -104,14 +106,14 @@ package struct CachedResult: Sendable {
         let older = fetchedAt < other.fetchedAt ? self : other
         return CachedResult(
             .answered(answer), fetchedAt: older.fetchedAt, freshUntil: min(freshUntil, other.freshUntil),
-            took: older.took, purges: older.purges)
+            took: older.took, purges: older.purges, roots: roots.union(other.roots))
     }
 
     /// Returns the result with another answer, which is fresh at most until `end`.
     func replacing(with answer: UpstreamAnswer, until end: Timestamp) -> CachedResult {
         CachedResult(
             .answered(answer), status: status, fetchedAt: fetchedAt, freshUntil: min(freshUntil, end), took: took,
-            purges: purges)
+            purges: purges, roots: roots)
     }
 
     /// Returns true if a fresh result should be refreshed early, so that no request waits later: XFetch (Vattani,

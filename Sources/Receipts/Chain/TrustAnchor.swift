@@ -4,7 +4,7 @@
 ///
 /// Genuine receipts carry their root, so a fingerprint suffices to trust Apple. An anchor with its certificate also
 /// closes chains whose root was left out.
-public struct TrustAnchor: Sendable {
+public struct TrustAnchor: Hashable, Sendable {
     /// SHA-256 of the root's DER encoding.
     public let fingerprint: Fingerprint
     /// The environments whose receipts it may sign.
@@ -67,7 +67,7 @@ public enum TrustAnchorError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// A certificate and the bytes its offsets refer to.
-struct OwnedCertificate: Sendable {
+struct OwnedCertificate: Hashable, Sendable {
     let bytes: [UInt8]
     let fields: Certificate
 
@@ -75,6 +75,11 @@ struct OwnedCertificate: Sendable {
         bytes = der
         fields = try Certificate(der.span, in: 0..<der.count)
     }
+
+    // The fields are read from the bytes.
+    static func == (one: OwnedCertificate, other: OwnedCertificate) -> Bool { one.bytes == other.bytes }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
     var subject: Span<UInt8> {
         @_lifetime(borrow self)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The trust anchors a verifier accepts: Apple's roots and the operator's additions.
-public struct TrustStore: Sendable {
+public struct TrustStore: Hashable, Sendable {
     /// All anchors, Apple's first.
     public private(set) var anchors: [TrustAnchor]
     /// The operator's intermediates of transaction receipts; see `add(intermediatesPEM:)`.
@@ -62,9 +62,33 @@ public struct TrustStore: Sendable {
     /// True if an operator added anchors to Apple's.
     package var hasOperatorsAnchors: Bool { anchors.contains { !$0.isPinned } }
 
+    /// The operator's roots for Apple's environments. What was verified while some of them were trusted still holds if
+    /// all of these are trusted.
+    package var operatorsRoots: Set<OperatorsRoot> {
+        anchors.reduce(into: []) { roots, anchor in
+            guard !anchor.isPinned else { return }
+            for environment in anchor.environments where environment.isApples {
+                roots.insert(OperatorsRoot(anchor.fingerprint, environment))
+            }
+        }
+    }
+
+    /// True if both stores have the same intermediates of transaction receipts.
+    package func hasIntermediates(of other: TrustStore) -> Bool { intermediates == other.intermediates }
+
     /// The maximum number of anchors of one subject tried for a chain without its root: each costs a forged receipt one
     /// RSA verification. An authority that renews its root has two.
     private static let maximumNamesakes = 4
+}
+
+/// A root that an operator added, and an environment that it may sign for.
+package struct OperatorsRoot: Hashable, Sendable {
+    package let fingerprint: Fingerprint
+    package let environment: Environment
+
+    package init(_ fingerprint: Fingerprint, _ environment: Environment) {
+        (self.fingerprint, self.environment) = (fingerprint, environment)
+    }
 }
 
 /// The textual encoding of certificates (RFC 7468 §5).

@@ -222,7 +222,8 @@ extension ServerAPIClient {
             keys: { keys }, hosts: ServerAPIHosts(configuration.serverAPI), budget: ServerAPIBudget(),
             transport: transport,
             upstreams: UpstreamState(guards: UpstreamGuards(policy), lifecycle: UpstreamLifecycle()),
-            limiter: EmbeddedRateLimiter(), fleetState: EmbeddedFleetState(), verifier: ReceiptVerifier(),
+            limiter: EmbeddedRateLimiter(), fleetState: EmbeddedFleetState(),
+            verifier: CurrentVerifier(ReceiptVerifier()),
             observe: { _ in }, logger: Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }, clock: clock)
     }
 }

@@ -86,9 +86,7 @@ struct ConfigurationLoader {
         problems += UnknownNames.problems(environment: environment, file: file)
         problems += configuration.contradictions.filter { !faultyNames.contains($0.location) }
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
-            _ = try TrustStore(
-                adding: configuration.trustRoots, intermediatesFile: configuration.intermediatesFile, readFile: readFile
-            )
+            _ = try TrustStore(configuration, readFile: readFile)
         }
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)

@@ -34,6 +34,15 @@ extension TrustRoot: ConfigurationValue {
 }
 
 extension TrustStore {
+    /// Creates the trust store of a configuration.
+    /// - Throws: all problems of the files.
+    package init(
+        _ configuration: GatewayConfiguration, readFile: (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) {
+        try self.init(
+            adding: configuration.trustRoots, intermediatesFile: configuration.intermediatesFile, readFile: readFile)
+    }
+
     /// Creates a trust store of Apple's roots and the operator's.
     /// - Parameter intermediatesFile: a PEM file with intermediates of transaction receipts.
     /// - Throws: all problems of the files.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
+package import Gateway
 internal import Logging
 package import Receipts
 internal import RedisStore
@@ -12,6 +13,7 @@ package import Telemetry
 package struct Reloader: Sendable {
     private let source: ConfigurationSource
     private let access: CurrentAccess
+    private let verifier: CurrentVerifier
     private let readOnce: [(setting: String, path: String, fingerprint: Fingerprint?)]
     /// The configuration in force; settings that need a restart keep their first value.
     private var inForce: GatewayConfiguration
@@ -20,12 +22,13 @@ package struct Reloader: Sendable {
     /// - Parameters:
     ///   - files: the files that were read at the start.
     ///   - configuration: the configuration they gave.
+    ///   - access: the access rules of that configuration.
+    ///   - verifier: trusts the roots of that configuration.
     package init(
         _ source: ConfigurationSource, files: FileReadings, _ configuration: GatewayConfiguration,
-        _ access: CurrentAccess
+        _ access: CurrentAccess, _ verifier: CurrentVerifier
     ) {
-        self.source = source
-        self.access = access
+        (self.source, self.access, self.verifier) = (source, access, verifier)
         inForce = configuration
         readOnce = configuration.filesReadOnce.map { ($0, $1, files.fingerprint(ofFile: $1)) }
         watch = FileWatch(read: files.signatures)
@@ -60,10 +63,15 @@ package struct Reloader: Sendable {
         _ next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
     ) throws(ConfigurationProblems) -> [String] {
         let rules = try AccessRules(next, ClientsFile(next, at: now, readFile: files.read))
+        let trustStore = try TrustStore(next, readFile: files.read), trusted = verifier.now.trustStore
         let problems = next.contradictions + rules.problems(after: access.now.rules)
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
-        let changed = rules.settingsChanged(since: access.now.rules)
-        if !changed.isEmpty { access.replace(with: access.now.followed(by: rules)) }
+        let changed = rules.settingsChanged(since: access.now.rules) + trustStore.settingsChanged(since: trusted)
+        // The roots first: a request that finds no earlier answer must not be verified under earlier roots.
+        if trustStore != trusted { verifier.trust(trustStore) }
+        if !changed.isEmpty {
+            access.replace(with: access.now.followed(by: rules, verdictsHold: trustStore == trusted))
+        }
         inForce = next
         return changed
     }
@@ -115,15 +123,20 @@ extension AccessRules {
     }
 }
 
+extension TrustStore {
+    fileprivate func settingsChanged(since old: TrustStore) -> [String] {
+        (anchors == old.anchors ? [] : ["gateway.trust_roots"])
+            + (hasIntermediates(of: old) ? [] : ["gateway.trust.intermediates"])
+    }
+}
+
 extension GatewayConfiguration {
     var filesReadOnce: [(setting: String, path: String)] {
-        let others = [
+        [
             ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
             ("gateway.redis.certificate_file", redis.certificateFile), ("gateway.redis.key_file", redis.keyFile),
             ("gateway.webhooks.ca_file", webhooks.caFile),
-        ]
-        return trustRoots.map { ("gateway.trust_roots", $0.path) }
-            + others.compactMap { name, path in path.map { (name, $0) } }
+        ].compactMap { name, path in path.map { (name, $0) } }
     }
 
     /// Returns this configuration with the values of another that may change while the gateway runs.
@@ -132,6 +145,7 @@ extension GatewayConfiguration {
         (next.clientsFile, next.apiKeyPepper) = (other.clientsFile, other.apiKeyPepper)
         next.apple.sharedSecret = other.apple.sharedSecret
         next.apple.receiptUpstream = other.apple.receiptUpstream
+        (next.trustRoots, next.intermediatesFile) = (other.trustRoots, other.intermediatesFile)
         return next
     }
 }

@@ -5,7 +5,7 @@ package import Receipts
 internal import Synchronization
 
 package enum DependedCertificate: String, SeriesLabels {
-    /// The trust anchor that ends first, of the anchors that are configured or that genuine receipts carried.
+    /// The trusted anchor that ends first, of the anchors that are configured or that genuine receipts carried.
     case trustRoot = "trust_root"
     /// The newest intermediate seen in Apple's receipts.
     case intermediate
@@ -20,6 +20,8 @@ package enum DependedCertificate: String, SeriesLabels {
 package final class CertificateInventory: Sendable {
     fileprivate struct State {
         var ends: [DependedCertificate: Timestamp] = [:]
+        /// The ends of the trusted roots; nil while unknown.
+        var roots = TrustStore.apple.ends(or: [:])
         var unknownIntermediates = 0
 
         mutating func saw(_ certificate: DependedCertificate, until end: Timestamp?) {
@@ -33,9 +35,18 @@ package final class CertificateInventory: Sendable {
 
     package init(logger: Logger) { self.logger = logger }
 
-    func end(of certificate: DependedCertificate) -> Timestamp? { state.withLock { $0.ends[certificate] } }
+    func end(of certificate: DependedCertificate) -> Timestamp? {
+        state.withLock { state in
+            certificate == .trustRoot ? state.roots.values.compactMap(\.self).min() : state.ends[certificate]
+        }
+    }
 
     var unknownIntermediates: Int { state.withLock { $0.unknownIntermediates } }
+
+    /// Records the roots that are trusted from now on.
+    package func trust(_ store: TrustStore) {
+        state.withLock { $0.roots = store.ends(or: $0.roots) }
+    }
 
     /// Records a configured certificate; the first to end counts.
     package func configured(_ certificate: DependedCertificate, until end: Timestamp?) {
@@ -46,7 +57,12 @@ package final class CertificateInventory: Sendable {
     /// Records a chain that was verified for the first time. Apple's newest signer and intermediate count: old receipts
     /// carry certificates that ended years ago.
     package func saw(_ chain: VerifiedChainInfo) {
-        configured(.trustRoot, until: chain.anchor.notAfter)
+        state.withLock { state in
+            // Not for a request that began before the root was removed.
+            if state.roots.keys.contains(chain.anchor.fingerprint) {
+                state.roots.updateValue(chain.anchor.notAfter, forKey: chain.anchor.fingerprint)
+            }
+        }
         guard chain.isApples else { return }
         state.withLock { state in
             state.saw(.signer, until: chain.belowAnchor.first?.notAfter)
@@ -65,5 +81,14 @@ package final class CertificateInventory: Sendable {
                 self.end(of: certificate)?.seconds ?? 0
             }
         } + [MetricReading(MetricCatalogue.unknownIntermediates) { Double(self.unknownIntermediates) }]
+    }
+}
+
+extension TrustStore {
+    /// Returns the end of each root.
+    /// - Parameter known: the ends of roots of which the store knows only the fingerprint.
+    fileprivate func ends(or known: [Fingerprint: Timestamp?]) -> [Fingerprint: Timestamp?] {
+        Dictionary(
+            anchors.map { ($0.fingerprint, $0.expires ?? known[$0.fingerprint] ?? nil) }, uniquingKeysWith: { $1 })
     }
 }

@@ -167,6 +167,32 @@ struct ServerAPICustomerLookupTests {
         }
     }
 
+    @Test func `an interrupted history begins anew under other roots`() async throws {
+        let isDown = Atomic(true)
+        let script: LocalServer.Script = { request in
+            if !request.head.uri.contains("revision") {
+                return .page([Samples.item("1")], revision: "a", hasMore: true)
+            }
+            return isDown.load(ordering: .relaxed) ? .error(4_040_002) : .page([Samples.item("3")], revision: "b")
+        }
+        let other = Samples.verifier.trusting(Samples.verifier.trustStore)
+        try await ServerAPIBench.run(sandbox: script) { bench in
+            #expect(await bench.lookUp("3", in: .sandbox).line == "upstream_unavailable")
+            isDown.store(false, ordering: .relaxed)
+            let answer = try #require(await bench.lookUp("3", in: .sandbox, verifier: other).answer)
+            #expect(answer.transactions.map(\.transactionID) == ["1", "3"])
+            let queries = bench.sandbox.requests.map { String($0.head.uri.drop { $0 != "?" }) }
+            #expect(queries.count(where: { $0 == "" }) == 2)
+        }
+    }
+
+    @Test func `Apple's answer is verified under the roots of its request`() async throws {
+        try await ServerAPIBench.run(sandbox: LocalServer.inOrder(.page([Samples.item("1")], revision: "a"))) { bench in
+            let stranger = Samples.verifier.trusting(.apple)
+            #expect(await bench.lookUp("1", in: .sandbox, verifier: stranger).line == "upstream_contradiction")
+        }
+    }
+
     @Test func `a known history continues from its position`() async throws {
         let change = Samples.item("1", signedAfter: 30) { $0.revocationDate = TransactionContents.signedByDefault }
         let script = LocalServer.inOrder(

@@ -53,7 +53,8 @@ struct ServerAPIBench: Sendable {
         client = ServerAPIClient(
             keys: keys, hosts: ServerAPIHosts(production: production.url, sandbox: sandbox.url), budget: budget,
             transport: transport, upstreams: UpstreamState(guards: guards, lifecycle: UpstreamLifecycle()),
-            limiter: limiter, fleetState: fleetState, verifier: ServerAPISamples.verifier, observe: events.observe,
+            limiter: limiter, fleetState: fleetState, verifier: CurrentVerifier(ServerAPISamples.verifier),
+            observe: events.observe,
             logger: logs.logger, clock: { [clock] in clock.time })
         customers = ServerAPICustomerLookup(client)
     }
@@ -72,11 +73,11 @@ struct ServerAPIBench: Sendable {
     func lookUp(
         _ id: String = ServerAPISamples.transactionID, in environment: UpstreamEnvironment? = nil,
         hasEvidence: Bool = true, listsUnfinished: Bool = false, ties: PurchaseTies? = nil,
-        known: UpstreamAnswer? = nil
+        verifier: ReceiptVerifier = ServerAPISamples.verifier, known: UpstreamAnswer? = nil
     ) async -> UpstreamResult {
         let request = CustomerRequest(
             bundleID: ServerAPISamples.app, transactionID: id, environment: environment, hasEvidence: hasEvidence,
-            listsUnfinishedConsumables: listsUnfinished, ties: ties, known: known)
+            listsUnfinishedConsumables: listsUnfinished, ties: ties, verifier: verifier, known: known)
         return await customers.purchases(request, deadline: .now + .seconds(3600))
     }
 }

@@ -36,7 +36,7 @@ extension FleetTests {
                 #expect(purge.status == 200)
                 let dump = try await Self.dump(of: redis)
                 // There is data, and the search finds it.
-                let kinds = ["rc:11:", "gw:{purges}:log", "rl:{"]
+                let kinds = ["rc:12:", "gw:{purges}:log", "rl:{"]
                 for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
                 let key = try #require(fleet.keys["a-client-of-mine"])
                 for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }

@@ -70,7 +70,8 @@ struct InstallationTests {
         _ rule: Rule?, of request: VerificationRequest, expecting expectations: Expectations
     ) async throws {
         let request = request.with { $0.expectations = expectations }
-        let answer = try await VerificationService(verifier: Samples.verifier).verify(request, at: Samples.time(10))
+        let answer = try await VerificationService(verifier: CurrentVerifier(Samples.verifier)).verify(
+            request, at: Samples.time(10))
         #expect(answer.verdict == rule.map { .rejected(.rule($0)) } ?? .genuine)
         #expect(answer.transactions.isEmpty == (rule != nil))
         // Not repeated: only a client that may use the app may learn this.

@@ -150,7 +150,8 @@ struct SignedEntitlementTests {
         let request = VerificationRequest([
             Self.period("10", of: "1", start: -150), Self.period("20", of: "2", before: "1", start: -50),
         ]).with { $0.excludesOldTransactions = true }
-        let answer = try await VerificationService(verifier: Samples.verifier).verify(request, at: Samples.time(0))
+        let answer = try await VerificationService(verifier: CurrentVerifier(Samples.verifier)).verify(
+            request, at: Samples.time(0))
         #expect(answer.entitlements.latestTransactions.map(\.transactionID) == ["20"])
     }
 
@@ -266,6 +267,7 @@ struct SignedEntitlementTests {
     }
 
     private static func answer(_ request: VerificationRequest, at seconds: Int64) async throws -> Answer {
-        try await VerificationService(verifier: Samples.verifier).verify(request, at: Samples.time(seconds))
+        try await VerificationService(verifier: CurrentVerifier(Samples.verifier)).verify(
+            request, at: Samples.time(seconds))
     }
 }

@@ -88,7 +88,7 @@ struct SignedItemCacheTests {
         _ request: VerificationRequest, _ other: SignedItemCache? = nil, trusting: Bool = true
     ) async throws -> Answer {
         let verifier = trusting ? Samples.verifier : ReceiptVerifier()
-        return try await VerificationService(verifier: verifier, items: other ?? cache)
+        return try await VerificationService(verifier: CurrentVerifier(verifier, items: other ?? cache))
             .verify(request, at: Samples.time(10))
     }
 }

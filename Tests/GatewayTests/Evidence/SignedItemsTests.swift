@@ -261,6 +261,7 @@ struct SignedItemsTests {
     // MARK: - Steps
 
     private static func answer(_ request: VerificationRequest, at seconds: Int64 = 10) async throws -> Answer {
-        try await VerificationService(verifier: Samples.verifier).verify(request, at: Samples.time(seconds))
+        try await VerificationService(verifier: CurrentVerifier(Samples.verifier)).verify(
+            request, at: Samples.time(seconds))
     }
 }

@@ -22,10 +22,10 @@ private struct Fixture {
         (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
         verification = UpstreamVerification(
             UpstreamConnection(
-                upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: timeouts,
-                verifier: Samples.verifier),
+                upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: timeouts),
             fleet: .embedded(), policy: CachePolicy { 0 }, observe: events.observe, clock: { [clock] in clock.time })
-        service = RememberingService(VerificationService(verifier: Samples.verifier, apple: verification))
+        service = RememberingService(
+            VerificationService(verifier: CurrentVerifier(Samples.verifier), apple: verification))
     }
 
     /// Sends a request `seconds` after the period began.

@@ -17,6 +17,7 @@ struct CustomerFixture {
     let verification: UpstreamVerification
     let service: RememberingService
     let forgetful: VerificationService
+    let verifier: CurrentVerifier
     private let clock: TestClock
 
     init(
@@ -35,11 +36,12 @@ struct CustomerFixture {
         verification = UpstreamVerification(
             UpstreamConnection(
                 upstream, customers: customers, receiptUpstream: { _ in receiptUpstream }, guards: UpstreamGuards(),
-                lifecycle: lifecycle, timeouts: timeouts, verifier: verifier),
+                lifecycle: lifecycle, timeouts: timeouts),
             fleet: ports, policy: CachePolicy { 0 }, observe: events.observe, clock: { [clock] in clock.time })
         invalidation = CacheInvalidation(ports.cache.purges, observe: events.observe)
+        self.verifier = CurrentVerifier(verifier)
         forgetful = VerificationService(
-            verifier: verifier, states: NotifiedStates(ports, observe: events.observe),
+            verifier: self.verifier, states: NotifiedStates(ports, observe: events.observe),
             apple: hasApple ? verification : nil)
         service = RememberingService(forgetful)
     }
@@ -141,7 +143,7 @@ struct TransactionLookupTests {
     }
 
     @Test func `without Apple there is no key`() {
-        let service = VerificationService(verifier: SignedSamples.verifier)
+        let service = VerificationService(verifier: CurrentVerifier(SignedSamples.verifier))
         let request = VerificationRequest(.transactionID("1")).with { $0.expectations.bundleID = SignedSamples.app }
         #expect(throws: GatewayError.serverAPINotConfigured) {
             try service.answer(request, at: SignedSamples.signed)

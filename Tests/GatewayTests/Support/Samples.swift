@@ -122,6 +122,10 @@ struct Period: Sendable {
     }
 }
 
+extension LocalVerifier {
+    static var ofTests: LocalVerifier { LocalVerifier(Samples.verifier, items: SignedItemCache(maximumBytes: 0)) }
+}
+
 extension EvaluationRules {
     static var ofTests: EvaluationRules {
         EvaluationRules(freshness: FreshnessPolicy(), clockSkew: .zero, lateRenewal: .seconds(3600))

@@ -81,7 +81,8 @@ enum RecoverySamples {
         let apps = NotificationApps(
             isConfigured: { $0 == app }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
         return NotificationIntake(
-            NotificationVerifier(verifier, apps: apps), queue: store, observe: RecoveryEvents().observe,
+            NotificationVerifier(CurrentVerifier(verifier), apps: apps), queue: store,
+            observe: RecoveryEvents().observe,
             onStored: { _ in })
     }
 

@@ -40,9 +40,9 @@ struct ReceiptUpstreamTests {
         let ofApp = try rules("apps: [{bundle_id: a, app_apple_id: 1, receipt_upstream: server_api}]")
         let ofAll = try rules("apps: [{bundle_id: a, app_apple_id: 1}]", primary: .serverAPI)
         let access = Access(both).followed(by: ofApp)
-        #expect(access.secretsVersion == 1)
-        #expect(access.followed(by: ofApp).secretsVersion == 1)
-        #expect(access.followed(by: ofAll).secretsVersion == 2)
+        #expect(access.answersVersion == 1)
+        #expect(access.followed(by: ofApp).answersVersion == 1)
+        #expect(access.followed(by: ofAll).answersVersion == 2)
     }
 
     // MARK: - Apps without a key

@@ -155,9 +155,9 @@ struct ServerAPIKeyTests {
         let other = AccessRules(
             GatewayConfiguration(), try read("server_api: {\(Self.key.replacing("a.p8", with: "b.p8"))}"))
         let access = Access(none).followed(by: one)
-        #expect(access.secretsVersion == 1)
-        #expect(access.followed(by: one).secretsVersion == 1)
-        #expect(access.followed(by: other).secretsVersion == 2)
+        #expect(access.answersVersion == 1)
+        #expect(access.followed(by: one).answersVersion == 1)
+        #expect(access.followed(by: other).answersVersion == 2)
     }
 
     // MARK: - Steps

@@ -43,10 +43,10 @@ struct DeferredSite {
         let lifecycle = UpstreamLifecycle(configured: LifecycleDates())
         let connection = UpstreamConnection(
             ScriptedApple(.failure(.timeout)), customers: apple, guards: UpstreamGuards(), lifecycle: lifecycle,
-            timeouts: .unhurried, verifier: Forged.verifier)
+            timeouts: .unhurried)
         let upstream = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy { 0 }, observe: { _ in }, clock: { .now() })
-        let verification = VerificationService(verifier: Forged.verifier, apple: upstream)
+        let verification = VerificationService(verifier: CurrentVerifier(Forged.verifier), apple: upstream)
         let store = store ?? EmbeddedJobStore(rules) { .now() }
         let log = EmbeddedEventLog(EventRetention(maximumCount: 1000, maximumAge: .seconds(86_400))) { .now() }
         let check = OwnershipCheck(

@@ -103,7 +103,8 @@ struct EdgeBackPressureTests {
             idleDeadline: .hours(1), shutdownGrace: .hours(1))
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let handler = VerifyHandler(
-            verification: VerificationService(verifier: Forged.verifier), access: CurrentAccess(Access(AccessRules())),
+            verification: VerificationService(verifier: CurrentVerifier(Forged.verifier)),
+            access: CurrentAccess(Access(AccessRules())),
             charging: RequestCharging(.forTests, metrics: LimitMetrics(registry)),
             metrics: VerificationMetrics(registry),
             nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(), clock: { .now() })

@@ -184,11 +184,11 @@ struct FormAccountTests {
         let rules = AccessRules(clients: [], pepper: Self.pepper)
         let access = Access(rules)
         #expect(
-            access.followed(by: rules).secretsVersion == access.secretsVersion && !access.formAuthenticator.hasAccounts)
+            access.followed(by: rules).answersVersion == access.answersVersion && !access.formAuthenticator.hasAccounts)
         var changed = rules
         changed.formAccounts = [account()]
         let next = access.followed(by: changed)
-        #expect(next.secretsVersion == access.secretsVersion + 1 && next.formAuthenticator.hasAccounts)
+        #expect(next.answersVersion == access.answersVersion + 1 && next.formAuthenticator.hasAccounts)
     }
 
     // MARK: - Samples

@@ -153,13 +153,13 @@ private struct Site {
         let lifecycle = UpstreamLifecycle(configured: LifecycleDates(sunset: .now()))
         let connection = UpstreamConnection(
             ScriptedApple(), customers: apple, guards: UpstreamGuards(), lifecycle: lifecycle,
-            timeouts: .unhurried, verifier: Forged.verifier)
+            timeouts: .unhurried)
         let upstream = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy { 0 }, observe: { _ in }, clock: { .now() })
         let charging = RequestCharging(
             ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter()), metrics: LimitMetrics(registry))
         handler = VerifyHandler(
-            verification: VerificationService(verifier: Forged.verifier, apple: upstream),
+            verification: VerificationService(verifier: CurrentVerifier(Forged.verifier), apple: upstream),
             access: CurrentAccess(access), charging: charging,
             metrics: VerificationMetrics(registry), nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
             clock: { .now() })

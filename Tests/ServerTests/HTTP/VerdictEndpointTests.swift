@@ -106,7 +106,7 @@ struct VerdictEndpointTests {
         let text = Data(Forged.pki.sign(contents)).base64EncodedString()
         let body = ByteBuffer(string: #"{"receipt":"\#(text)","exclude_old_transactions":\#(isExcluding)}"#)
         guard case .request(let request) = try VerdictEndpoint().read(body),
-            case .done(let answer) = try VerificationService(verifier: Forged.verifier)
+            case .done(let answer) = try VerificationService(verifier: CurrentVerifier(Forged.verifier))
                 .answer(request, at: start.timestamp.advanced(by: .seconds(10))).computed()
         else { throw CancellationError() }
         let replies = VerdictEndpoint().replies(to: request.options, with: answer, at: start.timestamp)
@@ -237,7 +237,7 @@ struct VerdictEndpointTests {
         let body = ByteBuffer(string: #"{"receipt":"\#(text)","include":["unknown"]}"#),
             now = contents.creationDate.timestamp
         guard case .request(let request) = try VerdictEndpoint().read(body),
-            case .done(let answer) = try VerificationService(verifier: Forged.verifier)
+            case .done(let answer) = try VerificationService(verifier: CurrentVerifier(Forged.verifier))
                 .answer(request, at: now.advanced(by: .seconds(10))).computed()
         else { throw CancellationError() }
         let reply = VerdictEndpoint().replies(to: request.options, with: answer, at: now).first

@@ -274,7 +274,7 @@ import TestSupport
             for start in stride(from: 0, to: 3000, by: 100) {
                 _ = await stage.redis.send(
                     (start..<start + 100).map {
-                        RedisCommand("SET", key: RedisWord("rc:11:\($0)"), value, "EX", "1000")
+                        RedisCommand("SET", key: RedisWord("rc:12:\($0)"), value, "EX", "1000")
                     }
                 )
             }

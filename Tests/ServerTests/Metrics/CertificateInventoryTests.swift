@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import ReceiptForge
 import Receipts
 import Testing
 
@@ -21,15 +22,31 @@ struct CertificateInventoryTests {
     }
 
     @Test func `the earliest configured end counts, and the newest of Apple's signers`() throws {
-        inventory.configured(.trustRoot, until: Self.day(300))
-        inventory.configured(.trustRoot, until: Self.day(200))
-        inventory.configured(.trustRoot, until: nil)
+        inventory.configured(.redisClient, until: Self.day(300))
         inventory.configured(.redisClient, until: Self.day(90))
+        inventory.configured(.redisClient, until: nil)
         inventory.saw(try Self.chain(signer: 20, Self.worldwideG5, 30, root: Self.appleRoot, 250))
         inventory.saw(try Self.chain(signer: 10, Self.worldwideG5, 40, root: Self.appleRoot, 250))
-        #expect(inventory.end(of: .trustRoot) == Self.day(200) && inventory.end(of: .redisClient) == Self.day(90))
+        #expect(inventory.end(of: .trustRoot) == Self.day(250) && inventory.end(of: .redisClient) == Self.day(90))
         #expect(inventory.end(of: .signer) == Self.day(20) && inventory.end(of: .intermediate) == Self.day(40))
         #expect(inventory.unknownIntermediates == 0 && lines.containing("").isEmpty)
+    }
+
+    @Test func `the roots that are trusted now count, also if only a chain shows their end`() throws {
+        let root = ForgedPKI(seed: 1).root
+        var store = TrustStore.apple
+        try store.add(pem: root.pem, environments: [.sandbox])
+        let end = try #require(store.anchors.compactMap(\.expires).first)
+        inventory.trust(store)
+        #expect(inventory.end(of: .trustRoot) == end)
+        inventory.saw(try Self.chain(signer: 20, Self.worldwideG5, 30, root: Self.appleRoot, 250))
+        #expect(inventory.end(of: .trustRoot) == Self.day(250))
+        // Still known after a reload, and a removed root is not.
+        inventory.trust(.apple)
+        #expect(inventory.end(of: .trustRoot) == Self.day(250))
+        let removed = Fingerprint(of: root.der.span).description
+        inventory.saw(try Self.chain(signer: 20, Self.worldwideG5, 30, root: removed, 100))
+        #expect(inventory.end(of: .trustRoot) == Self.day(250))
     }
 
     @Test

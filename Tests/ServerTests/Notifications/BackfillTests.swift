@@ -46,7 +46,7 @@ struct BackfillTests {
             let apps = NotificationApps(
                 isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
             let intake = NotificationIntake(
-                NotificationVerifier(ReceiptVerifier(), apps: apps), queue: store, observe: { _ in },
+                NotificationVerifier(CurrentVerifier(ReceiptVerifier()), apps: apps), queue: store, observe: { _ in },
                 onStored: { _ in })
             return Backfill(
                 history: history, intake: intake, clock: { BackfillTests.now },

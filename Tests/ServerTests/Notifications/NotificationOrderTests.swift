@@ -87,7 +87,7 @@ import TestSupport
             let apps = NotificationApps(
                 isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
             let verifier = NotificationVerifier(
-                ReceiptVerifier(trustStore: TrustStore(anchors: [anchor])), apps: apps)
+                CurrentVerifier(ReceiptVerifier(trustStore: TrustStore(anchors: [anchor]))), apps: apps)
             let store = stage.store()
             intake = NotificationIntake(verifier, queue: store, observe: { _ in }, onStored: { _ in })
             applier = NotificationApplier(

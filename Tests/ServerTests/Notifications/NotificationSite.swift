@@ -54,7 +54,7 @@ final class NotificationSite: Sendable {
         }
         let access = CurrentAccess(Access(Self.rules(apps)))
         let intake = NotificationIntake(
-            NotificationVerifier(try Self.verifier(), apps: NotificationApps(access)), queue: store,
+            NotificationVerifier(CurrentVerifier(try Self.verifier()), apps: NotificationApps(access)), queue: store,
             observe: NotificationMetrics(registry, logger: logger, clock: { Self.now }).observe
         ) { [announced] partition in announced.partitions.withLock { $0.append(partition) } }
         let admission = ClientAdmission(rates: limiter, slots: EmbeddedInFlightLimiter())

@@ -218,7 +218,7 @@ import TestSupport
             // Far more than there is room for, all of it evictable.
             let filling = (0..<3000).map { number in
                 RedisCommand(
-                    "SET", key: RedisWord("rc:11:\(number)"), RedisWord([UInt8](repeating: 0x78, count: 10_000)), "EX",
+                    "SET", key: RedisWord("rc:12:\(number)"), RedisWord([UInt8](repeating: 0x78, count: 10_000)), "EX",
                     "1000")
             }
             for start in stride(from: 0, to: filling.count, by: 100) {

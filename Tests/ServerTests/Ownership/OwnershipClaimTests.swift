@@ -95,7 +95,7 @@ struct OwnershipClaimTests {
     func `the periods of a real subscription are one claim`() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: try #require(Self.folder).path)
             .filter { $0.hasPrefix("apple_transaction_2025") }
-        let service = VerificationService(verifier: ReceiptVerifier())
+        let service = VerificationService(verifier: CurrentVerifier(ReceiptVerifier()))
         let answer = try await answer(service, try names.map { try Self.text($0) })
         let chain = PurchaseChain(
             bundleID: "com.loki-project.loki-messenger", environment: .sandbox,
@@ -107,7 +107,8 @@ struct OwnershipClaimTests {
     @Test(.enabled(if: folder != nil, "Set RECEIPT_CORPUS to a folder beside which ../jws holds signed transactions."))
     func `a real transaction of 2021, which names no environment, claims nothing`() async throws {
         let name = "apple_transaction_2021-11-09_noenv_club_omnichess_ios_60d0a5.jws"
-        let answer = try await answer(VerificationService(verifier: ReceiptVerifier()), [try Self.text(name)])
+        let answer = try await answer(
+            VerificationService(verifier: CurrentVerifier(ReceiptVerifier())), [try Self.text(name)])
         #expect(answer.verdict == .genuine && answer.transactions.count == 1 && answer.ownershipClaims.isEmpty)
     }
 

@@ -241,7 +241,7 @@ import TestSupport
         try await NotificationStage.with { stage in
             let cache = stage.cache()
             try await Self.customer.write(to: stage, cache)
-            _ = try await stage.redis.send(RedisCommand("RPUSH", key: "rc:11:other", "x"))
+            _ = try await stage.redis.send(RedisCommand("RPUSH", key: "rc:12:other", "x"))
             let count = try await Self.erase(stage.erasure(cache), [Self.customer.originalTransactionID])
             #expect(count[.cachedResults] == 2)
         }

@@ -21,6 +21,7 @@ struct ReloaderTests {
     private static let now = Timestamp(millisecondsSince1970: 1_800_000_000_000)
     private static let pepper = "a pepper of at least thirty-two bytes"
     private static let secret = "0123456789abcdef0123456789abcdef"
+    private static let otherRoot = ForgedPKI(seed: 2).rootPEM
 
     // MARK: - The clients file
 
@@ -77,14 +78,14 @@ struct ReloaderTests {
 
     @Test func `cached answers become outdated when the secrets change, and only then`() throws {
         let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
-        #expect(fixture.access.now.secretsVersion == 0)
+        #expect(fixture.access.now.answersVersion == 0)
         try fixture.write(clients: [("shop", [APIKey.random()])])
-        #expect(fixture.reload().result == .success && fixture.access.now.secretsVersion == 0)
+        #expect(fixture.reload().result == .success && fixture.access.now.answersVersion == 0)
         try fixture.write(String(Self.secret.reversed()), to: "secret")
-        #expect(fixture.reload().changed == ["gateway.apple.shared_secret"] && fixture.access.now.secretsVersion == 1)
+        #expect(fixture.reload().changed == ["gateway.apple.shared_secret"] && fixture.access.now.answersVersion == 1)
         try fixture.write(
             clients: [("shop", [APIKey.random()])], apps: "apps:\n- {bundle_id: a, shared_secret: \(Self.secret)}\n")
-        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 2)
+        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 2)
         #expect(fixture.access.now.rules.secrets.secret(forApp: "a") == Secret(Self.secret))
     }
 
@@ -95,16 +96,16 @@ struct ReloaderTests {
         let key = "{issuer_id: \(ServerAPIKeyFixture.issuerID), key_id: \(ServerAPIKeyFixture.keyID), "
         try fixture.write(
             clients: clients, apps: "server_api: \(key)private_key_file: \(fixture.folder.path("key.p8"))}\n")
-        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 1)
+        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 1)
         let first = try #require(fixture.access.now.rules.serverAPIKeys.account)
         try fixture.write(ServerAPIKeyFixture.pem(2), to: "key.p8")
         #expect(fixture.checks(2) == [false, true])
         let reload = fixture.reload()
-        #expect(reload.changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 2)
+        #expect(reload.changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 2)
         #expect(fixture.access.now.rules.serverAPIKeys.account?.privateKey != first.privateKey)
         try fixture.write(ServerAPIKeyFixture.withPassphrase, to: "key.p8")
         let refused = fixture.reload()
-        #expect(refused.result == .refused && fixture.access.now.secretsVersion == 2)
+        #expect(refused.result == .refused && fixture.access.now.answersVersion == 2)
         #expect(refused.problems.first?.contains("without a passphrase") == true, "\(refused.problems)")
         #expect(!refused.problems.joined().contains("BEGIN") && !refused.problems.joined().contains("key.p8"))
     }
@@ -115,14 +116,14 @@ struct ReloaderTests {
         func upstream(_ bundleID: String) -> ReceiptUpstream {
             fixture.access.now.rules.receiptUpstreams.upstream(forApp: bundleID)
         }
-        #expect(upstream("a") == .both && fixture.access.now.secretsVersion == 0)
+        #expect(upstream("a") == .both && fixture.access.now.answersVersion == 0)
         try fixture.write(clients: clients, apps: "apps:\n- {bundle_id: a, receipt_upstream: server_api}\n")
-        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 1)
+        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 1)
         #expect(upstream("a") == .serverAPI && upstream("b") == .both)
         try fixture.write(appleSettings: ", receipt_upstream: verify_receipt")
         let reload = fixture.reload()
         #expect(reload.changed == ["gateway.apple.receipt_upstream"] && reload.awaitingRestart == [])
-        #expect(fixture.access.now.secretsVersion == 2)
+        #expect(fixture.access.now.answersVersion == 2)
         #expect(upstream("a") == .serverAPI && upstream("b") == .verifyReceipt)
         try fixture.write(clients: clients, apps: "apps:\n- {bundle_id: a, receipt_upstream: apple}\n")
         let refused = fixture.reload()
@@ -141,7 +142,7 @@ struct ReloaderTests {
         try write("https://shop.example.com/")
         #expect(fixture.reload().changed == ["gateway.clients_file"])
         let first = try #require(fixture.access.now.rules.webhooks.first)
-        #expect(first.name == "shop/a" && fixture.access.now.secretsVersion == 0)
+        #expect(first.name == "shop/a" && fixture.access.now.answersVersion == 0)
         try fixture.write(WebhookSamples.otherKey, to: "webhook")
         #expect(fixture.checks(2) == [false, true])
         #expect(fixture.reload().changed == ["gateway.clients_file"])
@@ -169,6 +170,75 @@ struct ReloaderTests {
         #expect(fixture.owner(of: key) == "shop")
     }
 
+    // MARK: - Trusted roots
+
+    @Test func `roots are added and removed, and outdate cached answers`() throws {
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        #expect(fixture.verifier.now.trustStore == .apple)
+        let before = fixture.verifier.now
+        #expect(fixture.reload().result == .unchanged && fixture.verifier.now === before)
+        try fixture.write(configuration: "  trust_roots: FOLDER/root.pem=Sandbox\n")
+        let added = fixture.reload()
+        #expect(added.changed == ["gateway.trust_roots"] && added.awaitingRestart == [])
+        #expect(fixture.access.now.answersVersion == 1)
+        #expect(fixture.verifier.now.trustStore.anchors.last?.environments == [.sandbox])
+        try fixture.write(configuration: "  trust_roots: FOLDER/root.pem=Production+Sandbox\n")
+        #expect(fixture.reload().changed == ["gateway.trust_roots"] && fixture.access.now.answersVersion == 2)
+        #expect(fixture.verifier.now.trustStore.anchors.last?.environments == [.production, .sandbox])
+        // The same roots: nothing is withdrawn.
+        let trusting = fixture.verifier.now
+        try fixture.write(configuration: "  trust_roots: [FOLDER/root.pem=Sandbox, FOLDER/root.pem=Production]\n")
+        #expect(fixture.reload().result == .unchanged && fixture.verifier.now === trusting)
+        try fixture.write(configuration: "")
+        #expect(fixture.reload().changed == ["gateway.trust_roots"] && fixture.access.now.answersVersion == 3)
+        #expect(fixture.verifier.now.trustStore == .apple && trusting.trustStore != .apple)
+    }
+
+    @Test func `a root is replaced with its file, whose path may come from the environment`() throws {
+        let fixture = try Fixture(
+            clients: [("shop", [APIKey.random()])], environment: ["GATEWAY_TRUST_ROOTS": "FOLDER/root.pem"])
+        let first = try #require(fixture.verifier.now.trustStore.anchors.last)
+        try fixture.write(Self.otherRoot, to: "root.pem")
+        #expect(fixture.checks(2) == [false, true])
+        #expect(fixture.reload().changed == ["gateway.trust_roots"] && fixture.access.now.answersVersion == 1)
+        let anchors = fixture.verifier.now.trustStore.anchors
+        #expect(anchors.count == TrustStore.apple.anchors.count + 1 && anchors.last != first)
+        // Another text with the same certificate.
+        try fixture.write("# ours\n" + Self.otherRoot, to: "root.pem")
+        #expect(fixture.reload().result == .unchanged && fixture.access.now.answersVersion == 1)
+    }
+
+    @Test func `intermediates of transaction receipts are reloaded as well`() throws {
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        try fixture.write(configuration: "  trust: {intermediates: FOLDER/root.pem}\n")
+        let reload = fixture.reload()
+        #expect(reload.changed == ["gateway.trust.intermediates"] && reload.awaitingRestart == [])
+        #expect(fixture.access.now.answersVersion == 1 && fixture.verifier.now.trustStore.anchors.count == 3)
+    }
+
+    @Test(
+        arguments: ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", nil]
+            as [String?])
+    func `a file of roots with a fault is rejected with all else, and the earlier roots stay`(text: String?) throws {
+        let fixture = try Fixture(
+            clients: [("shop", [APIKey.random()])], configuration: "  trust_roots: FOLDER/root.pem\n")
+        let before = (fixture.verifier.now, fixture.access.now)
+        try fixture.write(clients: [("next", [APIKey.random()])])
+        if let text {
+            try fixture.write(text, to: "root.pem")
+        } else {
+            try FileManager.default.removeItem(at: fixture.folder.url("root.pem"))
+        }
+        let reload = fixture.reload()
+        #expect(reload.result == .refused && reload.changed == [])
+        #expect(reload.problems.count == 1 && reload.problems.allSatisfy { $0.contains("root.pem") })
+        #expect(fixture.verifier.now === before.0 && fixture.access.now === before.1)
+        // Faults elsewhere keep the roots, too.
+        try fixture.write(Self.otherRoot, to: "root.pem")
+        try fixture.write("clients: 5\n", to: "clients.yaml")
+        #expect(fixture.reload().result == .refused && fixture.verifier.now === before.0)
+    }
+
     // MARK: - Settings that need a restart
 
     @Test func `settings that need a restart are named, and the others are applied`() throws {
@@ -185,13 +255,13 @@ struct ReloaderTests {
     }
 
     @Test func `files that are read at the start only are named as well`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])], roots: true)
+        let fixture = try Fixture(
+            clients: [("shop", [APIKey.random()])], configuration: "  webhooks: {ca_file: FOLDER/root.pem}\n")
         #expect(fixture.reload().awaitingRestart == [])
         try fixture.write(Forged.pki.rootPEM + "the same root, and a word more\n", to: "root.pem")
-        #expect(fixture.checks(2) == [false, true])
         let reload = fixture.reload()
         #expect(reload.result == .unchanged)
-        #expect(reload.awaitingRestart == ["gateway.trust_roots (\(fixture.folder.path("root.pem")))"])
+        #expect(reload.awaitingRestart == ["gateway.webhooks.ca_file (\(fixture.folder.path("root.pem")))"])
     }
 
     @Test func `removing the clients of a gateway on the network is rejected`() throws {
@@ -209,23 +279,29 @@ struct ReloaderTests {
     private final class Fixture: Sendable {
         let folder: Folder
         let access: CurrentAccess
+        let verifier: CurrentVerifier
         private let reloader: Mutex<Reloader>
 
         init(
-            clients: [(String, [APIKey])], configuration: String = "", roots: Bool = false, isMounted: Bool = false
+            clients: [(String, [APIKey])], configuration: String = "", environment: [String: String] = [:],
+            isMounted: Bool = false
         ) throws {
-            folder = try Folder(isMounted: isMounted)
+            let folder = try Folder(isMounted: isMounted)
+            self.folder = folder
             try folder.write(
                 [
-                    "gateway.yaml": Self.text(configuration, folder, roots), "pepper": pepper, "secret": secret,
+                    "gateway.yaml": Self.text(configuration, folder), "pepper": pepper, "secret": secret,
                     "root.pem": Forged.pki.rootPEM, "clients.yaml": Self.text(clients, pepper),
                 ])
-            let source = ConfigurationSource(environment: [:], filePath: folder.path("gateway.yaml"))
+            let source = ConfigurationSource(
+                environment: environment.mapValues { $0.replacing("FOLDER", with: folder.location) },
+                filePath: folder.path("gateway.yaml"))
             let files = FileReadings()
             let read = try source.load(readFile: files.read)
             let file = try ClientsFile(read, at: now, readFile: files.read)
             access = CurrentAccess(Access(AccessRules(read, file)))
-            reloader = Mutex(Reloader(source, files: files, read, access))
+            verifier = CurrentVerifier(ReceiptVerifier(trustStore: try TrustStore(read, readFile: files.read)))
+            reloader = Mutex(Reloader(source, files: files, read, access, verifier))
         }
 
         func reload() -> LastReload { reloader.withLock { $0.reload(at: now) } }
@@ -239,22 +315,23 @@ struct ReloaderTests {
         func write(_ text: String, to name: String) throws { try folder.write([name: text]) }
 
         func write(configuration: String = "", appleSettings: String = "") throws {
-            try folder.write(["gateway.yaml": Self.text(configuration, folder, false, appleSettings)])
+            try folder.write(["gateway.yaml": Self.text(configuration, folder, appleSettings)])
         }
 
         func write(clients: [(String, [APIKey])], apps: String = "", pepper: String = ReloaderTests.pepper) throws {
             try folder.write(["clients.yaml": Self.text(clients, pepper) + apps])
         }
 
+        /// - Parameter configuration: more lines, where FOLDER is the folder.
         private static func text(
-            _ configuration: String, _ folder: Folder, _ roots: Bool, _ appleSettings: String = ""
+            _ configuration: String, _ folder: Folder, _ appleSettings: String = ""
         ) -> String {
             """
             gateway:
               clients_file: \(folder.path("clients.yaml"))
               api_key_pepper_file: \(folder.path("pepper"))
               apple: {shared_secret_file: \(folder.path("secret"))\(appleSettings)}
-            \(roots ? "  trust_roots: \(folder.path("root.pem"))\n" : "")\(configuration)
+            \(configuration.replacing("FOLDER", with: folder.location))
             """
         }
 
@@ -281,6 +358,8 @@ private final class Folder: Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(at: root) }
+
+    var location: String { root.path }
 
     func url(_ name: String) -> URL { root.appending(path: name) }
     func path(_ name: String) -> String { url(name).path }

@@ -172,7 +172,7 @@ struct QuotaPausesTests {
 
     @Test func `only keys of quotas' pauses are recorded, up to the limit`() {
         let changed = ChangedQuotaPauses()
-        let others = ["gw:pause:production", "gw:pause:server_api:sandbox", "gw:lifecycle:production", "", "rc:11:x"]
+        let others = ["gw:pause:production", "gw:pause:server_api:sandbox", "gw:lifecycle:production", "", "rc:12:x"]
         #expect(!changed.record(others.map { Array($0.utf8) }) && changed.takeAll().isEmpty)
         let names = (0...ChangedQuotaPauses.Limits.keys).map { number in
             Array(("gw:pause:" + String(repeating: "x", count: 39) + "\(1000 + number)").utf8)

@@ -48,12 +48,11 @@ struct StoreNode: Sendable {
             configuration, upstreams: upstreams, health: health, metrics: metrics.store,
             certificates: metrics.certificates, clock: dependencies.clock, logger: dependencies.logger)
         let connection = UpstreamConnection(
-            apple, guards: upstreams.guards, lifecycle: upstreams.lifecycle, timeouts: .unhurried,
-            verifier: Forged.verifier)
+            apple, guards: upstreams.guards, lifecycle: upstreams.lifecycle, timeouts: .unhurried)
         let upstream = UpstreamVerification(
             connection, fleet: fleet.ports, policy: CachePolicy { 0 }, observe: metrics.upstream.observe,
             clock: { .now() })
-        verification = VerificationService(verifier: Forged.verifier, apple: upstream)
+        verification = VerificationService(verifier: CurrentVerifier(Forged.verifier), apple: upstream)
     }
 
     static let cacheKey = "test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

@@ -14,11 +14,12 @@ import Testing
 /// change gets another version, and here another digest.
 struct StoredFormTests {
     @Test(arguments: [
-        ("an answer", "64f11af5955635c2", StoredFormSamples.results[0]),
-        ("an account that was not found", "4c471fd803e53a9a", StoredFormSamples.results[1]),
-        ("a failure", "7c8a88bdae4b93b7", StoredFormSamples.results[2]),
-        ("an unknown transaction", "296070c1f91d49c0", StoredFormSamples.results[3]),
-        ("an alias", "033f187a53188a4d", StoredFormSamples.results[4]),
+        ("an answer", "b6f9cbf802b47120", StoredFormSamples.results[0]),
+        ("an account that was not found", "6a47be8752a9b967", StoredFormSamples.results[1]),
+        ("a failure", "42b21ce4fef9a39f", StoredFormSamples.results[2]),
+        ("an unknown transaction", "0d1167fe9ddae342", StoredFormSamples.results[3]),
+        ("an alias", "be23d0940e1dcbad", StoredFormSamples.results[4]),
+        ("an alias under an operator's root", "3d372f2fea671ca0", StoredFormSamples.aliasUnderRoot),
         ("an event", "c97884542d40b30e", StoredFormSamples.event.storedBytes),
         ("a held event", "665b97a772206b83", StoredFormSamples.held.storedBytes),
         ("a dead event", "7dccd30bdf89eb98", StoredFormSamples.dead.storedBytes),
@@ -67,19 +68,27 @@ private enum StoredFormSamples {
             latestReceipt: [1, 2], body: Array(#"{"status":0}"#.utf8), revision: "1700000000000_für Dich")
         answer.unfinishedConsumables = .known(["7", "", "für"])
         answer.lacksItems = true
-        let alias = TransactionAlias(
-            originalTransactionID: chain.originalTransactionID, environment: .sandbox, bundleID: chain.bundleID)
         let results: [UpstreamResult] = [
             .answered(answer), .accountNotFound, .unanswered(.upstreamDisagrees), .unknownTransaction(.idInvalid),
             .alias(alias),
         ]
-        return results.map { result in
-            let known = CachedResult(
-                result, status: 21_007, fetchedAt: time(100), freshUntil: time(130), took: .milliseconds(250),
-                purges: PurgePosition(history: .max, number: 12, name: 1 << 40))
-            return StoredResult(known: known, retention: .seconds(3600)).bytes ?? []
-        }
+        return results.map { bytes(of: $0) }
     }()
+
+    static let aliasUnderRoot: [UInt8] = {
+        let root = Fingerprint(of: [1].span)
+        return bytes(of: .alias(alias), roots: [OperatorsRoot(root, .sandbox), OperatorsRoot(root, .production)])
+    }()
+
+    private static let alias = TransactionAlias(
+        originalTransactionID: chain.originalTransactionID, environment: .sandbox, bundleID: chain.bundleID)
+
+    private static func bytes(of result: UpstreamResult, roots: Set<OperatorsRoot> = []) -> [UInt8] {
+        let known = CachedResult(
+            result, status: 21_007, fetchedAt: time(100), freshUntil: time(130), took: .milliseconds(250),
+            purges: PurgePosition(history: .max, number: 12, name: 1 << 40), roots: roots)
+        return StoredResult(known: known, retention: .seconds(3600)).bytes ?? []
+    }
 
     private static var saleFields: SignedTransactionFields {
         var fields = SignedTransactionFields()

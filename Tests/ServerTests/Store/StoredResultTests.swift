@@ -91,6 +91,22 @@ struct StoredResultTests {
         #expect(read.transactions == [transaction] && read.renewals == renewals)
     }
 
+    @Test func `the roots that were trusted survive storage, and a list that is none is rejected`() throws {
+        let first = OperatorsRoot(Fingerprint(of: [1].span), .sandbox)
+        let roots: Set = [first, OperatorsRoot(Fingerprint(of: [1].span), .production)]
+        let known = CachedResult(
+            .accountNotFound, fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(30), roots: roots)
+        let bytes = try Self.bytes(known)
+        #expect(try StoredResult(bytes, policy: Self.policy).known.roots == roots)
+        #expect(known.shifted(by: .seconds(1)).roots == roots)
+        #expect(try StoredResult(Self.bytes(StoreSamples.known()), policy: Self.policy).known.roots.isEmpty)
+        // No digit of a fingerprint.
+        let digit = try #require(bytes.lastIndex(of: first.fingerprint.description.utf8.last ?? 0))
+        var broken = bytes
+        broken[digit] = UInt8(ascii: "x")
+        #expect(throws: SharedCacheFault.unreadable) { try StoredResult(broken, policy: Self.policy) }
+    }
+
     @Test func `results without an answer survive storage`() throws {
         let gone = try StoredResult(Self.bytes(StoreSamples.gone(at: 0, until: 3600)), policy: Self.policy)
         guard case .accountNotFound = gone.known.result else {

@@ -120,7 +120,7 @@ struct NearCacheTests {
         let most = NearCache.Limits.bodyBytes
         #expect(throws: Never.self) { try Self.key(1, bytes: most) }
         let large = NearCache.Key(
-            endpoint: "/v1/verify", body: Self.body(1, bytes: most + 1), secretsVersion: 0, client: "shop")
+            endpoint: "/v1/verify", body: Self.body(1, bytes: most + 1), answersVersion: 0, client: "shop")
         #expect(large == nil)
     }
 
@@ -145,13 +145,13 @@ struct NearCacheTests {
         }
     }
 
-    @Test func `an answer under one secretsVersion of the secrets is not used for the next`() throws {
+    @Test func `an answer of one version of the secrets and roots is not used for the next`() throws {
         let body = Self.body(1, bytes: 300)
-        let keys = try [0, 1].map { try Self.key(of: body, secretsVersion: $0) }
+        let keys = try [0, 1].map { try Self.key(of: body, answersVersion: $0) }
         let cache = NearCache(maximumBytes: 1 << 20)
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[0]) != nil && cache.reply(to: keys[1]) == nil)
-        // A request that began before the change stores its answer under the old secretsVersion.
+        // A request that began before the change stores its answer under the old version.
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[1]) == nil)
     }
@@ -182,9 +182,9 @@ struct NearCacheTests {
     }
 
     private static func key(
-        of body: ByteBuffer, endpoint: String = "/v1/verify", secretsVersion: UInt64 = 0, client: String = "shop"
+        of body: ByteBuffer, endpoint: String = "/v1/verify", answersVersion: UInt64 = 0, client: String = "shop"
     ) throws -> NearCache.Key {
-        try #require(NearCache.Key(endpoint: endpoint, body: body, secretsVersion: secretsVersion, client: client))
+        try #require(NearCache.Key(endpoint: endpoint, body: body, answersVersion: answersVersion, client: client))
     }
 
     private static func body(_ number: Int, bytes: Int) -> ByteBuffer {
@@ -213,7 +213,7 @@ struct NearCacheTests {
     private static let rejected = Result { try sample(of: .appReceipt([0x30])) }
 
     private static func sample(of evidence: Evidence) throws -> Sample {
-        let service = VerificationService(verifier: Forged.verifier)
+        let service = VerificationService(verifier: CurrentVerifier(Forged.verifier))
         let now = Timestamp.now()
         guard
             case .done(let answer) = try service.answer(

@@ -11,7 +11,7 @@ enum SignedSamples {
     /// Ten seconds after the items were signed.
     static let now = TransactionContents.signedByDefault.advanced(by: .seconds(10))
 
-    static let service = VerificationService(verifier: verifier)
+    static let service = VerificationService(verifier: CurrentVerifier(verifier))
 
     static let verifier: ReceiptVerifier = {
         var store = TrustStore.apple

@@ -240,7 +240,7 @@ struct TransactionReceiptResponseTests {
         else { preconditionFailure("the forge's certificates are unusable") }
         var policy = VerificationPolicy()
         policy.acceptsTransactionReceiptVersion2 = acceptsVersion2
-        return VerificationService(verifier: ReceiptVerifier(trustStore: store, policy: policy))
+        return VerificationService(verifier: CurrentVerifier(ReceiptVerifier(trustStore: store, policy: policy)))
     }
 
     private static func text(_ receipt: [UInt8]) -> String { Data(receipt).base64EncodedString() }

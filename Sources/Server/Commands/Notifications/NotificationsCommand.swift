@@ -51,7 +51,7 @@ struct NotificationConnections: Sendable {
         fleet = try FleetConnection(
             configuration, needingRedisBecause: "notifications are stored in Redis, for the gateways that run")
         apps = try fleet.access.now.appsWithHistory(requiring: app)
-        let verifier = try ReceiptVerifier(configuration, fleet.metrics)
+        let verifier = try CurrentVerifier(configuration, fleet.metrics)
         let connection = try AppleConnection(
             configuration.apple, access: fleet.access, upstreams: fleet.upstreams, fleet: fleet.store,
             verifier: verifier, observe: fleet.metrics.upstream.observe, in: fleet.dependencies)
