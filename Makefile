@@ -40,7 +40,7 @@ seeds: test-deps ## Run the targets with random tests RUNS times (default 10), e
 		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --skip-build --filter '$(RANDOM_TESTS)' || exit 1; \
 	done
 
-check: test docs tsan ## Everything: lint, arrows, tests, documentation, thread sanitizer
+check: test docs tsan live ## Everything: lint, arrows, tests, documentation, thread sanitizer, alerts and panels on a fleet
 
 lint: ## Check the format of all Swift files
 	swift format lint --strict --recursive $(SOURCES)

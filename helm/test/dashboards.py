@@ -19,7 +19,9 @@ from rules import FOREIGN, known
 
 FOLDER = CHART / "dashboards"
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
-SELECTORS = ('job=~"$job"', 'instance=~"$instance"')
+SELECTORS = ('namespace=~"$namespace"', 'job=~"$job"', 'instance=~"$instance"')
+# What Grafana sends for "All". Without Kubernetes there is no namespace, and other jobs have the metric `up` as well.
+ALL = {"namespace": ".*", "job": "receipt-gateway(/.+)?", "instance": ".+"}
 # Fields that Grafana writes but the SDK does not know.
 BEYOND_THE_SDK = {"definition", "titleFormat"}
 COLUMNS = 24
@@ -35,7 +37,10 @@ def run(report: Report) -> None:
     for file in files:
         board = json.loads(file.read_text())
         report.check(f"{file.name}: Grafana's types know every field", lambda board=board: _round_trip(board))
-        report.check(f"{file.name}: has variables for data source, job and node", lambda board=board: _variables(board))
+        report.check(
+            f"{file.name}: has variables for its data source, releases and nodes",
+            lambda board=board: _variables(board),
+        )
         report.check(f"{file.name}: panels do not overlap", lambda board=board: _overlaps(board))
         report.check(f"{file.name}: promtool accepts every query", lambda board=board: _promql(board))
         for panel in panels(board):
@@ -51,9 +56,12 @@ def queries(board: dict) -> list[tuple[str, str]]:
     return [(panel["title"], target["expr"]) for panel in panels(board) for target in panel["targets"]]
 
 
-def filled(expression: str, interval: str = "1m") -> str:
-    """Returns a query as Grafana sends it with everything selected."""
-    return expression.replace("$__rate_interval", interval).replace("$job", ".+").replace("$instance", ".+")
+def filled(expression: str, interval: str = "1m", **chosen: str) -> str:
+    """Returns a query as Grafana sends it, with everything selected that is not chosen."""
+    expression = expression.replace("$__rate_interval", interval)
+    for name, value in (ALL | chosen).items():
+        expression = expression.replace(f"${name}", value)
+    return expression
 
 
 def _require(condition, otherwise: str) -> None:
@@ -93,20 +101,26 @@ def _variables(board: dict) -> None:
         "the dashboard needs a description and the tag receipt-gateway",
     )
     found = {variable["name"]: variable for variable in board["templating"]["list"]}
-    _require(set(found) == {"datasource", "job", "instance"}, f"the variables are {sorted(found)}")
+    _require(set(found) == {"datasource", *ALL}, f"the variables are {sorted(found)}")
     _require(
         found["datasource"]["type"] == "datasource" and found["datasource"]["query"] == "prometheus",
         "datasource must select a Prometheus",
     )
-    for name in ("job", "instance"):
+    for name, everything in ALL.items():
         variable = found[name]
         _require(variable["datasource"] == DATASOURCE, f"{name} must use the selected data source")
         _require(
-            variable["multi"] and variable["includeAll"] and variable["allValue"] == ".+",
-            f"{name} must allow several values, and all as .+",
+            variable["multi"] and variable["includeAll"] and variable["allValue"] == everything,
+            f"{name} must allow several values, and all as {everything}",
         )
         _require(variable["query"]["query"].startswith("label_values("), f"{name} must use label_values")
         _require(variable["refresh"] == 2, f"{name} must refresh when the time range changes")
+        earlier = SELECTORS[: list(ALL).index(name)]
+        _require(all(matcher in variable["definition"] for matcher in earlier), f"{name} must use {earlier}")
+        _require(variable["definition"] == variable["query"]["query"], f"the definition of {name} must be its query")
+    for annotation in board["annotations"]["list"]:
+        wanted = all(matcher in annotation["expr"] for matcher in SELECTORS)
+        _require(wanted, f"{annotation['name']} must be restricted to {' and '.join(SELECTORS)}")
 
 
 def _overlaps(board: dict) -> None:
@@ -148,13 +162,15 @@ def _query(expression: str) -> None:
     selected = _SELECTOR.findall(expression)
     _require(selected, f"no series is selected: {expression}")
     bare = set(_NAME.findall(expression)) - {name for name, _ in selected}
-    _require(not bare, f"{sorted(bare)} must be restricted to the selected job and nodes")
+    _require(not bare, f"{sorted(bare)} must be restricted to the selected releases and nodes")
     for name, matchers in selected:
         # Recorded series have no instance label.
-        wanted = SELECTORS[:1] if ":" in name else SELECTORS
+        wanted = SELECTORS[:2] if ":" in name else SELECTORS
         _require(all(matcher in matchers for matcher in wanted), f"{name} must be restricted to {' and '.join(wanted)}")
     known({name for name, _ in selected if ":" not in name} - FOREIGN)
     _counters(expression, {name for name, _ in selected})
+    for labels in re.findall(r"\bon \(([^)]+)\)", expression):
+        _require({"namespace", "job"} <= set(labels.split(", ")), f"on ({labels}) joins series of different releases")
     for window in re.findall(r"\[([^\]]+)\]", expression):
         _require(window == "$__rate_interval", f"the window must be $__rate_interval, not {window}")
     if "histogram_quantile" in expression:
@@ -175,6 +191,9 @@ def _counters(expression: str, names: set[str]) -> None:
 
 def _legend(legend: str, expression: str) -> None:
     grouped = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", expression) for label in labels.split(",")}
+    # A recorded series that is not summed has the labels of its release.
+    if not grouped and any(":" in name for name, _ in _SELECTOR.findall(expression)):
+        grouped = {"namespace", "job"}
     named = set(re.findall(r"\{\{(\w+)\}\}", legend))
     _require(named <= grouped, f"the legend names {sorted(named - grouped)}, the query has only {sorted(grouped)}")
     # Series with the same legend cannot be distinguished.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+import releases
 from chart import CHART, REPOSITORY, Rendered, load_values
 from report import Report
 
@@ -26,6 +27,7 @@ def run(report: Report) -> None:
     report.check("promtool check rules", lambda: _promtool("check", "rules", ALERTS))
     for file in sorted((Path(__file__).parent / "rules").glob("*_test.yaml")):
         report.check(f"promtool test rules {file.name}", lambda file=file: _promtool("test", "rules", file))
+    releases.run(report, yaml.safe_load(ALERTS.read_text())["groups"])
     report.check("the chart's rule is the file", _the_chart_installs_the_file)
     report.check("every alert is tested by promtool", _every_alert_is_tested)
     report.check("docs/metrics.md describes every metric", lambda: known(metrics_of(ALERTS.read_text())))

@@ -14,6 +14,9 @@ public struct TrustAnchor: Hashable, Sendable {
     /// True if exactly this root is trusted, as Apple's are; an operator's stands for every root with its name and key.
     var isPinned: Bool
 
+    /// True if it may sign for Xcode or for tests, and for no environment of Apple's.
+    package var isForLocalTests: Bool { !environments.contains(where: \.isApples) }
+
     /// The end of its certificate's validity; nil if only the fingerprint is known.
     public var expires: Timestamp? { certificate?.fields.validity.notAfter }
 

@@ -5,7 +5,8 @@ package import Receipts
 internal import Synchronization
 
 package enum DependedCertificate: String, SeriesLabels {
-    /// The trusted anchor that ends first, of the anchors that are configured or that genuine receipts carried.
+    /// The trust anchor for an environment of Apple's that ends first, of the configured anchors and of Apple's that
+    /// genuine receipts carried.
     case trustRoot = "trust_root"
     /// The newest intermediate seen in Apple's receipts.
     case intermediate
@@ -43,7 +44,8 @@ package final class CertificateInventory: Sendable {
 
     var unknownIntermediates: Int { state.withLock { $0.unknownIntermediates } }
 
-    /// Records the roots that are trusted from now on.
+    /// Records the roots that are trusted from now on. A root for local tests does not count: Xcode's end after a year, and
+    /// no customer needs them.
     package func trust(_ store: TrustStore) {
         state.withLock { $0.roots = store.ends(or: $0.roots) }
     }
@@ -88,7 +90,8 @@ extension TrustStore {
     /// Returns the end of each root.
     /// - Parameter known: the ends of roots of which the store knows only the fingerprint.
     fileprivate func ends(or known: [Fingerprint: Timestamp?]) -> [Fingerprint: Timestamp?] {
-        Dictionary(
-            anchors.map { ($0.fingerprint, $0.expires ?? known[$0.fingerprint] ?? nil) }, uniquingKeysWith: { $1 })
+        let roots = anchors.filter { !$0.isForLocalTests }
+        return Dictionary(
+            roots.map { ($0.fingerprint, $0.expires ?? known[$0.fingerprint] ?? nil) }, uniquingKeysWith: { $1 })
     }
 }

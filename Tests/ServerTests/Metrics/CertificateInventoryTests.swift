@@ -61,6 +61,19 @@ struct CertificateInventoryTests {
         #expect(lines.containing(stranger).count == 1 && lines.containing(#""level":"warning""#).count == 1)
     }
 
+    @Test func `a root for local tests alone is no certificate that customers need`() throws {
+        var store = TrustStore(anchors: [])
+        try store.add(pem: Forged.pki.rootPEM, environments: [.xcode, .localTesting])
+        let root = try #require(store.anchors.first)
+        inventory.trust(store)
+        inventory.saw(
+            VerifiedChainInfo(belowAnchor: [], anchor: .init(fingerprint: root.fingerprint, notAfter: Self.day(1))))
+        #expect(inventory.end(of: .trustRoot) == nil)
+        try store.add(pem: Forged.pki.rootPEM, environments: [.sandbox])
+        inventory.trust(store)
+        #expect(inventory.end(of: .trustRoot) == root.expires && root.expires != nil)
+    }
+
     private static func day(_ number: Int64) -> Timestamp { Timestamp(millisecondsSince1970: number * 86_400_000) }
 
     private static func chain(

@@ -290,10 +290,9 @@ def fake_target(text: Callable[[int], str]) -> Callable:
         server = HTTPServer(("127.0.0.1", 0), Answers)
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        usual = [f"127.0.0.1:{admin}" for _, admin in fleet.ports.values()]
-        fleet.scrape([*usual, f"127.0.0.1:{server.server_port}"])
+        fleet.scrape([*fleet.nodes, f"127.0.0.1:{server.server_port}"])
         yield
-        fleet.scrape(usual)
+        fleet.scrape(fleet.nodes)
         server.shutdown()
         thread.join()
         server.server_close()
@@ -406,10 +405,10 @@ SCENES = [
                 apple({"endpoint": "sandbox", "share": 0.2, "fault": {"tampered": "expires_2099"}}),
             ),
             Fault(
-                "clients send receipts of another authority",
+                "genuine receipts become receipts of an unknown authority",
                 ["ReceiptCertificatesRejected"],
                 nothing,
-                mix={**Load.USUAL, "strange": 60},
+                mix={"strange": 1},
             ),
         ],
     ),
@@ -554,11 +553,9 @@ SCENES = [
         "deferred verifications",
         [
             Fault(
-                "half of the time is over (made up)",
+                "Apple answers, and one has waited for two hours (made up)",
                 ["DeferredVerificationsStalled"],
-                fake_target(
-                    lambda _: "receipt_gateway_job_oldest_seconds 1801\nreceipt_gateway_job_max_age_seconds 3600\n"
-                ),
+                fake_target(lambda _: "receipt_gateway_job_oldest_seconds 7201\n"),
             ),
             Fault("one is given up (made up)", ["DeferredVerificationsFailed"], jobs("failed")),
             Fault(

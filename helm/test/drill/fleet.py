@@ -253,7 +253,7 @@ class Fleet:
 
     def _prometheus(self, rules: Path) -> None:
         self.targets = self.folder / "targets.json"
-        self.scrape([f"127.0.0.1:{admin}" for _, admin in self.ports.values()])
+        self.scrape(self.nodes)
         configuration = {
             "global": {"scrape_interval": "1s", "scrape_timeout": "900ms", "evaluation_interval": "1s"},
             "rule_files": [str(rules)],
@@ -279,9 +279,14 @@ class Fleet:
         program.expect("is ready", lambda: fetch(f"{self.prometheus}/-/ready")[0] == 200)
         program.expect("has scraped both gateways", lambda: len(self.query("up == 1")) == 2)
 
-    def scrape(self, targets: list[str]) -> None:
-        """Replaces the targets of Prometheus."""
-        self.targets.write_text(json.dumps([{"targets": targets}]))
+    @property
+    def nodes(self) -> list[str]:
+        """The targets of Prometheus, unless a fault adds more."""
+        return [f"127.0.0.1:{admin}" for _, admin in self.ports.values()]
+
+    def scrape(self, targets: list[str], *releases: dict[str, str]) -> None:
+        """Replaces the targets of Prometheus: once for each release, with its labels."""
+        self.targets.write_text(json.dumps([{"targets": targets, "labels": labels} for labels in releases or [{}]]))
 
     def query(self, expression: str) -> list[dict]:
         status, body = fetch(f"{self.prometheus}/api/v1/query?" + urllib.parse.urlencode({"query": expression}))

@@ -74,6 +74,10 @@ class Load:
                 return verify, {"receipt": chance.choice(self.fleet.forged)}, headers
             case "strange":
                 return verify, {"receipt": chance.choice(self.fleet.strange)}, headers
+            case "deferred":
+                # Without a wait for Apple the verification is stored, and ends when Apple has answered.
+                body = {"receipt": genuine, "mode": "apple", "max_age": 0}
+                return verify, body, {**headers, "Prefer": "respond-async, wait=0"}
             case "keyless":
                 return verify, {"receipt": genuine}, {"Content-Type": "application/json"}
             case _:
