@@ -11,7 +11,7 @@ SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands docs guides tsan helm live bench fuzz deps fleet-deps test-deps \
+.PHONY: help run fleet build test seeds check lint format commands docs pictures guides tsan helm live bench fuzz deps fleet-deps test-deps \
 	bench-deps clean
 
 help: ## Show this list
@@ -55,6 +55,11 @@ commands: ## Write docs/commands.md again from --help of both programs
 
 docs: ## Build the library's documentation; warnings are errors
 	swift package --disable-sandbox generate-documentation --target Receipts --warnings-as-errors
+
+pictures: test-deps ## Take the pictures of the status page in docs/images again
+	swift build -c release
+	@PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=helm/test python3 docs/test/pictures.py \
+		.build/release/receipt-gateway .build/release/receipt-loadtest
 
 guides: test-deps ## Run every command of the documentation, and the example clients
 	swift build --product receipt-gateway

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Starts a gateway that also trusts a throw-away test root, verifies a sample receipt, and stays up until ^C.
+# Starts a gateway that also trusts throw-away test roots, verifies a sample receipt and a sample signed transaction, and
+# stays up until ^C.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,8 +16,9 @@ rm -rf "$samples"
 "$binaries/receipt-loadtest" corpus --out "$samples" --count 20 --seed "${SEED:-1}"
 
 # Apple knows nothing of the samples, and is not asked about them.
-GATEWAY_APPLE_ENABLED=false GATEWAY_TRUST_ROOTS="$samples/root.pem" GATEWAY_HTTP_PORT=$port GATEWAY_ADMIN_PORT=$admin \
-    GATEWAY_SHUTDOWN_DRAIN_DELAY=0s "$binaries/receipt-gateway" serve 2>.run/gateway.log &
+GATEWAY_APPLE_ENABLED=false GATEWAY_TRUST_ROOTS="$samples/root.pem,$samples/jws-root.pem=Sandbox+Production" \
+    GATEWAY_HTTP_PORT=$port GATEWAY_ADMIN_PORT=$admin GATEWAY_SHUTDOWN_DRAIN_DELAY=0s \
+    "$binaries/receipt-gateway" serve 2>.run/gateway.log &
 gateway=$!
 trap 'kill -INT $gateway 2>/dev/null || true; wait $gateway 2>/dev/null || true' EXIT
 trap 'exit 0' INT TERM
@@ -27,19 +29,24 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 
-body() { printf '{"receipt":"%s"}' "$(tr -d '\n' <"$1")"; }
-ask() { body "$1" | curl -sS "$url" -H 'Content-Type: application/json' --data-binary @-; }
+text() { tr -d '\n' <"$samples/$1"; }
+ask() { curl -sS "$url" -H 'Content-Type: application/json' --data-binary @-; }
 
-printf '\nA receipt that the test root signed:\n\n'
-ask "$samples/genuine-1.b64"
-printf '\n\nThe same, with one bit of its content flipped:\n\n'
-ask "$samples/fault-payload-bit-flipped.b64"
+printf '\nA receipt that a test root signed:\n\n'
+printf '{"receipt":"%s"}' "$(text genuine-1.b64)" | ask
+printf '\n\nA receipt with one bit of its content flipped:\n\n'
+printf '{"receipt":"%s"}' "$(text fault-payload-bit-flipped.b64)" | ask
+printf '\n\nA signed transaction of StoreKit 2, with its renewal info:\n\n'
+printf '{"signed_transactions":["%s"],"signed_renewal_infos":["%s"]}' "$(text jws-transaction.jws)" \
+    "$(text jws-renewal-info.jws)" | ask
 cat <<TEXT
 
 
-Try it yourself, with a sample or with a real receipt of yours (as base64 in a file):
+Try it yourself, with a sample, or with a real receipt (base64) or signed transaction (JWS) of yours in a file:
 
   printf '{"receipt":"%s"}' "\$(tr -d '\\n' <$samples/genuine-2.b64)" |
+    curl -sS $url -H 'Content-Type: application/json' --data-binary @-
+  printf '{"signed_transactions":["%s"]}' "\$(tr -d '\\n' <$samples/jws-transaction.jws)" |
     curl -sS $url -H 'Content-Type: application/json' --data-binary @-
 
 The gateway is up on port $port, its status page on http://127.0.0.1:$admin/, its log in .run/gateway.log.

@@ -86,9 +86,12 @@ struct AppleCommandTests {
         }
     }
 
-    @Test func `the key of a corpus is written once and named for a clients file`() async throws {
+    @Test func `the key of a corpus is left alone and named for a clients file`() async throws {
         try await withFolder {
             try await CorpusWriter(directory: folder.path).write(Corpus(seed: 3, genuineReceipts: 1))
+            // A file that is written again would lose this.
+            let file = folder.appending(path: ForgedAPIKey(seed: 3).fileName).path
+            try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: file)
             let (first, second) = (try APIKeyFile(folder: folder.path), try APIKeyFile(folder: folder.path))
             #expect(first.path == second.path && first.path.hasSuffix("/AuthKey_\(first.key.keyID).p8"))
             #expect(first.clientsFileLines == second.clientsFileLines)
@@ -96,7 +99,7 @@ struct AppleCommandTests {
             #expect(first.clientsFileLines.hasSuffix("  private_key_file: \(first.path)\n"))
             #expect(try text(of: first.key.fileName) == first.key.privateKeyPEM)
             let key = try FileManager.default.attributesOfItem(atPath: first.path)
-            #expect(key[.posixPermissions] as? Int == 0o600)
+            #expect(key[.posixPermissions] as? Int == 0o440)
         }
     }
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import ReceiptForge
 import Testing
 
 @testable import LoadTest
@@ -39,7 +40,9 @@ struct CorpusCommandTests {
                 ]))
             let written = try files
             try makeRoom()
-            #expect(try files == ["root.pem", "jws-root.pem", "intermediates.pem", "pki.json"] && written.count > 200)
+            let key = ForgedAPIKey(seed: CorpusCommand.defaultSeed).fileName
+            let kept: Set = ["root.pem", "jws-root.pem", "intermediates.pem", "pki.json", key]
+            #expect(try files == kept && written.count > 200)
         }
     }
 

@@ -4,7 +4,7 @@
 Every block of commands in a page is run, in order, in a shell in a copy of the repository, with real servers; what the
 page shows of its output must be what it prints. Then Swift blocks are compiled, the example clients are run against
 gateways in good and bad health, the example receivers get good and bad webhooks, and the SQL for events is run on an
-example. A NAME is one of `clients`, `receivers`, `analytics`, `snippets` and `deps`.
+example. A NAME is one of `clients`, `receivers`, `analytics`, `pictures`, `snippets` and `deps`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ import dependencies
 import event_pages
 import outputs
 import pages
+import pictures
 import receivers
 import snippets
 from drill.processes import wait_until
 from report import Report
 from shell import REPOSITORY, SECONDS, Shell
 
-NAMES = {"clients", "receivers", "analytics", "snippets", "deps"}
+NAMES = {"clients", "receivers", "analytics", "pictures", "snippets", "deps"}
 UP = "Stop it with ^C"
 PAGES_AT_ONCE = 3
 # Where a command stands.
@@ -65,6 +66,8 @@ def main() -> int:
     if not chosen or "clients" in chosen:
         clients.run(report, gateway, loadtest)
         form_clients.run(report, gateway, loadtest)
+    if not chosen or "pictures" in chosen:
+        pictures.run(report, gateway, loadtest)
     if not chosen or "receivers" in chosen:
         receivers.run(report)
     if not chosen or "analytics" in chosen:
@@ -101,6 +104,9 @@ def _walk(page: pages.Page, gateway: Path, loadtest: Path) -> None:
         try:
             for command in page.given:
                 shell.stay(command, UP)
+            for command in page.first:
+                _, failed = shell.run(command)
+                assert not failed, f"`{command}`: {failed}"
             for block in page.blocks:
                 if block.language == pages.INTERRUPT:
                     shell.interrupt()
@@ -114,7 +120,7 @@ def _walk(page: pages.Page, gateway: Path, loadtest: Path) -> None:
 
 def _parses(block: pages.Block) -> None:
     """And names only files that are there; what is run reaches no further than the test."""
-    beyond = BEYOND.search(block.text)
+    beyond = BEYOND.search(block.run)
     assert not beyond or "not run" in block.markers, f"line {block.line}: `{beyond[1]}` is not run here: say why not"
     found = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True)
     assert found.returncode == 0, f"line {block.line}: {found.stderr}"
@@ -123,11 +129,7 @@ def _parses(block: pages.Block) -> None:
 
 
 def _run(shell: Shell, block: pages.Block) -> None:
-    text = block.text
-    if "in the test" in block.markers:
-        written, run = block.markers["in the test"].split(" => ")
-        assert written in text, f"line {block.line}: `{written}` does not stand in it"
-        text = text.replace(written, run)
+    text = block.run
     try:
         if "stays up" in block.markers:
             shell.stay(text, block.markers["stays up"])
@@ -154,16 +156,20 @@ def _printed(shell: Shell, block: pages.Block, text: str) -> str | None:
     if not shown:
         return None
 
+    is_elsewhere = "printed there" in shown.markers
+
+    def found() -> str:
+        return shell.printed_by_what_stays_up() if is_elsewhere else shell.printed()
+
     def is_as_shown() -> bool:
-        return outputs.matches(
-            shown.text, shell.printed(), shown.language == "json", "figures vary" in shown.markers)
+        return outputs.matches(shown.text, found(), shown.language == "json", "figures vary" in shown.markers)
 
     # A server in the background may listen before it prints.
-    if re.search(r" &$", text, flags=re.M):
+    if is_elsewhere or re.search(r" &$", text, flags=re.M):
         with contextlib.suppress(TimeoutError):
             wait_until("the servers print", is_as_shown, SECONDS, pause=0.05)
     if not is_as_shown():
-        return f"printed, in the place of what line {shown.line} shows:\n{shell.printed()[-3000:]}"
+        return f"printed, in the place of what line {shown.line} shows:\n{found()[-3000:]}"
     return None
 
 

@@ -77,6 +77,7 @@ class Stage:
         self.gateway, self.folder, self.numbers = gateway, folder, itertools.count(1)
         self.receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "5"], check=True, capture_output=True)
+        self.index = json.loads((self.receipts / "index.json").read_text())
         signer = signed_transactions.Signer(folder / "signer")
         self.roots = f"{self.receipts / 'root.pem'},{signer.root}"
         self.write(signed_transactions.evidence(signer))
@@ -101,6 +102,12 @@ class Stage:
         }
         for name, body in bodies.items():
             (self.receipts / name).write_text(body)
+
+    def app(self, receipt: str) -> str:
+        """The app of what is sent."""
+        if receipt.startswith("storekit-2"):
+            return signed_transactions.BUNDLE
+        return next((row["bundle_id"] for row in self.index if row["file"] == receipt), None) or "com.example.any"
 
     def commands(self) -> dict[str, list]:
         program = self.folder / "receipt-client"
@@ -162,13 +169,15 @@ class Customer:
         return self
 
     def comes(
-        self, url: str, receipt: str = "genuine-1.b64", key: str = "", mode: str = "auto", deadline: float = 30
+        self, url: str, receipt: str = "genuine-1.b64", key: str = "", mode: str = "auto", deadline: float = 30,
+        app: str = "",
     ) -> str:
         """What the client says of the customer who sends this receipt."""
         environment = {
             "PATH": os.environ["PATH"],
             "RECEIPTS_URL": url,
             "RECEIPTS_KEY": key,
+            "RECEIPTS_BUNDLE_ID": app or self.stage.app(receipt),
             "RECEIPTS_MODE": mode,
             "RECEIPTS_DEADLINE": str(deadline),
         }
@@ -196,6 +205,15 @@ def forged(customer: Customer) -> None:
     with customer.stage.running() as gateway:
         said = customer.knows(None).comes(gateway.url, "fault-payload-bit-flipped.b64")
         customer.expect(said, "refuse – rejected, signature_invalid")
+    assert json.loads(customer.row.read_text())["product"] == "known.product"
+
+
+def of_another_app(customer: Customer) -> None:
+    """genuine evidence of another app is refused, and takes nothing away"""
+    with customer.stage.running() as gateway:
+        for sent in ("genuine-1.b64", "storekit-2.json"):
+            said = customer.knows(None).comes(gateway.url, sent, app="com.example.other")
+            customer.expect(said, "refuse – rejected, bundle_id_mismatch")
     assert json.loads(customer.row.read_text())["product"] == "known.product"
 
 
@@ -291,7 +309,7 @@ def strangers(customer: Customer) -> None:
 
 
 SCENES = [
-    *(paid, forged, over, signed, garbled, undecided),
+    *(paid, forged, of_another_app, over, signed, garbled, undecided),
     *(throttled_for_a_moment, throttled_for_long, full, frozen, gone, strangers),
 ]
 

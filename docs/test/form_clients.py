@@ -43,8 +43,7 @@ def _commands(stage: Stage) -> dict[str, list]:
 
 
 def _bundle(stage: Stage) -> str:
-    index = json.loads((stage.receipts / "index.json").read_text())
-    return next(item["bundle_id"] for item in index if item["file"] == GENUINE)
+    return stage.app(GENUINE)
 
 
 def _account(stage: Stage) -> dict[str, str]:

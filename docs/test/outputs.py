@@ -16,7 +16,7 @@ _TEXT_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 def matches(shown: str, printed: str, is_json: bool = False, figures_vary: bool = False) -> bool:
     if is_json:
         shown, printed = _compact(shown), _compact(printed)
-        pattern = ".*?".join(re.escape(part) for part in shown.split(ANYTHING))
+        pattern = ".*?".join(_literal(part, figures_vary) for part in shown.split(ANYTHING))
         return re.fullmatch(pattern, printed, re.S) is not None
     lines = [line.rstrip() for line in shown.rstrip().splitlines()]
     pattern = "".join(_line(line, figures_vary) for line in lines)

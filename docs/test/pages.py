@@ -5,16 +5,18 @@ A comment is one of these, in front of a block as a rule; a reader does not see 
 
     <!-- not run: REASON -->       only parsed; the reasons are listed below
     <!-- stays up: TEXT -->        runs until ^C at the end of the page; it is up once it has printed TEXT
-    <!-- in the test: A => B -->   A stands in the text, B is run: something shorter, or something that is here
+    <!-- in the test: A => B -->   A stands in the text, B is run: something shorter, or something that is here; repeatable
     <!-- exits: 98, 99 -->         these statuses are as good as 0
     <!-- ^C -->                    ends what stays up; at the end of the page it happens anyway
     <!-- figures vary -->          in front of an output: any number is as good as those that are shown
     <!-- from one run -->         in front of an output: a measurement; its lines are to have the same names, in any order
     <!-- until it matches -->      in front of an output: the commands are run again until they print it
+    <!-- printed there -->         in front of an output: what stays up prints it, after the commands
 
 And anywhere before the first block, what the page takes for granted:
 
     <!-- given: make run -->       this command stays up while the page is tried
+    <!-- first: KEY=… -->          this command is run after it, in the shell of the page
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ OUTPUTS = {"", "json", "text"}
 
 _COMMENT = re.compile(r" *<!-- (.*) -->$")
 _MARKER = re.compile(
-    r"(not run|stays up|in the test|exits|given): (.+)$|(figures vary|from one run|until it matches)$",
+    r"(not run|stays up|in the test|exits|given|first): (.+)$"
+    r"|(figures vary|from one run|until it matches|printed there)$",
 )
 # In a list it is indented, and so are its lines.
 _FENCE = re.compile(r"( *)```(\S*)$")
@@ -55,7 +58,21 @@ class Block:
     language: str
     text: str = ""
     markers: dict[str, str] = field(default_factory=dict)
+    replacements: list[tuple[str, str]] = field(default_factory=list)
     output: Block | None = None
+
+    def __post_init__(self) -> None:
+        pairs = self.markers.get("in the test", "").splitlines()
+        self.replacements = [tuple(pair.split(" => ", 1)) for pair in pairs]
+
+    @property
+    def run(self) -> str:
+        """The text that is run."""
+        text = self.text
+        for written, run in self.replacements:
+            assert written in self.text, f"line {self.line}: `{written}` does not stand in it"
+            text = text.replace(written, run)
+        return text
 
 
 @dataclass
@@ -64,12 +81,13 @@ class Page:
 
     path: Path
     given: list[str]
+    first: list[str]
     blocks: list[Block]
 
 
 def read(path: Path) -> Page:
     """Raises AssertionError where a comment or a language is not known."""
-    page, markers, block, last, indentation = Page(path, [], []), {}, None, None, ""
+    page, markers, block, last, indentation = Page(path, [], [], []), {}, None, None, ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if block is not None:
             if line.strip() == "```":
@@ -106,8 +124,11 @@ def _mark(page: Page, markers: dict[str, str], text: str, number: int) -> None:
     marker = _MARKER.match(text)
     assert marker, f"line {number}: `{text}` has no known meaning"
     name, value = marker[1] or marker[3], marker[2] or ""
-    if name == "given":
-        page.given.append(value)
+    if name in ("given", "first"):
+        getattr(page, name).append(value)
+    elif name == "in the test":
+        assert " => " in value, f"line {number}: write `A => B`"
+        markers[name] = "\n".join(filter(None, [markers.get(name), value]))
     else:
         assert name != "not run" or value in REASONS, f"line {number}: `{value}` is no reason"
         markers[name] = value

@@ -19,7 +19,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 # What a reader has after `git clone`, as far as commands read it.
 COPIED = ["Makefile", "README.md", "compose.yaml", ".ci", "docs", "helm", "loadtest"]
 # Ports that pages and scripts name; each shell has others in their place.
-PORTS = [8080, 9090, 8081, 9091, 8082, 9092, 9001, 9002, 9095, 8404, 6390, 8000]
+PORTS = [8080, 9090, 8081, 9091, 8082, 9092, 9001, 9002, 9095, 8404, 6390, 8000, 9300, 9301, 9302]
+# The URL of a gateway in pages, and in its place HAProxy of `make fleet`.
+ELSEWHERE, HERE = "https://gateway.example.com", "http://127.0.0.1:8080"
 # A wait ends when what it waits for happens; these are for machines with much else to do.
 SECONDS, ENDING_SECONDS = 300, 60
 LISTENS = shlex.join([sys.executable, str(Path(__file__).with_name("listens.py"))])
@@ -49,6 +51,7 @@ class Shell:
             start_new_session=True,
         )
         self.staying: list[int] = []
+        self.latest = Path(os.devnull)
         self._send(PRELUDE)
 
     def _copy(self, gateway: Path, loadtest: Path) -> None:
@@ -108,6 +111,7 @@ class Shell:
     def stay(self, text: str, ready: str) -> None:
         """Starts commands as in a terminal of their own, and waits until they print something."""
         script, output, number = self._files(text)
+        self.latest = output
         self._send(f"set -m; (. {script}) >{output} 2>&1 </dev/null &\n")
         self._send(f"echo $! >{number}.part; set +m; mv {number}.part {number}\n")
         wait_until("the commands start", number.exists, SECONDS, pause=0.02)
@@ -121,6 +125,10 @@ class Shell:
             return wanted in said
 
         wait_until(f"prints `{ready}`", is_up, SECONDS, pause=0.05)
+
+    def printed_by_what_stays_up(self) -> str:
+        """What the commands that were started last in a terminal of their own have printed so far."""
+        return self._as_written(self.latest.read_text(errors="replace"))
 
     def _files(self, text: str) -> tuple[Path, Path, Path]:
         self.count += 1
@@ -136,6 +144,7 @@ class Shell:
     # Ports
 
     def _moved(self, text: str) -> str:
+        text = text.replace(ELSEWHERE, HERE)
         for number, port in self.ports.items():
             text = re.sub(rf"(?<![\d.]){number}\b", str(port), text)
         return text

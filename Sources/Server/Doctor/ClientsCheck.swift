@@ -33,7 +33,10 @@ extension AreaCheck {
     }
 
     private func checkKeys(_ keys: [ClientKeys], at now: Timestamp) {
-        let locked = keys.filter { client in !client.ends.contains { $0.end.isAhead(of: now) } }
+        // A client that only receives webhooks has no key.
+        let locked = keys.filter { client in
+            !client.ends.isEmpty && !client.ends.contains { $0.end.isAhead(of: now) }
+        }
         let ending = keys.flatMap { client in
             client.ends.compactMap { key -> String? in
                 guard let end = key.end, now < end, end <= now.advanced(by: Self.keyNotice) else { return nil }

@@ -57,6 +57,14 @@ struct DoctorTests {
         #expect(expiry.level == .warning && expiry.seen.hasSuffix("soon: rgk_soon0 on 2026-06-20"), "\(expiry)")
     }
 
+    @Test func `a client that only receives webhooks is not locked out`() throws {
+        let key = "whsec_\(Data(count: 32).base64EncodedString())"
+        let hook = "{name: crm, url: 'https://example.com/crm', secrets: ['\(key)']}"
+        let yaml = "clients:\n  - {name: shop, apps: [com.example.shop], keys: [], webhooks: [\(hook)]}\n"
+        let observations = try Self.observations(ofClients: yaml)
+        #expect(observations.first { $0.subject == "keys" }?.level == .ok, "\(observations)")
+    }
+
     @Test func `clients without limits and apps without a secret are named`() throws {
         let limits = "    limits: [{name: minute, quota: 10, window: 60s}]\n"
         let yaml =

@@ -2,11 +2,12 @@
 //
 // How a backend asks receipt-gateway. Node 18 or later, nothing but what comes with it.
 //
-//   node receipt-client.mjs EVIDENCE KNOWN.json
+//   RECEIPTS_BUNDLE_ID=com.example.shop node receipt-client.mjs EVIDENCE KNOWN.json
 //
 // prints whether to serve the customer, and why. EVIDENCE is what the app sent: a receipt in base64, one JWS, or the JSON
 // of docs/storekit.md with the signed transactions of StoreKit 2. KNOWN.json stands for the row of your database that says
-// what this customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE say whom to ask, as whom, and how.
+// what this customer had when you last knew. RECEIPTS_BUNDLE_ID is your app: evidence of another app is genuine, too.
+// RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE name the gateway, the API key and the mode.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,6 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const url = process.env.RECEIPTS_URL ?? "http://127.0.0.1:8080";
 const key = process.env.RECEIPTS_KEY ?? "";
 const mode = process.env.RECEIPTS_MODE ?? "auto";
+const bundleID = process.env.RECEIPTS_BUNDLE_ID;
 // All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.soft_timeout).
 const deadlineMs = Number(process.env.RECEIPTS_DEADLINE ?? "10") * 1000;
 const attemptMs = 6000;
@@ -44,8 +46,8 @@ function parsed(json) {
 }
 
 /** The gateway's answer. Asking twice about a purchase does no harm, so what failed is simply asked again. */
-async function verify(fields, bundleID) {
-  const question = JSON.stringify({ ...fields, mode, ...(bundleID ? { bundle_id: bundleID } : {}) });
+async function verify(fields) {
+  const question = JSON.stringify({ ...fields, mode, bundle_id: bundleID });
   const end = performance.now() + deadlineMs;
   let why = "no time left";
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -140,8 +142,8 @@ function withoutAnswer(why, known, now) {
 }
 
 const [evidenceFile, row] = process.argv.slice(2);
-if (!row) {
-  console.error("usage: node receipt-client.mjs EVIDENCE KNOWN.json");
+if (!row || !bundleID) {
+  console.error("usage: RECEIPTS_BUNDLE_ID=ID node receipt-client.mjs EVIDENCE KNOWN.json");
   process.exit(64);
 }
 const known = existsSync(row) ? JSON.parse(readFileSync(row, "utf8")) : null;

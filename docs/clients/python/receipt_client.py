@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a backend asks receipt-gateway. Python 3.9 or later, nothing but the standard library.
 
-    python3 receipt_client.py EVIDENCE KNOWN.json
+    RECEIPTS_BUNDLE_ID=com.example.shop python3 receipt_client.py EVIDENCE KNOWN.json
 
 prints whether to serve the customer, and why. EVIDENCE is what the app sent: a receipt in base64, one JWS, or the JSON of
 docs/storekit.md with the signed transactions of StoreKit 2. KNOWN.json stands for the row of your database that says what this customer
-had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE say whom to ask, as whom, and how.
+had when you last knew. RECEIPTS_BUNDLE_ID is your app: evidence of another app is genuine, too. RECEIPTS_URL, RECEIPTS_KEY and
+RECEIPTS_MODE name the gateway, the API key and the mode.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 URL = os.environ.get("RECEIPTS_URL", "http://127.0.0.1:8080")
 KEY = os.environ.get("RECEIPTS_KEY", "")
 MODE = os.environ.get("RECEIPTS_MODE", "auto")
+BUNDLE_ID = os.environ.get("RECEIPTS_BUNDLE_ID", "")
 # All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.soft_timeout).
 DEADLINE = float(os.environ.get("RECEIPTS_DEADLINE", "10"))
 ATTEMPT = 6.0
@@ -50,9 +52,9 @@ def evidence(sent: str) -> dict | None:
     return {"receipt": fields["app_transaction"]} if fields.get("app_transaction") else None
 
 
-def verify(fields: dict, bundle_id: str | None = None) -> dict:
+def verify(fields: dict) -> dict:
     """The gateway's answer. Asking twice about a purchase does no harm, so what failed is simply asked again."""
-    question = {**fields, "mode": MODE, **({"bundle_id": bundle_id} if bundle_id else {})}
+    question = {**fields, "mode": MODE, "bundle_id": BUNDLE_ID}
     end = time.monotonic() + DEADLINE
     why = "no time left"
     for attempt in range(ATTEMPTS):
@@ -150,7 +152,7 @@ def without_answer(why: str, known: dict | None, now_ms: int) -> tuple[bool, str
 
 
 def main() -> int:
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 3 or not BUNDLE_ID:
         print(__doc__, file=sys.stderr)
         return 64
     row = Path(sys.argv[2])

@@ -3,11 +3,12 @@
 // How a backend asks receipt-gateway. Swift 6, nothing but Foundation.
 //
 //   swiftc -parse-as-library ReceiptClient.swift -o receipt-client
-//   ./receipt-client EVIDENCE KNOWN.json
+//   RECEIPTS_BUNDLE_ID=com.example.shop ./receipt-client EVIDENCE KNOWN.json
 //
 // prints whether to serve the customer, and why. EVIDENCE is what the app sent: a receipt in base64, one JWS, or the JSON
 // of docs/storekit.md with the signed transactions of StoreKit 2. KNOWN.json stands for the row of your database that says
-// what this customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE name the gateway, the API key and the mode.
+// what this customer had when you last knew. RECEIPTS_BUNDLE_ID is your app: evidence of another app is genuine, too.
+// RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE name the gateway, the API key and the mode.
 
 import Foundation
 
@@ -75,6 +76,8 @@ struct Known: Codable {
 struct Client {
     enum Attempt { case answered(Answer), failed(why: String, wait: Double) }
 
+    /// The app whose evidence is accepted.
+    let bundleID: String
     var url = URL(string: "http://127.0.0.1:8080")
     var key = ""
     var mode = "auto"
@@ -83,7 +86,7 @@ struct Client {
     static let attemptSeconds = 6.0, attempts = 4
 
     /// The gateway's answer. Asking twice about a purchase does no harm, so a failed request is retried.
-    func verify(_ evidence: Question, bundleID: String? = nil) async throws -> Answer {
+    func verify(_ evidence: Question) async throws -> Answer {
         var question = evidence
         (question.mode, question.bundle_id) = (mode, bundleID)
         let body = try JSONEncoder().encode(question)
@@ -222,23 +225,24 @@ struct Decision {
 @main enum Program {
     static func main() async throws {
         let words = CommandLine.arguments
-        guard words.count == 3 else {
-            print("usage: receipt-client EVIDENCE KNOWN.json")
+        guard words.count == 3, let client = client() else {
+            print("usage: RECEIPTS_BUNDLE_ID=ID receipt-client EVIDENCE KNOWN.json")
             exit(64)
         }
         let row = URL(fileURLWithPath: words[2])
         let known = try? JSONDecoder().decode(Known.self, from: Data(contentsOf: row))
         let sent = try String(contentsOfFile: words[1], encoding: .utf8)
         let now = Int64(Date().timeIntervalSince1970 * 1000)
-        let decision = try await Decision.about(sent, client(), known: known, now: now)
+        let decision = try await Decision.about(sent, client, known: known, now: now)
         try JSONEncoder().encode(decision.remember).write(to: row)
         print(decision.serve ? "serve" : "refuse", "–", decision.why)
         exit(decision.serve ? 0 : 1)
     }
 
-    private static func client() -> Client {
+    private static func client() -> Client? {
         let environment = ProcessInfo.processInfo.environment
-        var client = Client()
+        guard let bundleID = environment["RECEIPTS_BUNDLE_ID"], !bundleID.isEmpty else { return nil }
+        var client = Client(bundleID: bundleID)
         if let url = environment["RECEIPTS_URL"] { client.url = URL(string: url) }
         if let key = environment["RECEIPTS_KEY"] { client.key = key }
         if let mode = environment["RECEIPTS_MODE"] { client.mode = mode }

@@ -49,9 +49,12 @@ def _start(gateway: Path, loadtest: Path, folder: Path, programs: list[Program])
         "redis:6379": f"127.0.0.1:{redis.port}",
         "http://127.0.0.1:9001/verifyReceipt": urls["production"],
         "http://127.0.0.1:9002/verifyReceipt": urls["sandbox"],
+        "http://127.0.0.1:9001": urls["production"].removesuffix("/verifyReceipt"),
+        "http://127.0.0.1:9002": urls["sandbox"].removesuffix("/verifyReceipt"),
         "/receipts/": f"{folder}/receipts/",
-        "/etc/receipt-gateway/": f"{FOLDER}/",
+        "/etc/receipt-gateway/": f"{folder}/",
     }
+    (folder / "clients.yaml").write_text(_replaced((FOLDER / "clients.yaml").read_text(), moved))
     configuration = (FOLDER / "haproxy.cfg").read_text()
     for name in ("gateway-1", "gateway-2"):
         usual = services[name]["environment"]

@@ -21,7 +21,7 @@ struct AppleCommand: AsyncParsableCommand {
             in all.yaml) says what Apple knows beyond the receipts, and what goes wrong when.
 
             The same ports serve the App Store Server API below /inApps/, about the same customers. Its signed data is \
-            below jws-root.pem of the corpus. Its key is written there as AuthKey_ID.p8, and its lines for a gateway's \
+            below jws-root.pem of the corpus. Its key is AuthKey_ID.p8 there, and its lines for a gateway's \
             clients file are printed. A customer is known once a receipt of theirs was verified here, or by:
 
               PUT /accounts        {"receipts": [base64], "signed_transactions": [JWS],

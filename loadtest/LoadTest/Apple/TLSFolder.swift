@@ -57,7 +57,7 @@ enum TLSFolderError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// The file with the simulator's key of the App Store Server API, in the folder of a corpus.
+/// The file with the simulator's key of the App Store Server API, usually in the folder of a corpus.
 struct APIKeyFile {
     let key: ForgedAPIKey
     let path: String
@@ -71,6 +71,8 @@ struct APIKeyFile {
         self.key = key
         let file = URL(filePath: folder, directoryHint: .isDirectory).appending(path: key.fileName)
         path = file.path
+        // A corpus has it already, and its folder may be read-only.
+        guard (try? String(contentsOf: file, encoding: .utf8)) != key.privateKeyPEM else { return }
         try FileError.write(key.privateKeyPEM, to: path)
         try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }

@@ -18,6 +18,7 @@ struct CorpusCommand: AsyncParsableCommand {
               intermediates.pem
                             the intermediates of transaction receipts, which do not
                             carry them
+              AuthKey_ID.p8 the key of the simulated App Store Server API
               pki.json      the seed, from which `receipt-loadtest apple --pki`
                             makes the keys again
               *.b64         one receipt each, in base64, as a request carries it

@@ -3,8 +3,8 @@
 internal import FoundationEssentials
 internal import Receipts
 
-/// Writes a corpus to a folder: `root.pem`, `jws-root.pem`, `intermediates.pem`, `pki.json` with its seed, one `.b64` or
-/// `.jws` file per entry, and `index.json`.
+/// Writes a corpus to a folder: `root.pem`, `jws-root.pem`, `intermediates.pem`, the key of its Server API, `pki.json` with
+/// its seed, one `.b64` or `.jws` file per entry, and `index.json`.
 package struct CorpusWriter: Sendable {
     private let directory: URL
 
@@ -21,6 +21,8 @@ package struct CorpusWriter: Sendable {
         try write(Data(corpus.pki.rootPEM.utf8), to: Corpus.rootFileName)
         try write(Data(corpus.transactionPKI.root.pem.utf8), to: Corpus.transactionRootFileName)
         try write(Data(corpus.intermediatesPEM.utf8), to: Corpus.intermediatesFileName)
+        let key = ForgedAPIKey(seed: corpus.seed)
+        try write(Data(key.privateKeyPEM.utf8), to: key.fileName)
         try write(Data("{\"seed\": \(corpus.seed)}\n".utf8), to: ForgedPKI.seedFileName)
         let rows = try await writeEntries(of: corpus, progress: progress)
         try write(encoded(rows), to: "index.json")

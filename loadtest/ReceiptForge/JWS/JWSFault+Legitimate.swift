@@ -75,6 +75,7 @@ extension JWSForge {
                     contents = contents.adding(#""transactionId":"2000000900000002""#)
                 }.payload
             }),
+        JWSFault("transaction", .genuine, "A renewal in the sandbox.", .text { $0.wellFormed }),
         JWSFault(
             "renewal-info", .genuine, "A renewal info.", .payload { _ in RenewalInfoContents().payload }),
         JWSFault(
