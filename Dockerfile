@@ -52,8 +52,8 @@ LABEL org.opencontainers.image.title="receipt-gateway" \
 COPY --from=build /out/receipt-gateway /usr/local/bin/receipt-gateway
 EXPOSE 8080 9090
 STOPSIGNAL SIGTERM
-# Kubernetes has probes of its own; this one is for Docker and Podman. It reads GATEWAY_ADMIN_PORT, but not a file that
-# only the arguments of `serve` name.
+# Kubernetes has probes of its own; this one is for Docker and Podman. It reads GATEWAY_ADMIN_PORT and the file that
+# GATEWAY_CONFIG_FILE names, but no file that only the arguments of `serve` name.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
     CMD ["/usr/local/bin/receipt-gateway", "health"]
 ENTRYPOINT ["/usr/local/bin/receipt-gateway"]

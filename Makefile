@@ -11,7 +11,7 @@ SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands docs pictures guides tsan helm live bench fuzz deps fleet-deps test-deps \
+.PHONY: help run fleet build test seeds check lint format commands man docs pictures guides tsan helm live bench fuzz deps fleet-deps test-deps \
 	bench-deps clean
 
 help: ## Show this list
@@ -53,6 +53,11 @@ commands: ## Write docs/commands.md again from --help of both programs
 	swift build --product receipt-loadtest
 	@.ci/commands .build/debug >.build/commands.md && mv .build/commands.md docs/commands.md
 
+man: ## Write manual pages to .build/man: man -M .build/man receipt-gateway
+	swift build --product receipt-gateway
+	swift build --product receipt-loadtest
+	@.ci/man .build/debug .build/man
+
 docs: ## Build the library's documentation; warnings are errors
 	swift package --disable-sandbox generate-documentation --target Receipts --warnings-as-errors
 
@@ -73,7 +78,8 @@ tsan: test-deps ## Run all tests under the thread sanitizer
 
 helm: test-deps ## Check the chart, alerts, dashboards and runbooks, without a cluster
 	swift build --product receipt-gateway
-	@.ci/helm .build/debug/receipt-gateway
+	swift build --product receipt-loadtest
+	@.ci/helm .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 live: test-deps ## Break a real fleet in every way an alert knows; takes six minutes
 	swift build --product receipt-gateway

@@ -16,6 +16,7 @@ struct ReceiptGateway: AsyncParsableCommand {
                 -d '{"receipt": "MII..."}'
 
             Every setting has one name in files, gateway.http.port, and one in the environment, GATEWAY_HTTP_PORT. \
+            GATEWAY_CONFIG_FILE names the file for commands without --config. \
             `receipt-gateway check-config` lists them with their values, `receipt-gateway doctor` checks the gateway's \
             environment.
 
@@ -28,10 +29,10 @@ struct ReceiptGateway: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            ServeCommand.self, CheckConfigurationCommand.self, DoctorCommand.self, HealthCommand.self,
-            NotificationsCommand.self, EventsCommand.self, WebhookCommand.self, VerificationsCommand.self,
-            HashKeyCommand.self,
-            SealKeyCommand.self,
+            ServeCommand.self, InitCommand.self, CheckConfigurationCommand.self, DoctorCommand.self,
+            HealthCommand.self, VerifyFileCommand.self, NotificationsCommand.self, EventsCommand.self,
+            WebhookCommand.self,
+            VerificationsCommand.self, HashKeyCommand.self, SealKeyCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

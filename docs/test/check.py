@@ -85,12 +85,14 @@ def _read(chosen: list[str]) -> list[pages.Page]:
             page = pages.read(path)
             for block in page.blocks:
                 _parses(block)
+                in_a_pod = "in a pod" in block.markers
+                assert not in_a_pod or path.parent.name == "runbooks", f"line {block.line}: only runbooks run in a pod"
         except AssertionError as fault:
             faults.append(f"{path.relative_to(REPOSITORY)}: {fault}")
         else:
             found.append(page)
     assert not faults, "\n".join(faults)
-    runs = [page for page in found if any("not run" not in block.markers for block in page.blocks)]
+    runs = [page for page in found if any(block.is_run for block in page.blocks)]
     by_path = {page.path: page for page in runs}
     names = [name for name in chosen if name not in NAMES]
     unknown = [name for name in names if REPOSITORY / name not in by_path]
@@ -110,7 +112,7 @@ def _walk(page: pages.Page, gateway: Path, loadtest: Path) -> None:
             for block in page.blocks:
                 if block.language == pages.INTERRUPT:
                     shell.interrupt()
-                elif "not run" not in block.markers:
+                elif block.is_run:
                     _run(shell, block)
             shell.interrupt()
         finally:
@@ -121,7 +123,7 @@ def _walk(page: pages.Page, gateway: Path, loadtest: Path) -> None:
 def _parses(block: pages.Block) -> None:
     """And names only files that are there; what is run reaches no further than the test."""
     beyond = BEYOND.search(block.run)
-    assert not beyond or "not run" in block.markers, f"line {block.line}: `{beyond[1]}` is not run here: say why not"
+    assert not beyond or not block.is_run, f"line {block.line}: `{beyond[1]}` is not run here: say why not"
     found = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True)
     assert found.returncode == 0, f"line {block.line}: {found.stderr}"
     for name in re.findall(r"(?<![\w/.-])((?:docs|helm|loadtest)/[\w./-]+)", block.text):

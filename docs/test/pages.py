@@ -7,6 +7,7 @@ A comment is one of these, in front of a block as a rule; a reader does not see 
     <!-- stays up: TEXT -->        runs until ^C at the end of the page; it is up once it has printed TEXT
     <!-- in the test: A => B -->   A stands in the text, B is run: something shorter, or something that is here; repeatable
     <!-- exits: 98, 99 -->         these statuses are as good as 0
+    <!-- in a pod -->             run by helm/test/runbooks.py, with a stand-in for kubectl and the chart's files
     <!-- ^C -->                    ends what stays up; at the end of the page it happens anyway
     <!-- figures vary -->          in front of an output: any number is as good as those that are shown
     <!-- from one run -->         in front of an output: a measurement; its lines are to have the same names, in any order
@@ -44,7 +45,7 @@ OUTPUTS = {"", "json", "text"}
 _COMMENT = re.compile(r" *<!-- (.*) -->$")
 _MARKER = re.compile(
     r"(not run|stays up|in the test|exits|given|first): (.+)$"
-    r"|(figures vary|from one run|until it matches|printed there)$",
+    r"|(figures vary|from one run|until it matches|printed there|in a pod)$",
 )
 # In a list it is indented, and so are its lines.
 _FENCE = re.compile(r"( *)```(\S*)$")
@@ -73,6 +74,11 @@ class Block:
             assert written in self.text, f"line {self.line}: `{written}` does not stand in it"
             text = text.replace(written, run)
         return text
+
+    @property
+    def is_run(self) -> bool:
+        """True if it is run on this machine, as it stands in the page."""
+        return "not run" not in self.markers and "in a pod" not in self.markers
 
 
 @dataclass

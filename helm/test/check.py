@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the chart: `check.py GATEWAY`, with the path of a receipt-gateway binary. Called by `.ci/helm`."""
+"""Checks the chart: `check.py GATEWAY LOADTEST`, with the paths of the binaries. Called by `.ci/helm`."""
 
 from __future__ import annotations
 
@@ -13,25 +13,32 @@ import documents
 import examples
 import manifests
 import rules
+import runbooks
 import suites
+from drill.processes import Program
 from report import Report
 
 
 def main() -> int:
-    binary = Path(sys.argv[1] if len(sys.argv) > 1 else "")
-    if not binary.is_file() or not os.access(binary, os.X_OK):
-        print(f"helm: {binary} is not an executable; give the path of a receipt-gateway binary", file=sys.stderr)
+    binaries = [Path(path) for path in sys.argv[1:3]]
+    if len(binaries) < 2 or not all(path.is_file() and os.access(path, os.X_OK) for path in binaries):
+        print("helm: give the paths of receipt-gateway and receipt-loadtest", file=sys.stderr)
         return 64
+    binary, loadtest = (path.resolve() for path in binaries)
     report = Report()
     suites.run(report)
     manifests.run(report)
-    configuration.run(report, binary.resolve())
+    configuration.run(report, binary)
     rules.run(report)
     dashboards.run(report)
-    examples.run(report, binary.resolve())
-    documents.run(report, binary.resolve())
+    examples.run(report, binary)
+    documents.run(report, binary)
+    runbooks.run(report, binary, loadtest)
     return report.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        Program.stop_all()

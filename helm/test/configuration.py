@@ -102,24 +102,21 @@ def _refuses(binary: Path) -> None:
 class Pod:
     """The files and variables of the rendered pod, below a folder. Paths in the configuration point into it."""
 
-    def __init__(self, rendered: Rendered, folder: Path):
+    def __init__(self, rendered: Rendered, folder: Path, clients: str | None = None):
         self.folder = folder
         spec = rendered.only("Deployment")["spec"]["template"]["spec"]
         container = spec["containers"][0]
         volumes = {volume["name"] for volume in spec["volumes"]}
-        self.clients = CLIENTS
-        self.clients += WEBHOOKS if "secret-webhooks" in volumes else ""
-        self.clients += SERVER_API if "secret-apps" in volumes else ""
-        self.arguments = container["args"]
+        self.clients = clients or CLIENTS
+        if clients is None:
+            self.clients += WEBHOOKS if "secret-webhooks" in volumes else ""
+            self.clients += SERVER_API if "secret-apps" in volumes else ""
         for mount in container["volumeMounts"]:
             self._mount(mount["mountPath"], next(v for v in spec["volumes"] if v["name"] == mount["name"]), rendered)
         self.environment = {variable["name"]: self._value(variable) for variable in container["env"]}
 
     def check_config(self, binary: Path) -> subprocess.CompletedProcess:
-        config = self._inside(self.arguments[self.arguments.index("--config") + 1])
-        return subprocess.run(
-            [binary, "check-config", "--config", config], capture_output=True, text=True, env=self.environment
-        )
+        return subprocess.run([binary, "check-config"], capture_output=True, text=True, env=self.environment)
 
     def _value(self, variable: dict) -> str:
         if "value" in variable:

@@ -189,7 +189,7 @@ extension String {
     private static let maximumBundleIDBytes = 155
 
     /// True for the form of a bundle ID, which becomes a claim of the token for Apple, and stands in log lines.
-    var isBundleID: Bool {
+    package var isBundleID: Bool {
         (1...Self.maximumBundleIDBytes).contains(utf8.count) && utf8.first != UInt8(ascii: ".")
             && utf8.allSatisfy(ASCII.isSafe)
     }

@@ -90,6 +90,72 @@ package enum CLibrary {
             changed: Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec))
     }
 
+    /// Reads a file up to its end or a number of bytes; nil if it cannot be read.
+    /// - Parameter path: nil for standard input.
+    package static func bytes(ofFile path: String?, maximum: Int) -> [UInt8]? {
+        // SAFETY: the text ends with a zero byte.
+        let descriptor = path.map { unsafe open($0, O_RDONLY | O_CLOEXEC) } ?? STDIN_FILENO
+        guard descriptor >= 0 else { return nil }
+        defer { if path != nil { close(descriptor) } }
+        var bytes: [UInt8] = [], part = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count < maximum {
+            // SAFETY: the pointer is valid for the call, and `part.count` bytes follow it.
+            let count = unsafe part.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { bytes += part[..<count] }
+            if count == 0 { return bytes }
+            guard count > 0 || errno == EINTR else { return nil }
+        }
+        return Array(bytes.prefix(maximum))
+    }
+
+    /// Creates a file with these permissions, or fewer if the process has a umask.
+    /// - Returns: the reason why there is no new file, in words of the system; nil after success.
+    package static func createFile(_ path: String, _ bytes: [UInt8], permissions: UInt16) -> String? {
+        // SAFETY: the text ends with a zero byte.
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(permissions))
+        guard descriptor >= 0 else { return systemError }
+        var written = 0
+        while written < bytes.count {
+            // SAFETY: the pointer is valid for the call, and `rest.count` bytes follow it.
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                return unsafe write(descriptor, rest.baseAddress, rest.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let error = systemError
+                close(descriptor)
+                removeFile(path)
+                return error
+            }
+            written += count
+        }
+        // Some file systems report a full disk here.
+        guard close(descriptor) == 0 else {
+            let error = systemError
+            removeFile(path)
+            return error
+        }
+        return nil
+    }
+
+    /// Creates a folder that only its owner and group may enter, unless there is one.
+    package static func createFolder(_ path: String) -> String? {
+        // SAFETY: the text ends with a zero byte.
+        unsafe mkdir(path, 0o750) == 0 || errno == EEXIST ? nil : systemError
+    }
+
+    package static func removeFile(_ path: String) {
+        // SAFETY: the text ends with a zero byte.
+        _ = unsafe unlink(path)
+    }
+
+    /// The last error of this thread, in words.
+    private static var systemError: String {
+        // SAFETY: the text ends with a zero byte, and is copied at once.
+        unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "error \(errno)"
+    }
+
     /// Parses an address into its bytes, in network order (inet_pton(3)); nil for anything else. Leading zeros of an
     /// IPv4 number, which other parsers read as octal, are rejected.
     static func addressBytes(_ text: String, isIPv6: Bool) -> [UInt8]? {

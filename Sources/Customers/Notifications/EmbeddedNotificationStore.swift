@@ -124,6 +124,9 @@ package final class EmbeddedNotificationStore: NotificationStore {
         }
     }
 
+    /// Returns none: dead letters are only counted here, because no command reads this process.
+    package func dead(in partition: AppPartition, maximum: Int) -> [DeadNotification] { [] }
+
     package func survey(_ partition: AppPartition) -> QueueSurvey? {
         let now = clock()
         return state.withLock { state in

@@ -24,6 +24,9 @@ package protocol NotificationQueue: Sendable {
     /// Moves a notification that cannot be applied to the dead letters.
     func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async
 
+    /// Returns the dead letters of a partition, the newest first.
+    func dead(in partition: AppPartition, maximum: Int) async throws(StoreUnreachable) -> [DeadNotification]
+
     /// Reads the state of a partition, and removes what is too old; nil if the store is unreachable.
     func survey(_ partition: AppPartition) async -> QueueSurvey?
 }
@@ -55,6 +58,24 @@ package enum DeadLetterReason: String, Error, CaseIterable, Hashable, Sendable {
     case unknownForm = "unknown_form"
     /// It no longer verifies, for example because a trust root was removed.
     case notGenuine = "not_genuine"
+}
+
+/// A dead letter: a notification that could not be applied.
+package struct DeadNotification: Sendable {
+    package let bundleID: String
+    /// The time when it was given up.
+    package let time: Timestamp
+    /// The reason as it was stored; another version of the gateway may have other reasons.
+    package let reason: String
+    /// The bytes of its stored form.
+    package let storedBytes: Int
+    /// The notification; nil if its stored form cannot be read here.
+    package let record: NotificationRecord?
+
+    package init(bundleID: String, time: Timestamp, reason: String, storedBytes: Int, record: NotificationRecord?) {
+        (self.bundleID, self.time, self.reason) = (bundleID, time, reason)
+        (self.storedBytes, self.record) = (storedBytes, record)
+    }
 }
 
 /// The state of a partition's queue.

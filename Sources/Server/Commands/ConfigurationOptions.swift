@@ -14,7 +14,10 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "A YAML or JSON file with settings under the key `gateway`. Environment variables override it.",
+            """
+            A YAML or JSON file with settings under the key `gateway`; by default the one that GATEWAY_CONFIG_FILE \
+            names. Environment variables override it.
+            """,
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var config: String?

@@ -21,8 +21,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
               receipt-gateway doctor --config /etc/receipt-gateway/gateway.yaml
               docker compose exec gateway-1 receipt-gateway doctor
-              kubectl exec deploy/receipt-gateway -- receipt-gateway doctor \\
-                --config /etc/receipt-gateway/config/gateway.yaml
+              kubectl exec deploy/receipt-gateway -- receipt-gateway doctor
 
             Environment: the settings, as for `serve`; NO_COLOR for no colours on a terminal.
 

@@ -76,11 +76,37 @@ extension WebhookTestResult {
 struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhook",
-        abstract: "Test the endpoints of webhooks.",
+        abstract: "List and test the endpoints of webhooks.",
         discussion: """
-            `receipt-gateway events endpoints` shows their state.
+            `receipt-gateway events` enables an endpoint that answered 410, and repeats events.
 
             Exit status: 0 for success; see the help of each command.
             """,
-        subcommands: [TestWebhookCommand.self])
+        subcommands: [ListWebhooksCommand.self, TestWebhookCommand.self])
+}
+
+struct ListWebhooksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the webhook endpoints with their state.",
+        discussion: """
+            Shows what `receipt-gateway events endpoints` shows: for each endpoint of the clients file the host, the lag, \
+            and the events that are unread, held or dead:
+
+              receipt-gateway webhook list
+              receipt-gateway webhook list --format json
+
+            Exit status: 0 for success, 1 if Redis does not answer, 64 if the command line is wrong, 78 if the \
+            configuration is wrong or has no Redis.
+            """)
+
+    @Option(help: "The output format: text, or one JSON object.")
+    var format = OutputFormat.text
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let fleet = try options.fleet(storing: "events")
+        try await fleet.useOrExit { try await fleet.showEndpoints(as: format) }
+    }
 }

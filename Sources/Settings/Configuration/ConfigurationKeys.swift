@@ -60,7 +60,7 @@ package enum ConfigurationKeys {
 
     static let pepper = ConfigurationKey("api_key_pepper", \.apiKeyPepper)
 
-    private static let verification: [ConfigurationKey] = [
+    static let verification: [ConfigurationKey] = [
         .init("trust_roots", \.trustRoots),
         .init("trust.transaction_receipts_v2", \.verification.acceptsTransactionReceiptVersion2),
         .init("trust.intermediates", \.intermediatesFile),
@@ -110,8 +110,11 @@ package enum ConfigurationKeys {
             "events.max_relay_bytes", \.events.retention.maximumRelayBytes.byteCount,
             in: .mebibytes(64)...(.mebibytes(1_048_576))),
         .init("events.keep_signed_data", \.events.rules.keepsSignedData),
-        .init("events.expiry_delay", \.events.rules.expiryDelay, in: .seconds(60) ... .seconds(7 * 86_400)),
+        expiryDelay,
     ]
+
+    static let expiryDelay = ConfigurationKey(
+        "events.expiry_delay", \.events.rules.expiryDelay, in: .seconds(60) ... .seconds(7 * 86_400))
 
     private static let webhooks: [ConfigurationKey] = [
         .init("webhooks.allow_private_addresses", \.webhooks.allowsPrivateAddresses),

@@ -9,11 +9,24 @@ internal import Receipts
 package struct ConfigurationSource: Sendable {
     /// The environment variables, which do not change while the process runs. An empty variable counts as not set.
     let environment: [String: String]
-    let filePath: String?
+    /// The file of the command line, which wins over the variable.
+    private let option: String?
+
+    /// The variable that names the file for every command without `--config`.
+    static let fileVariable = "GATEWAY_CONFIG_FILE"
 
     package init(environment: [String: String], filePath: String?) {
         self.environment = environment
-        self.filePath = filePath
+        option = filePath
+    }
+
+    /// The configuration file; nil if neither the command line nor the variable names one.
+    package var filePath: String? { option ?? environment[Self.fileVariable].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// Returns the problem of a configuration file that cannot be read, at the place that names the file.
+    fileprivate func problem(_ fault: FileFault) -> ConfigurationProblem {
+        guard option == nil, let filePath else { return ConfigurationProblem(fault) }
+        return ConfigurationProblem(location: Self.fileVariable, fault: "\(filePath) \(fault)")
     }
 
     /// Returns the configuration, or throws all its problems.
@@ -38,6 +51,11 @@ package struct ConfigurationSource: Sendable {
     /// Returns the admin listener: `health` needs no more, and may lack the rights to read secrets.
     package func admin() throws(ConfigurationProblems) -> ListenerConfiguration {
         try load(ConfigurationKeys.admin).admin
+    }
+
+    /// Returns the settings of verifications without Apple, which need no secret and no clients.
+    package func localVerification() throws(ConfigurationProblems) -> GatewayConfiguration {
+        try load(ConfigurationKeys.verification + [ConfigurationKeys.expiryDelay])
     }
 
     private func load(_ keys: [ConfigurationKey]) throws(ConfigurationProblems) -> GatewayConfiguration {
@@ -68,7 +86,7 @@ struct ConfigurationLoader {
             }
         } catch {
             file = nil
-            problems = [ConfigurationProblem(error)]
+            problems = [source.problem(error)]
         }
         problems += file?.problems ?? []
     }
@@ -142,7 +160,7 @@ enum UnknownNames {
         let known = ConfigurationKeys.all.flatMap { key in
             [key.fileName, key.secretFileName].compactMap(\.self)
         }
-        let knownVariables = known.map(ConfigurationKey.environmentName(of:))
+        let knownVariables = known.map(ConfigurationKey.environmentName(of:)) + [ConfigurationSource.fileVariable]
         let variables = environment.keys.filter { name in
             name.hasPrefix("GATEWAY_") && !knownVariables.contains(name) && !isServiceLink(name)
         }

@@ -21,15 +21,16 @@ import TestSupport
         let subcommands = try await Self.subcommands(of: [])
         #expect(
             subcommands == [
-                ["serve"], ["check-config"], ["doctor"], ["health"], ["notifications"], ["events"],
+                ["serve"], ["init"], ["check-config"], ["doctor"], ["health"], ["verify"], ["notifications"],
+                ["events"],
                 ["webhook"], ["verifications"], ["hash-key"], ["seal-key"],
             ])
         let inner = try await Self.subcommands(of: ["notifications"])
-        #expect(inner == [["notifications", "backfill"], ["notifications", "test"]])
+        #expect(inner == ["backfill", "test", "dead"].map { ["notifications", $0] })
         let ofEvents = try await Self.subcommands(of: ["events"])
         #expect(ofEvents == ["list", "show", "endpoints", "replay", "redeliver"].map { ["events", $0] })
         let ofWebhooks = try await Self.subcommands(of: ["webhook"])
-        #expect(ofWebhooks == [["webhook", "test"]])
+        #expect(ofWebhooks == ["list", "test"].map { ["webhook", $0] })
         let ofVerifications = try await Self.subcommands(of: ["verifications"])
         #expect(ofVerifications == ["list", "show"].map { ["verifications", $0] })
         for subcommand in subcommands + inner + ofEvents + ofWebhooks + ofVerifications {
@@ -37,6 +38,28 @@ import TestSupport
             #expect(text.contains("Exit status: 0"), "\(text)")
             #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")
         }
+    }
+
+    @Test func `every command has a manual page with its options and exit status`() async throws {
+        let folder = try ScratchFolder(), script = Self.root.appending(path: ".ci/man").path
+        let programs = Program.gateway.url.deletingLastPathComponent().path
+        let made = try await Program.named.run([script, programs, folder.url.path])
+        #expect(made.status == 0 && made.output.isEmpty && made.errors.isEmpty, "\(made)")
+        let man = folder.url.appending(path: "man1")
+        let pages = try FileManager.default.contentsOfDirectory(atPath: man.path)
+        let kept = try String(contentsOf: Self.root.appending(path: "docs/commands.md"), encoding: .utf8)
+        let commands = kept.matches(of: /(?m)^##+ (receipt-[a-z -]+)$/).map { $0.output.1.replacing(" ", with: "-") }
+        #expect(pages.sorted() == commands.map { "\($0).1" }.sorted())
+        for page in pages {
+            let text = try String(contentsOf: man.appending(path: page), encoding: .utf8)
+            let requests = Set(text.matches(of: /(?m)^[.'](\S+)/).map { String($0.output.1) })
+            #expect(
+                requests.isSubset(of: ["\\\"", "TH", "SH", "PP", "TP", "B", "BR", "EX", "EE", "RS", "RE"]), "\(page)")
+            #expect(text.utf8.allSatisfy { $0 < 0x80 }, "\(page)")
+        }
+        let verify = try String(contentsOf: man.appending(path: "receipt-gateway-verify.1"), encoding: .utf8)
+        #expect(verify.contains(".SH NAME\nreceipt\\-gateway\\-verify \\- Verify "))
+        #expect(verify.contains(#"\-\-root <file>"#) && verify.contains(".SH EXIT STATUS\n0 if "))
     }
 
     private static func subcommands(of command: [String]) async throws -> [[String]] {

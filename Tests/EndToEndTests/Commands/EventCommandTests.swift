@@ -47,6 +47,9 @@ import TestSupport
             #expect(replayed.status == 0 && replayed.errors.hasPrefix("5 events since "), "\(replayed)")
             let endpoints = try await run("endpoints", "--format", "json")
             #expect(endpoints.output.contains(#""unread":5,"#) && !endpoints.output.contains("hidden"), "\(endpoints)")
+            let webhooks = try await Program.gateway.run(["webhook", "list"], environment: settings)
+            let row = webhooks.output.split(separator: "\n").last ?? ""
+            #expect(webhooks.status == 0 && row.hasPrefix("shop/crm  127.0.0.1:1  events  1 "), "\(webhooks)")
         }
     }
 

@@ -50,6 +50,15 @@ import TestSupport
         }
     }
 
+    @Test func `without dead letters the list says so`() async throws {
+        try await ServerAPIStage.run { stage in
+            let none = try await Self.run(["dead"], on: stage)
+            #expect(none.status == 0 && none.output.isEmpty && none.errors == "There are no dead letters.\n", "\(none)")
+            let strange = try await Self.run(["dead", "--app", "com.example.strange"], on: stage)
+            #expect(strange.status == 64 && strange.errors.contains("does not name the app"), "\(strange)")
+        }
+    }
+
     @Test func `without Redis or a key there is advice`() async throws {
         try await ServerAPIStage.run { stage in
             var settings = stage.settings

@@ -242,6 +242,20 @@ struct ConfigurationLoaderTests {
         #expect(problems(both) == ["GATEWAY_API_KEY_PEPPER: is set, and so is its _file variant; set only one"])
     }
 
+    @Test func `a variable names the file, and the command line wins`() throws {
+        let files = ["a.yaml": "gateway: {http: {port: 8081}}", "b.yaml": "gateway: {http: {port: 8082}}"]
+        let environment = ["GATEWAY_CONFIG_FILE": "a.yaml"]
+        #expect(try load(environment, files: files).http.listener.port == 8081)
+        #expect(try load(environment, files: files, path: "b.yaml").http.listener.port == 8082)
+        #expect(try load(["GATEWAY_CONFIG_FILE": ""], files: files).http.listener.port == 8080)
+    }
+
+    @Test func `a missing file is reported where it is named`() {
+        let environment = ["GATEWAY_CONFIG_FILE": "a.yaml"]
+        #expect(problems(environment) == ["GATEWAY_CONFIG_FILE: a.yaml does not exist"])
+        #expect(problems(environment, path: "b.yaml") == ["b.yaml: does not exist"])
+    }
+
     @Test func `a file that is missing or broken is named`() {
         #expect(problems(file: nil, path: "none.yaml") == ["none.yaml: does not exist"])
         #expect(problems(file: "gateway: {").first?.hasPrefix("gateway.yaml: is not valid YAML") == true)

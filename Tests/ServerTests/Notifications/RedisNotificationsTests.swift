@@ -100,6 +100,24 @@ import TestSupport
         }
     }
 
+    @Test func `dead letters are listed, the newest first, whether they can be read or not`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.store(), partition = Samples.partition
+            #expect(try await store.dead(in: partition, maximum: 10).isEmpty)
+            _ = try await store.store(Samples.record("one"), Samples.identity(1), in: partition)
+            let stream = String(decoding: NotificationKeys(partition).pending.bytes, as: UTF8.self)
+            try stage.server.ask("XADD", stream, "*", "n", "garbage")
+            let taken = await store.take(from: partition, includingStalled: false)
+            await store.discard(taken[0], .notGenuine, in: partition)
+            await store.discard(taken[1], .unreadable, in: partition)
+            let dead = try await store.dead(in: partition, maximum: 10)
+            #expect(dead.map(\.reason) == ["unreadable", "not_genuine"])
+            #expect(dead.map(\.record) == [nil, Samples.record("one")] && dead[0].storedBytes == "garbage".utf8.count)
+            #expect(dead.allSatisfy { $0.bundleID == partition.bundleID } && dead[0].time >= dead[1].time)
+            #expect(try await store.dead(in: partition, maximum: 1).map(\.reason) == ["unreadable"])
+        }
+    }
+
     @Test func `a restored stream without its group is read from its beginning`() async throws {
         try await NotificationStage.with { stage in
             let store = stage.store(), partition = Samples.partition

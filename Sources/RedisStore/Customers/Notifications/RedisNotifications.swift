@@ -214,6 +214,25 @@ extension RedisNotifications {
             reason.rawValue, Limits.deadLetters)
     }
 
+    func dead(in partition: AppPartition, maximum: Int) async throws(StoreUnreachable) -> [DeadNotification] {
+        let keys = NotificationKeys(partition), count = min(max(0, maximum), Limits.deadLetters)
+        let entries = try await redis.list(RedisCommand("XREVRANGE", key: keys.dead, "+", "-", "COUNT", count))
+        return entries.compactMap { dead($0, in: partition, keys) }
+    }
+
+    /// - Parameter entry: the ID, and the fields that `NotificationScripts.discard` writes; nil for any other.
+    private func dead(
+        _ entry: RedisValue, in partition: AppPartition, _ keys: NotificationKeys
+    ) -> DeadNotification? {
+        guard case .array(let parts) = entry, parts.count == 2, case .array(let fields) = parts[1], fields.count >= 4,
+            let id = parts[0].bytes, let time = Int64(stored: id.prefix { $0 != UInt8(ascii: "-") }),
+            let sealed = fields[1].bytes, let reason = fields[3].text
+        else { return nil }
+        return DeadNotification(
+            bundleID: partition.bundleID, time: Timestamp(millisecondsSince1970: time), reason: reason,
+            storedBytes: sealed.count, record: try? record(sealed, keys).get())
+    }
+
     // MARK: - Survey
 
     func survey(_ partition: AppPartition) async -> QueueSurvey? {

@@ -49,13 +49,20 @@ struct EndpointsCommand: AsyncParsableCommand {
                 for queue in enabled.queues { try await deliveries.enable(queue) }
                 return print("\(enabled.name) is enabled.")
             }
-            var states: [EndpointState] = []
-            for endpoint in access.rules.webhooks.sorted(by: { $0.name < $1.name }) {
-                states.append(
-                    EndpointState(endpoint: endpoint, surveys: try await deliveries.surveys(of: endpoint.queues)))
-            }
-            print(format == .json ? EndpointState.json(states) : EndpointState.text(states, at: .now()))
+            try await fleet.showEndpoints(as: format)
         }
+    }
+}
+
+extension FleetConnection {
+    /// Prints the state of each endpoint of the clients file.
+    func showEndpoints(as format: OutputFormat) async throws(StoreUnreachable) {
+        var states: [EndpointState] = []
+        for endpoint in access.now.rules.webhooks.sorted(by: { $0.name < $1.name }) {
+            let surveys = try await store.deliveries.surveys(of: endpoint.queues)
+            states.append(EndpointState(endpoint: endpoint, surveys: surveys))
+        }
+        print(format == .json ? EndpointState.json(states) : EndpointState.text(states, at: .now()))
     }
 }
 

@@ -14,14 +14,14 @@ internal import Telemetry
 struct NotificationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifications",
-        abstract: "Read missed notifications from Apple's history, or test their delivery.",
+        abstract: "Read missed notifications from Apple's history, test their delivery, or list dead letters.",
         discussion: """
-            Running gateways recover missed notifications by themselves. These commands are for longer spans, and for \
-            the setup of the notification URL in App Store Connect.
+            Running gateways recover missed notifications by themselves. These commands are for longer spans, for the \
+            setup of the notification URL in App Store Connect, and for notifications that could not be applied.
 
             Exit status: 0 for success; see the help of each command.
             """,
-        subcommands: [BackfillCommand.self, TestNotificationCommand.self])
+        subcommands: [BackfillCommand.self, TestNotificationCommand.self, DeadNotificationsCommand.self])
 }
 
 /// The environments that Apple sends notifications from, as arguments.

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stand-in for kubectl, for commands of the documentation: `kubectl.py POD COMMAND...`.
+
+`exec` runs what follows `--` on this machine, with the variables of the pod and with the program of its image alone. Other commands
+only check that what they name is in the rendered chart. POD is a JSON file that runbooks.py writes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+KINDS = {"deploy": "deployment", "deployment": "deployment", "deployments": "deployment"}
+# Commands that name a deployment, or pods by their labels.
+NAMING = [["get", "pods"], ["describe", "pod"], ["describe"], ["logs"], ["rollout", "status"], ["rollout", "undo"]]
+
+
+def main(pod: dict, words: list[str]) -> int:
+    if words[:2] in (["-n", pod["namespace"]], ["--namespace", pod["namespace"]]):
+        words = words[2:]
+    if words[:1] == ["exec"] and "--" in words:
+        end = words.index("--")
+        _is_the_deployment(pod, words[1:end])
+        return _exec(pod, words[end + 1 :])
+    command = next((command for command in NAMING if words[: len(command)] == command), None)
+    if command is None:
+        raise SystemExit(f"kubectl: the stand-in does not know `{' '.join(words)}`")
+    named = words[len(command) :]
+    if named[:1] == ["-l"]:
+        _selects(pod, named[1:])
+    else:
+        _is_the_deployment(pod, named)
+    return 0
+
+
+def _is_the_deployment(pod: dict, named: list[str]) -> None:
+    kind, _, name = named[0].partition("/") if len(named) == 1 else ("", "", "")
+    if KINDS.get(kind) != "deployment" or name != pod["deployment"]:
+        raise SystemExit(f"kubectl: {' '.join(named)} is not the chart's deployment, {pod['deployment']}")
+
+
+def _selects(pod: dict, named: list[str]) -> None:
+    labels = dict(pair.split("=", 1) for pair in named[0].split(",")) if len(named) == 1 else {}
+    if not labels or labels.items() - pod["labels"].items():
+        raise SystemExit(f"kubectl: -l {' '.join(named)} does not select the chart's pods, {pod['labels']}")
+
+
+def _exec(pod: dict, command: list[str]) -> int:
+    program = shutil.which(command[0], path=pod["environment"]["PATH"])
+    if program is None:
+        raise SystemExit(f"kubectl: exec: {command[0]} is not in the image")
+    return subprocess.run([program, *command[1:]], env=pod["environment"], stdin=subprocess.DEVNULL).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2:]))
