@@ -152,10 +152,9 @@ package final class VerificationRequest: Sendable, Redacted {
     /// Creates a request; without a client, the request may use every app. The options that the subject decides are
     /// taken from it.
     package init(
-        _ subject: RequestSubject, options: VerificationOptions, client: RequestClient = RequestClient(),
+        _ subject: RequestSubject, options: consuming VerificationOptions, client: RequestClient = .unlimited,
         reservation: (any MemoryReservation)? = nil
     ) {
-        var options = options
         options.itemCount = subject.itemCount
         options.isLookup = subject.kind == .transactionID
         (self.subject, self.options) = (subject, options)
@@ -224,27 +223,32 @@ package struct VerificationOptions: Sendable {
     }
 }
 
-/// The client of a request, and its limits.
-package struct RequestClient: Sendable {
-    package var permittedApps: PermittedApps
+/// The client of a request, and its limits. An object, because it is handed on many times and never changes.
+package final class RequestClient: Sendable {
+    /// A client that may use all apps, without limits.
+    package static let unlimited = RequestClient()
+
+    package let permittedApps: PermittedApps
     /// The charges to the client's token buckets, taken before any work is done.
-    package var charges: [RateCharge]
+    package let charges: [RateCharge]
     /// Receives the outcome of the charges; not called without charges.
-    package var onAdmission: @Sendable (RateAdmission) -> Void
+    package let onAdmission: @Sendable (RateAdmission) -> Void
     /// The client's limit for concurrent requests; nil for none.
-    package var inFlight: InFlightLimit?
+    package let inFlight: InFlightLimit?
     /// The charge for a transaction ID that Apple turns out not to know; nil for requests with evidence.
-    package var unknownIDs: RateCharge?
+    package let unknownIDs: RateCharge?
     /// Receives the outcome of that charge if it is refused.
-    package var onUnknownIDs: @Sendable (RateAdmission) -> Void = { _ in }
+    package let onUnknownIDs: @Sendable (RateAdmission) -> Void
 
     /// Creates a client that may use these apps; by default without limits.
     package init(
         permittedApps: PermittedApps = .all, charges: [RateCharge] = [],
-        onAdmission: @escaping @Sendable (RateAdmission) -> Void = { _ in }, inFlight: InFlightLimit? = nil
+        onAdmission: @escaping @Sendable (RateAdmission) -> Void = { _ in }, inFlight: InFlightLimit? = nil,
+        unknownIDs: RateCharge? = nil, onUnknownIDs: @escaping @Sendable (RateAdmission) -> Void = { _ in }
     ) {
         (self.permittedApps, self.charges) = (permittedApps, charges)
         (self.onAdmission, self.inFlight) = (onAdmission, inFlight)
+        (self.unknownIDs, self.onUnknownIDs) = (unknownIDs, onUnknownIDs)
     }
 
     /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.

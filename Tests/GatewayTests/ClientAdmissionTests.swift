@@ -14,9 +14,7 @@ struct ClientAdmissionTests {
 
     init() {
         admission = ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots)
-        var client = RequestClient()
-        client.inFlight = Self.limit
-        self.client = client
+        client = RequestClient(inFlight: Self.limit)
     }
 
     private var isFree: Bool {

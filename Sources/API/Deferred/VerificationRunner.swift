@@ -51,9 +51,8 @@ package struct VerificationRunner: JobRunner {
     /// Returns the client of an attempt, which is charged for an ID that Apple does not know: otherwise a client could
     /// guess by deferred lookups without a limit. Other limits were the request's.
     private func requester(_ client: Client, _ request: JobRequest) -> RequestClient {
-        var requester = RequestClient(permittedApps: client.apps)
-        if case .transactionID = request.subject { requester.unknownIDs = client.chargeForUnknownID }
-        return requester
+        let isLookup = request.subject.kind == .transactionID
+        return RequestClient(permittedApps: client.apps, unknownIDs: isLookup ? client.chargeForUnknownID : nil)
     }
 
     private func outcome(

@@ -25,15 +25,14 @@ package struct RequestCharging: Sendable {
     /// Returns the client of a request that was read: its permitted apps, and the buckets and concurrency slots it takes
     /// from.
     func requestClient(
-        of client: Client, asking options: VerificationOptions, in context: RequestContext
+        of client: Client, asking options: VerificationOptions, isLong: Bool = false, in context: RequestContext
     ) -> RequestClient {
-        var charged = requestClient(of: client, under: client.limits.policies, in: context) {
+        requestClient(
+            of: client, under: client.limits.policies, unknownIDs: options.isLookup ? client.chargeForUnknownID : nil,
+            isLong: isLong, in: context
+        ) {
             client.charges(for: options, from: address(of: context))
         }
-        guard options.isLookup else { return charged }
-        charged.unknownIDs = client.chargeForUnknownID
-        charged.onUnknownIDs = { record($0, under: [], in: context) }
-        return charged
     }
 
     /// Returns the client of a request that was not read: only the limits that do not depend on the app.
@@ -44,13 +43,14 @@ package struct RequestCharging: Sendable {
     }
 
     private func requestClient(
-        of client: Client, under policies: [ClientPolicy], in context: RequestContext, charges: () -> [RateCharge]
+        of client: Client, under policies: [ClientPolicy], unknownIDs: RateCharge? = nil, isLong: Bool = false,
+        in context: RequestContext, charges: () -> [RateCharge]
     ) -> RequestClient {
-        let inFlight = client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) }
-        guard !policies.isEmpty else { return RequestClient(permittedApps: client.apps, inFlight: inFlight) }
-        return RequestClient(
-            permittedApps: client.apps, charges: charges(),
-            onAdmission: { record($0, under: policies, in: context) }, inFlight: inFlight)
+        RequestClient(
+            permittedApps: client.apps, charges: policies.isEmpty ? [] : charges(),
+            onAdmission: { record($0, under: policies, in: context) },
+            inFlight: isLong ? nil : client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) },
+            unknownIDs: unknownIDs, onUnknownIDs: { record($0, under: [], in: context) })
     }
 
     /// Returns the sender of a request without an API key, charged by its address, and to other buckets.
@@ -104,8 +104,7 @@ package struct RequestCharging: Sendable {
         _ work: @escaping @Sendable () async throws -> Reply
     ) throws -> Step<Reply, any Error> {
         let options = VerificationOptions(costing: .local, bundleID)
-        var client = requestClient(of: context.client, asking: options, in: context)
-        if isLong { client.inFlight = nil }
+        let client = requestClient(of: context.client, asking: options, isLong: isLong, in: context)
         return try admission.admit(client) { .wait { .done(try await work()) } }
     }
 

@@ -17,6 +17,7 @@ struct PaidService {
 
     /// - Parameter timelines: the subscriptions of the group.
     init(_ timelines: [SubscriptionTimeline]) {
+        spans.reserveCapacity(timelines.reduce(0) { $0 + $1.periods.count })
         for timeline in timelines {
             for period in timeline.periods where period.revocation == nil && period.isPaidByCustomer {
                 guard let begin = period.start, begin < period.end else { continue }

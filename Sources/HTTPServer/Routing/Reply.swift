@@ -97,6 +97,8 @@ package struct Reply: Sendable {
 
     /// The bytes of `Cache-Status`, `Age` and `Date`.
     private static let usualAddedBytes = 160
+    /// The bytes of the status line, the type and the length of a body.
+    fileprivate static let usualHeadBytes = 96
 }
 
 package final class ReplyStream: Sendable {
@@ -238,11 +240,18 @@ extension Reply {
     /// The part of the header that does not depend on the request.
     var head: [UInt8] {
         var head: [UInt8] = []
-        head.append(contentsOf: "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n".utf8)
+        head.reserveCapacity(Self.usualHeadBytes)
+        head.append("HTTP/1.1 ")
+        head.append(number: status.code)
+        head.append(" ")
+        head.append(contentsOf: status.reasonPhrase.utf8)
+        head.append("\r\n")
         for field in fields { head.append(line: field) }
         // RFC 9110 §8.6: no length in an answer without content.
         if stream == nil, status != .noContent {
-            head.append(contentsOf: "Content-Length: \(body.count)\r\n".utf8)
+            head.append("Content-Length: ")
+            head.append(number: body.count)
+            head.append("\r\n")
         }
         return head
     }
@@ -254,10 +263,17 @@ extension [UInt8] {
         append(addingCapacity: text.bytes.count) { $0.append(text.bytes) }
     }
 
+    fileprivate mutating func append(number: Int) {
+        append(addingCapacity: JSONWriter.longestInteger) { $0.append(integer: Int64(number)) }
+    }
+
     /// Appends the line of a field. A value of `HTTPField` has neither line ends nor null bytes: its initialiser removes
     /// them.
     mutating func append(line field: HTTPField) {
-        for part in [field.name.rawName, ": ", field.value, "\r\n"] { append(contentsOf: part.utf8) }
+        append(contentsOf: field.name.rawName.utf8)
+        append(": ")
+        append(contentsOf: field.value.utf8)
+        append("\r\n")
     }
 }
 
