@@ -28,7 +28,7 @@ package final class VerificationService: Sendable {
     ///   - onVerification: receives the duration of each local verification, and the rule that the evidence breaks.
     package init(
         verifier: CurrentVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
-        lateRenewal: Duration = .seconds(3600),
+        lateRenewal: Duration = SubscriptionTimeline.Limits.lateRenewal,
         states: NotifiedStates? = nil, apple: UpstreamVerification? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {

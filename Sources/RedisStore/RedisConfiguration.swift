@@ -13,8 +13,8 @@ package struct RedisConfiguration: Hashable, Sendable {
     package var caFile: String?
     package var certificateFile: String?
     package var keyFile: String?
-    package var deadline: Duration = .milliseconds(50)
-    package var connectDeadline: Duration = .milliseconds(250)
+    package var deadline = RedisNodeConfiguration.commandDeadline
+    package var connectDeadline = RedisNodeConfiguration.connectDeadline
     package var expectedNodes = 1
 
     package init() {}
@@ -55,6 +55,17 @@ package struct RedisConfiguration: Hashable, Sendable {
         ]
         return rules.filter(\.isBroken).map { ConfigurationProblem(location: $0.location, fault: $0.fault) }
     }
+
+    /// The fault that a user is named without a password, and the advice; nil if there is none.
+    package var loginFault: (seen: String, advice: String)? {
+        let hasPassword = (password?.secret.exposed ?? url?.credentials.password) != nil
+        guard let user = user ?? url?.credentials.user, user != "default", !hasPassword else { return nil }
+        // Without the name, which may be a password in the wrong place.
+        return (
+            "A Redis user is set without a password: the gateway does not log in, and Redis takes it for `default`",
+            "Set gateway.redis.password_file (GATEWAY_REDIS_PASSWORD_FILE), or remove the user."
+        )
+    }
 }
 
 /// A password chosen elsewhere: unlike a `Secret` it may be short.
@@ -94,7 +105,7 @@ extension RedisURL: ConfigurationValue {
 
 /// The keys that name and encrypt everything in Redis, as in `GATEWAY_CACHE_KEYS`: `id:base64,id:base64`, 32 random
 /// bytes each. The first encrypts, all decrypt.
-package struct StoreKeys: Sendable {
+package struct StoreKeys: Hashable, Sendable {
     /// At least one; the first encrypts.
     package let all: [StoreKey]
 
@@ -110,7 +121,7 @@ package struct StoreKeys: Sendable {
     package init(_ text: String) throws(ConfigurationValueFault) {
         let items = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { !$0.isWhitespace } }
         guard items.count <= Limits.keys else {
-            throw ConfigurationValueFault(description: "holds more than \(Limits.keys) keys")
+            throw ConfigurationValueFault(description: "has more than \(Limits.keys) keys")
         }
         var keys: [StoreKey] = []
         var secrets: Set<[UInt8]> = []
@@ -134,6 +145,7 @@ package struct StoreKeys: Sendable {
         of item: String, number: Int
     ) throws(ConfigurationValueFault) -> (id: String, secret: [UInt8]) {
         let parts = item.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard !item.isEmpty else { throw ConfigurationValueFault(description: "has nothing in place of key \(number)") }
         guard parts.count == 2 else {
             throw ConfigurationValueFault(description: "lacks an ID and a colon before key \(number)")
         }
@@ -151,12 +163,28 @@ package struct StoreKeys: Sendable {
     }
 }
 
-package struct StoreKey: Sendable, Redacted {
+package struct StoreKey: Hashable, Sendable, Redacted {
     /// The ID, which precedes every value encrypted with the key.
     package let id: String
     package let secret: [UInt8]
 
     package var description: String { "StoreKey(\(id))" }
+}
+
+extension StoreKeys: ConfigurationValue {
+    package static var isSecret: Bool { true }
+    package static var accepted: String {
+        "up to \(Limits.keys) keys of \(Limits.keyBytes) random bytes, separated by commas, each with an ID as id:base64, "
+            + "from the environment or a file; make a key with: \(recipe)"
+    }
+
+    package static let recipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        try self.init(text)
+    }
+
+    package var configurationText: String { Secret.redacted }
 }
 
 extension RedisClientConfiguration {

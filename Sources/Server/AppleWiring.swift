@@ -44,9 +44,7 @@ struct AppleConnection: Sendable {
             fleetState: fleet.ports.fleetState, logger: dependencies.logger, follow: follow)
         serverAPI = ServerAPIClient(
             keys: { access.now.rules.serverAPIKeys }, hosts: ServerAPIHosts(configuration.serverAPI),
-            budget: ServerAPIBudget(
-                share: configuration.serverAPI.budgetShare, lookupShare: configuration.serverAPI.lookupShare),
-            transport: transport, upstreams: upstreams,
+            budget: configuration.serverAPI.budget, transport: transport, upstreams: upstreams,
             limiter: fleet.ports.limiter, fleetState: fleet.ports.fleetState, verifier: verifier, observe: observe,
             logger: dependencies.logger, follow: follow, clock: clock)
         var ports = fleet.ports

@@ -26,7 +26,7 @@ extension FleetStore {
         logger: Logger
     ) throws(ConfigurationProblems) {
         let cacheBytes = configuration.apple.cacheSize.bytes
-        guard let client = try RedisClientConfiguration(configuration.redis), let keys = try configuration.storeKeys
+        guard let client = try RedisClientConfiguration(configuration.redis), let keys = configuration.cacheKeys
         else {
             let events = EmbeddedEventLog(configuration.events.retention, clock: clock)
             let notifications = EmbeddedNotificationStore(

@@ -93,6 +93,9 @@ struct Wiring {
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
+        for (seen, advice) in configuration.startFaults(access.now.rules) {
+            dependencies.logger.warning("\(seen). \(advice)")
+        }
         let verifier = try currentVerifier()
         let fleet = try FleetStore(
             configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
@@ -158,9 +161,6 @@ struct Wiring {
     }
 
     private func webhooks(from fleet: FleetStore) throws(ConfigurationProblems) -> WebhookService? {
-        if let (seen, advice) = configuration.webhookFault(access.now.rules) {
-            dependencies.logger.warning("\(seen). \(advice)")
-        }
         return try WebhookService(
             configuration, fleet, access: access, liveNodes: { [storeHealth] in storeHealth.liveNodes },
             metrics: metrics, clock: dependencies.clock)

@@ -265,6 +265,28 @@ import TestSupport
         }
     }
 
+    @Test(arguments: ["serve", "check-config", "doctor"])
+    func `every command refuses one port for both planes, a file without authorities and an unusable proxy`(
+        command: String
+    ) async throws {
+        let outcome = try await Program.gateway.run(
+            [command],
+            environment: [
+                "GATEWAY_ADMIN_PORT": "8080", "GATEWAY_APPLE_CA_FILE": "/dev/null", "GATEWAY_APPLE_PROXY": "http://",
+            ])
+        #expect(outcome.status == 78)
+        for name in [
+            "GATEWAY_ADMIN_PORT: ", "GATEWAY_APPLE_CA_FILE: /dev/null is no regular file", "GATEWAY_APPLE_PROXY: ",
+        ] {
+            #expect((outcome.output + outcome.errors).contains(name), "\(outcome)")
+        }
+    }
+
+    @Test func `a misspelt command is no argument of serve`() async throws {
+        let outcome = try await Program.gateway.run(["sevre", "--config", "gateway.yaml"], environment: [:])
+        #expect(outcome.status == 64 && outcome.errors.contains("did you mean `receipt-gateway serve`?"), "\(outcome)")
+    }
+
     @Test func `check-config warns if receipts need a key that is missing`() async throws {
         let outcome = try await Program.gateway.run(
             ["check-config"], environment: ["GATEWAY_APPLE_RECEIPT_UPSTREAM": "server_api"])

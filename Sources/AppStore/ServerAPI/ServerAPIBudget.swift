@@ -9,9 +9,9 @@ internal import Resilience
 /// is at most the share of the hourly limit.
 package struct ServerAPIBudget: Hashable, Sendable {
     /// The share of Apple's limit for all calls.
-    package let share: Double
+    package var share: Double
     /// The share of that for IDs without evidence.
-    package let lookupShare: Double
+    package var lookupShare: Double
 
     package enum Limits {
         package static let share = 0.01...1.0

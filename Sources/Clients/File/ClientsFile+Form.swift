@@ -29,7 +29,7 @@ extension ClientsFile {
 
     /// Reads the form account of a client.
     mutating func readForm(_ node: Node, ofClientNamed name: String?) {
-        let fields = fields(of: node, named: ["keys", "apps"] + Self.limitFields)
+        guard let fields = fields(of: node, named: ["keys", "apps"] + Self.limitFields) else { return }
         for name in ["keys", "apps"] where fields[name] == nil { report("form needs \(name)", at: node) }
         let keys = elements(of: fields["keys"], named: "keys").compactMap { readFormKey($0) }
         let nodes = elements(of: fields["apps"], named: "apps")
@@ -41,11 +41,12 @@ extension ClientsFile {
         guard let name else { return }
         let client = Client(
             name: "\(name)/form", apps: .only(Set(apps.map(\.bundleID))), keys: [], limits: limits)
+        checkName(of: client, at: node)
         formAccounts.append(FormAccount(client: client, keys: keys, apps: apps))
     }
 
     private mutating func readFormKey(_ node: Node) -> FormKey? {
-        let fields = fields(of: node, named: ["hash", "expires"], showsUnknown: false)
+        guard let fields = fields(of: node, named: ["hash", "expires"], showsUnknown: false) else { return nil }
         let hash = readHash(text(fields["hash"], named: "hash", of: node), at: fields["hash"] ?? node)
         let expires = readExpiry(fields["expires"])
         guard let hash else { return nil }
@@ -55,14 +56,15 @@ extension ClientsFile {
 
     private mutating func readFormApp(_ node: Node) -> FormApp? {
         let names = ["token", "bundle_id", "encryption_key", "encryption_key_file"]
-        let fields = fields(of: node, named: names + Self.sharedSecretFields, showsUnknown: false)
+        guard let fields = fields(of: node, named: names + Self.sharedSecretFields, showsUnknown: false) else {
+            return nil
+        }
         let token = text(fields["token"], named: "token", of: node)
         let bundleID = text(fields["bundle_id"], named: "bundle_id", of: node)
         let encryption = readEncryption(fields, at: node)
         let sharedSecret = readSharedSecret(fields)
         guard let token, let bundleID else { return nil }
         if bundleID == "*" { report("bundle_id must name one app", at: fields["bundle_id"]) }
-        if fields["token"]?.null != nil { report("token is missing", at: fields["token"]) }
         let maximumBytes = FormAuthenticator.maximumBytes
         if token.utf8.count > maximumBytes || token.contains(" ") {
             report("token must have up to \(maximumBytes) bytes, and no space", at: fields["token"])

@@ -59,8 +59,8 @@ extension ClientsFile {
     }
 
     private mutating func readPolicy(_ node: Node) -> ClientPolicy? {
-        let fields = fields(
-            of: node, named: ["name", "quota", "window", "burst", "per", "cost", "when_store_fails", "shadow", "lease"])
+        let names = ["name", "quota", "window", "burst", "per", "cost", "when_store_fails", "shadow", "lease"]
+        guard let fields = fields(of: node, named: names) else { return nil }
         let name = readName(fields["name"], of: node, length: LimitBounds.nameLength)
         if let name, [LimitBounds.concurrencyName, LimitBounds.unknownIDsName].contains(name) {
             report("a limit must not be named \(name)", at: fields["name"])
@@ -97,7 +97,7 @@ extension ClientsFile {
             return Dictionary(uniqueKeysWithValues: Mode.allCases.map { ($0, cost) })
         }
         var costs: [Mode: Int] = [:]
-        let fields = fields(of: node, named: Mode.allCases.map(\.rawValue))
+        guard let fields = fields(of: node, named: Mode.allCases.map(\.rawValue)) else { return [:] }
         for mode in Mode.allCases { costs[mode] = value(mode.rawValue, of: fields, in: LimitBounds.cost) }
         return costs
     }

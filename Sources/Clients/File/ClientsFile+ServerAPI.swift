@@ -19,7 +19,7 @@ extension ClientsFile {
     /// Reads a key of the App Store Server API, and its file.
     mutating func readServerAPIKey(_ node: Node) -> ServerAPIKey? {
         // Unknown names are hidden: a line of the private key looks like a name.
-        let fields = fields(of: node, named: Self.serverAPIFields, showsUnknown: false)
+        guard let fields = fields(of: node, named: Self.serverAPIFields, showsUnknown: false) else { return nil }
         let issuerID = readIssuerID(fields["issuer_id"], of: node)
         let keyID = readKeyID(fields["key_id"], of: node)
         let privateKey = readPrivateKey(fields["private_key_file"], of: node)

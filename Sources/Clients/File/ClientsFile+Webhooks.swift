@@ -43,7 +43,7 @@ extension ClientsFile {
 
     private mutating func readWebhook(_ node: Node, forApps permitted: PermittedApps?) -> WebhookEndpoint? {
         // Unknown names are hidden: a key looks like a name.
-        let fields = fields(of: node, named: Self.webhookFields, showsUnknown: false)
+        guard let fields = fields(of: node, named: Self.webhookFields, showsUnknown: false) else { return nil }
         let name = readName(fields["name"], of: node, length: WebhookBounds.nameLength)
         let url = readWebhookURL(fields["url"], of: node)
         let stream: EventStream = value("stream", of: fields) ?? .events

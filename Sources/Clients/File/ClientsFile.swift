@@ -73,6 +73,9 @@ package struct ClientsFile {
     let allowsPlainWebhooks: Bool
     /// The hashes of all form keys read so far.
     var formKeyHashes: Set<[UInt8]> = []
+    /// The names of all clients read so far, and the IDs of their keys.
+    private var names: Set<String> = []
+    private var keyIDs: Set<String> = []
     private let now: Timestamp
     private let readFile: FileReader
     private var defaultLimits = ClientLimits()
@@ -98,11 +101,11 @@ package struct ClientsFile {
     private mutating func read(_ text: String) {
         do throws(YAMLFault) {
             guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
-            let fields = fields(of: root, named: ["clients", "apps", "defaults", "server_api"])
+            let names = ["clients", "apps", "defaults", "server_api"]
+            guard let fields = fields(of: root, named: names) else { return }
             if let node = fields["defaults"] { readDefaults(node) }
             guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
             for node in elements(of: list, named: "clients") { readClient(node) }
-            reportDuplicates()
             if let node = fields["server_api"] { serverAPIKeys.account = readServerAPIKey(node) }
             readApps(elements(of: fields["apps"], named: "apps"))
         } catch {
@@ -111,15 +114,13 @@ package struct ClientsFile {
     }
 
     private mutating func readDefaults(_ node: Node) {
-        let fields = fields(of: node, named: Self.keyLimitFields)
+        guard let fields = fields(of: node, named: Self.keyLimitFields) else { return }
         defaultLimits = readLimits(fields, unlessSet: defaultLimits)
     }
 
     private mutating func readClient(_ node: Node) {
-        let fields = fields(
-            of: node,
-            named: ["name", "apps", "keys", "may", "ownership", "defer", "apple", "form", "webhooks"]
-                + Self.keyLimitFields)
+        let names = ["name", "apps", "keys", "may", "ownership", "defer", "apple", "form", "webhooks"]
+        guard let fields = fields(of: node, named: names + Self.keyLimitFields) else { return }
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name)
@@ -138,12 +139,12 @@ package struct ClientsFile {
         }
         let limits = readLimits(fields, unlessSet: defaultLimits)
         guard let name, let apps else { return }
-        clients.append(
-            Client(
-                name: name, apps: apps, keys: keys, limits: limits, may: words(fields["may"], named: "may"),
-                apple: readAppleRights(fields["apple"], forApps: apps),
-                ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest
-            ))
+        let client = Client(
+            name: name, apps: apps, keys: keys, limits: limits, may: words(fields["may"], named: "may"),
+            apple: readAppleRights(fields["apple"], forApps: apps),
+            ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest)
+        checkName(of: client, at: fields["name"])
+        clients.append(client)
     }
 
     /// Reports what a client without API keys cannot use.
@@ -171,11 +172,12 @@ package struct ClientsFile {
     }
 
     private mutating func readKey(_ node: Node) -> StoredKey? {
-        let fields = fields(of: node, named: ["id", "hash", "expires"])
+        guard let fields = fields(of: node, named: ["id", "hash", "expires"]) else { return nil }
         let id = text(fields["id"], named: "id", of: node)
         let hash = readHash(text(fields["hash"], named: "hash", of: node), at: fields["hash"] ?? node)
         let expires = readExpiry(fields["expires"])
         guard let id, let hash else { return nil }
+        if !keyIDs.insert(id).inserted { report("the key \(id.printable()) appears twice", at: node) }
         return StoredKey(id: id, hash: hash, expires: expires)
     }
 
@@ -194,17 +196,10 @@ package struct ClientsFile {
             "hash must be \(prefix) and 64 hexadecimal digits, as `receipt-gateway hash-key` prints it", at: node)
     }
 
-    private mutating func reportDuplicates() {
-        var names: Set<String> = []
-        var ids: Set<String> = []
-        for client in clients + formAccounts.map(\.client) {
-            if !names.insert(client.name).inserted {
-                report("the client \(client.name.printable()) appears twice", at: nil)
-            }
-            for key in client.keys where !ids.insert(key.id).inserted {
-                report("the key \(key.id.printable()) appears twice", at: nil)
-            }
-        }
+    /// Reports a client whose name an earlier client has.
+    mutating func checkName(of client: Client, at node: Node?) {
+        guard !names.insert(client.name).inserted else { return }
+        report("the client \(client.name.printable()) appears twice", at: node)
     }
 
     /// Records a problem with its line.
@@ -230,7 +225,9 @@ package struct ClientsFile {
     mutating func readApps(_ nodes: [Node]) {
         var bundleIDs: Set<String> = []
         for node in nodes {
-            let fields = fields(of: node, named: ["bundle_id"] + Self.appFields, showsUnknown: false)
+            guard let fields = fields(of: node, named: ["bundle_id"] + Self.appFields, showsUnknown: false) else {
+                continue
+            }
             let secret = readSharedSecret(fields)
             let key = fields["server_api"].flatMap { readServerAPIKey($0) }
             let appAppleID = readAppAppleID(fields)
@@ -279,7 +276,7 @@ package struct ClientsFile {
     ) -> Secret? {
         guard let path = text(node, named: name, of: node) else { return nil }
         do throws(FileFault) {
-            return Secret(try readFile(path).withoutLineEnds)
+            return Secret(try readFile(TextFile.path(path, namedIn: self.path)).withoutLineEnds)
         } catch {
             // Usually without the path: it may be the secret, set in the wrong field.
             let file = showsPath(path) ? "the file \(path.printable()) of \(name)" : "the file of \(name)"
@@ -294,12 +291,11 @@ package struct ClientsFile {
             "\(name) must hold \(length.lowerBound) to \(length.upperBound) visible ASCII characters", at: node)
     }
 
-    /// Returns the fields of a mapping, with a problem for each name not in `names`. Unknown names are hidden where
-    /// they may be a misplaced secret.
-    mutating func fields(of node: Node, named names: [String], showsUnknown: Bool = true) -> [String: Node] {
+    /// Returns the fields of a mapping, with a problem for each name not in `names`; nil and a problem for anything
+    /// else. Unknown names are hidden where they may be a misplaced secret.
+    mutating func fields(of node: Node, named names: [String], showsUnknown: Bool = true) -> [String: Node]? {
         guard let mapping = node.mapping else {
-            report("must have the fields \(names.joined(separator: ", "))", at: node)
-            return [:]
+            return rejected("must have the fields \(names.joined(separator: ", "))", at: node)
         }
         var fields: [String: Node] = [:]
         for (key, value) in mapping {
@@ -317,14 +313,15 @@ package struct ClientsFile {
     mutating func elements(of node: Node?, named name: String) -> [Node] {
         guard let node else { return [] }
         if let sequence = node.sequence { return Array(sequence) }
-        report("\(name) must be a list", at: node)
+        report("\(name) must be a list\(node.null == nil ? "" : ", and has no value")", at: node)
         return []
     }
 
     /// Returns a non-empty text; reports a problem otherwise.
     mutating func text(_ node: Node?, named name: String, of parent: Node) -> String? {
-        if let text = node?.scalar?.string, !text.isEmpty { return text }
-        return rejected(node == nil ? "\(name) is missing" : "\(name) must be a text", at: node ?? parent)
+        if let node, node.null == nil, let text = node.scalar?.string, !text.isEmpty { return text }
+        let fault = node == nil ? "is missing" : node?.null == nil ? "must be a text" : "has no value"
+        return rejected("\(name) \(fault)", at: node ?? parent)
     }
 
     /// Reads a name whose characters need no escaping in header fields and labels.

@@ -156,6 +156,21 @@ package enum CLibrary {
         unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "error \(errno)"
     }
 
+    /// Returns the reason why a file cannot be read, in words that follow its path.
+    static func readingFault(ofFile path: String) -> String {
+        let process = "this process (user ID \(geteuid()))"
+        var found = stat()
+        // SAFETY: both pointers are valid for the call, and the path ends with a zero byte.
+        guard unsafe stat(path, &found) == 0 else {
+            return errno == EACCES ? "is in a folder that \(process) may not open" : "does not exist"
+        }
+        if found.st_mode & S_IFMT == S_IFDIR { return "is a directory; name a file in it" }
+        if found.st_mode & S_IFMT != S_IFREG { return "is no regular file" }
+        // SAFETY: the path ends with a zero byte.
+        if unsafe access(path, R_OK) == 0 { return "cannot be read" }
+        return "may not be read by \(process); change the file's permissions"
+    }
+
     /// Parses an address into its bytes, in network order (inet_pton(3)); nil for anything else. Leading zeros of an
     /// IPv4 number, which other parsers read as octal, are rejected.
     static func addressBytes(_ text: String, isIPv6: Bool) -> [UInt8]? {

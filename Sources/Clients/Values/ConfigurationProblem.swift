@@ -95,9 +95,12 @@ extension Unicode.Scalar {
 
 package enum NearestName {
     /// Returns the known name with the fewest edits from `name`, if few enough for a typing error.
-    package static func of(_ name: String, among known: some Sequence<String>) -> String? {
+    /// - Parameter maximumEdits: nil for a third of the letters.
+    package static func of(
+        _ name: String, among known: some Sequence<String>, maximumEdits: Int? = nil
+    ) -> String? {
         guard name.utf8.count <= String.maximumShownName else { return nil }
-        let slips = max(2, name.utf8.count / 3)
+        let slips = maximumEdits ?? max(2, name.utf8.count / 3)
         // Each character more or less is an edit, so most names need no comparison.
         let near = known.filter { abs($0.utf8.count - name.utf8.count) <= slips }
         let nearest = near.map { (name: $0, edits: edits(from: name.utf8, to: $0.utf8)) }.min { $0.edits < $1.edits }

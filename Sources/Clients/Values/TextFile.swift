@@ -30,14 +30,24 @@ package enum TextFile {
         // Checked before reading and after: the file may grow.
         guard CLibrary.signature(ofFile: path).map({ $0.size <= maximumBytes }) ?? true else { throw tooLarge(path) }
         guard let data = FileManager.default.contents(atPath: path) else {
-            let exists = FileManager.default.fileExists(atPath: path)
-            throw FileFault(path: path, description: exists ? "cannot be read" : "does not exist")
+            throw FileFault(path: path, description: fault(ofReading: path))
         }
         guard data.count <= maximumBytes else { throw tooLarge(path) }
         guard let text = String(bytes: data, encoding: .utf8) else {
             throw FileFault(path: path, description: "is not UTF-8")
         }
         return text
+    }
+
+    /// Returns a path that a file names: a relative path begins at the folder of that file.
+    package static func path(_ path: String, namedIn file: String) -> String {
+        guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
+        return file[...slash] + path
+    }
+
+    private static func fault(ofReading path: String) -> String {
+        let fault = CLibrary.readingFault(ofFile: path)
+        return path.hasPrefix("/") ? fault : "\(fault) (working directory: \(FileManager.default.currentDirectoryPath))"
     }
 
     private static func tooLarge(_ path: String) -> FileFault {

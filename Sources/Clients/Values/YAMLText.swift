@@ -69,11 +69,21 @@ extension YAMLFault {
         case let fault as YAMLFault: self = fault
         case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
             YamlError.composer(_, let problem, let mark, _):
-            self.init(description: "is not valid YAML: \(problem) on line \(mark.line)")
+            self.init(description: "is not valid YAML: \(problem) on line \(mark.line)\(Self.hint(for: problem))")
         case YamlError.duplicatedKeysInMapping(let duplicates, _):
             let names = duplicates.sorted().prefix(5).map { $0.printable() }
             self.init(description: "has the same key twice: \(names.joined(separator: ", "))")
         default: self.init(description: "is not valid YAML")
+        }
+    }
+
+    /// Returns what usually causes a problem that libyaml describes by its grammar alone.
+    private static func hint(for problem: String) -> String {
+        switch problem {
+        case "did not find expected alphabetic or numeric character": "; write an asterisk in quotes: \"*\""
+        case "found character that cannot start any token": "; indent with spaces, and write @, ` and % in quotes"
+        case "mapping values are not allowed in this context": "; check the indentation, and write a colon in quotes"
+        default: ""
         }
     }
 }

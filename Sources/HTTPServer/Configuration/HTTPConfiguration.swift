@@ -11,6 +11,24 @@ package struct ListenerConfiguration: Hashable, Sendable {
     package init(host: String, port: Int) {
         (self.host, self.port) = (host, port)
     }
+
+    /// True if both cannot listen on this machine at once.
+    package func conflicts(with other: ListenerConfiguration) -> Bool {
+        guard port == other.port, port != 0 else { return false }
+        let addresses = [self, other].map { NetworkAddress($0.host == "localhost" ? "127.0.0.1" : $0.host) }
+        if addresses.contains(where: { $0?.bits == 0 }) { return true }
+        return host == other.host || (addresses[0] != nil && addresses[0] == addresses[1])
+    }
+
+    package static var acceptedHosts: String { "an address or a host name of this machine, without a port" }
+
+    /// Returns true for an address, also with a zone (`fe80::1%eth0`), and for a name that is not meant as an address.
+    package static func accepts(host: String) -> Bool {
+        let parts = host.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        if let address = NetworkAddress(parts[0]) { return parts.count == 1 || address.family == .ipv6 }
+        let isNumber = host.split(separator: ".").last?.allSatisfy(\.isNumber) ?? true
+        return !isNumber && (try? HostNames.name(host)) != nil
+    }
 }
 
 /// The data plane.
@@ -74,7 +92,7 @@ package struct HostNames: Hashable, ConfigurationValue {
         return HostNames(names + [name])
     }
 
-    private static func name(_ text: String) throws(ConfigurationValueFault) -> String {
+    fileprivate static func name(_ text: String) throws(ConfigurationValueFault) -> String {
         guard text.utf8.allSatisfy(ASCII.isSafe) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is not a host name; leave out the port")
         }

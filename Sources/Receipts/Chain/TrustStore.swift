@@ -92,12 +92,12 @@ package struct OperatorsRoot: Hashable, Sendable {
 }
 
 /// The textual encoding of certificates (RFC 7468 §5).
-enum PEM {
+package enum PEM {
     private static let begin = "-----BEGIN CERTIFICATE-----"
     private static let end = "-----END CERTIFICATE-----"
 
     /// Returns at least one certificate.
-    static func certificates(in text: String) throws(TrustAnchorError) -> [[UInt8]] {
+    package static func certificates(in text: String) throws(TrustAnchorError) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         var block: String?
         for line in text.split(whereSeparator: \.isNewline) {

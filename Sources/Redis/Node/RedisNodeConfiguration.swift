@@ -12,9 +12,9 @@ package struct RedisNodeConfiguration: Sendable, Redacted {
     package var database = 0
     /// The name in `CLIENT LIST`, without spaces.
     package var clientName = "receipt-gateway"
-    package var commandDeadline: Duration = .milliseconds(50)
+    package var commandDeadline = Self.commandDeadline
     /// The time limit of one attempt to connect, from name resolution to the last reply of the login.
-    package var connectDeadline: Duration = .milliseconds(250)
+    package var connectDeadline = Self.connectDeadline
     /// The scripts that every connection loads before it takes commands.
     package var scripts: [RedisScript] = []
     /// The key prefixes whose changes are announced; none is a prefix of another. If it and `channels` are empty, there
@@ -25,6 +25,9 @@ package struct RedisNodeConfiguration: Sendable, Redacted {
     package var pingInterval: Duration = .seconds(1)
     package var reconnection = RedisReconnection()
     package var limits = Limits()
+
+    package static let commandDeadline: Duration = .milliseconds(50)
+    package static let connectDeadline: Duration = .milliseconds(250)
 
     package init(address: RedisAddress) { self.address = address }
 

@@ -34,11 +34,9 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
     /// Prints what `serve` starts with, although it is probably not intended.
     private func warn(about configuration: GatewayConfiguration) throws(ConfigurationProblems) {
         let rules = AccessRules(configuration, try ClientsFile(configuration, at: .now()))
-        if let (seen, advice) = configuration.webhookFault(rules) {
+        for (seen, advice) in configuration.startFaults(rules) {
             StandardError.write("Warning: \(seen). \(advice)\n")
         }
-        guard configuration.apple.isEnabled, let (seen, advice) = rules.receiptUpstreamFault else { return }
-        StandardError.write("Warning: receipt_upstream: \(seen). \(advice)\n")
     }
 }
 

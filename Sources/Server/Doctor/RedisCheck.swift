@@ -48,6 +48,7 @@ struct RedisCheck {
     }
 
     func run() async {
+        if let (seen, advice) = configuration.loginFault { report.warn("login", seen, do: advice) }
         redis.start()
         await connect()
         checkTopology()

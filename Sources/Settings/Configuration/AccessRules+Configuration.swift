@@ -30,6 +30,15 @@ extension GatewayConfiguration {
     /// True if notifications, and the events that they cause, are stored.
     package var keepsNotifications: Bool { redis.url != nil || notifications.allowsVolatile }
 
+    /// The faults that the gateway starts with, although they are probably not intended.
+    package func startFaults(_ rules: AccessRules) -> [(seen: String, advice: String)] {
+        let upstreamFault = apple.isEnabled ? rules.receiptUpstreamFault : nil
+        let faults = [
+            webhookFault(rules), upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) }, redis.loginFault,
+        ]
+        return faults.compactMap(\.self)
+    }
+
     /// The fault that events and deliveries end with the process, and the advice; nil if there is none.
     package func webhookFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
         guard !rules.webhooks.isEmpty, !keepsNotifications else { return nil }
@@ -52,7 +61,7 @@ extension ClientsFile {
         do throws(FileFault) {
             text = try readFile(path)
         } catch {
-            throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
+            throw ConfigurationProblems("gateway.clients_file", "\(path) \(error.description)")
         }
         let rules = FormAccountRules(keyForm: configuration.form.keyForm, pepper: configuration.apiKeyPepper)
         try self.init(

@@ -5,6 +5,7 @@ package import Clients
 internal import Cryptography
 package import Gateway
 internal import HTTPClient
+internal import HTTPServer
 package import Receipts
 package import Resilience
 internal import Telemetry
@@ -18,7 +19,7 @@ package struct AppleConfiguration: Hashable, Sendable {
     package var proxy: ProxyURL?
     var allowsPrivateAddresses = false
     package var timeouts = UpstreamTimeouts()
-    package var concurrency = 200
+    package var concurrency = ConcurrencyLimit.Policy().maximum
     package var maximumRequestsPerSecond = 0
     package var breaker = CircuitBreaker.Mode.auto
     var receiptUpstream = ReceiptUpstream.both
@@ -42,8 +43,7 @@ package struct AppleConfiguration: Hashable, Sendable {
 package struct ServerAPIConfiguration: Hashable, Sendable {
     package var productionURL = UpstreamBaseURL("https://api.storekit.apple.com")
     package var sandboxURL = UpstreamBaseURL("https://api.storekit-sandbox.apple.com")
-    package var budgetShare = 0.9
-    package var lookupShare = 0.3
+    package var budget = ServerAPIBudget()
 }
 
 /// The URL of an endpoint: `https`, or `http` on this machine.
@@ -161,10 +161,38 @@ package struct ProxyURL: Hashable, ConfigurationValue, Redacted, CustomDebugStri
     /// The whole address, with the password: review each use.
     let exposed: String
 
-    package static var accepted: String { "an address such as http://proxy.internal:3128" }
+    package static var accepted: String { "the URL of an HTTP proxy with its port, such as http://proxy.internal:3128" }
 
-    package init(configuration text: String) {
+    package init(configuration text: String) throws(ConfigurationValueFault) {
         exposed = text
+        if let fault = Self.fault(of: text) { throw ConfigurationValueFault(description: fault) }
+    }
+
+    /// Returns the reason why libcurl could not use a proxy, or would use another than is meant. Says nothing of the
+    /// text, which may contain a password.
+    private static func fault(of text: String) -> String? {
+        let scheme = text.firstRange(of: "://")
+        if let scheme, !["http", "https"].contains(text[..<scheme.lowerBound].lowercased()) {
+            return "the scheme is neither http nor https"
+        }
+        let authority = text[(scheme?.upperBound ?? text.startIndex)...].dropLast(text.hasSuffix("/") ? 1 : 0)
+        let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
+        if parts.count > 2 { return "there is more than one @; in a user or password it is written %40" }
+        let user = parts.count == 2 ? parts[0] : ""
+        guard user.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !user.contains(where: { "/?#".contains($0) }) else {
+            return "the user or password has characters that are written with %"
+        }
+        let place = parts[parts.count - 1], colon = place.lastIndex(of: ":") ?? place.endIndex
+        let port = place[colon...].dropFirst(), host = place[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        let address = String(isBracketed ? host.dropFirst().dropLast() : host)
+        guard ListenerConfiguration.accepts(host: address), isBracketed == address.contains(":") else {
+            return "the host is missing, or is neither an address nor a name"
+        }
+        guard port.allSatisfy({ $0.isASCII && $0.isNumber }), (1...65_535).contains(Int(port) ?? 0) else {
+            return "the port is missing, or is no number from 1 to 65535"
+        }
+        return nil
     }
 
     /// Redacts everything between the scheme and the last `@`, because any part may be the password.

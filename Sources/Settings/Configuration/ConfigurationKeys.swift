@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppStore
 internal import Clients
 internal import Customers
 internal import Gateway
 internal import HTTPServer
 internal import Receipts
 internal import RedisStore
+internal import Resilience
 internal import Telemetry
 
 /// All settings, in the order of the documentation. The loader, `check-config` and the test of docs/configuration.md
@@ -17,11 +19,12 @@ package enum ConfigurationKeys {
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
-    private static let shares = 0.01...1.0
+    private static let concurrency =
+        ConcurrencyLimit.Policy().minimum...ConcurrencyLimit.Limits.calls.upperBound
     private static let headerSizes: ClosedRange<ByteCount> = .bytes(256)...(.mebibytes(1))
 
     private static let http: [ConfigurationKey] = [
-        .init("http.host", \.http.listener.host),
+        .init("http.host", host: \.http.listener.host),
         .init("http.port", \.http.listener.port, in: ports),
         .init("http.host_names", \.http.hostNames),
         .init("http.limits.target", \.http.limits.target, in: headerSizes),
@@ -43,7 +46,7 @@ package enum ConfigurationKeys {
     ]
 
     static let admin: [ConfigurationKey] = [
-        .init("admin.host", \.admin.host),
+        .init("admin.host", host: \.admin.host),
         .init("admin.port", \.admin.port, in: ports),
         .init("admin.host_names", \.adminHostNames),
     ]
@@ -54,16 +57,16 @@ package enum ConfigurationKeys {
     ]
 
     private static let access: [ConfigurationKey] = [
-        .init("clients_file", \.clientsFile),
+        .init("clients_file", file: \.clientsFile),
         pepper,
     ]
 
     static let pepper = ConfigurationKey("api_key_pepper", \.apiKeyPepper)
 
     static let verification: [ConfigurationKey] = [
-        .init("trust_roots", \.trustRoots),
+        .init("trust_roots", roots: \.trustRoots),
         .init("trust.transaction_receipts_v2", \.verification.acceptsTransactionReceiptVersion2),
-        .init("trust.intermediates", \.intermediatesFile),
+        .init("trust.intermediates", file: \.intermediatesFile),
         .init("verification.clock_skew", \.verification.clockSkew, in: .zero ... .seconds(86_400)),
         .init("verification.expiry_grace", \.verification.expiryGrace, in: .zero ... .seconds(31_536_000)),
         .init("cache.near.size", \.nearCacheSize, in: .bytes(0)...(.mebibytes(65_536))),
@@ -75,12 +78,12 @@ package enum ConfigurationKeys {
         .init("apple.production_url", \.apple.productionURL),
         .init("apple.sandbox_url", \.apple.sandboxURL),
         .init("apple.shared_secret", \.apple.sharedSecret),
-        .init("apple.ca_file", \.apple.caFile),
+        .init("apple.ca_file", file: \.apple.caFile),
         .init("apple.proxy", \.apple.proxy),
         .init("apple.allow_private_addresses", \.apple.allowsPrivateAddresses),
         .init("apple.deadline", \.apple.timeouts.deadline, in: .milliseconds(100) ... .seconds(30)),
         .init("apple.soft_timeout", \.apple.timeouts.softTimeout, in: .milliseconds(10) ... .seconds(30)),
-        .init("apple.concurrency", \.apple.concurrency, in: 4...10_000),
+        .init("apple.concurrency", \.apple.concurrency, in: concurrency),
         .init("apple.max_requests_per_second", \.apple.maximumRequestsPerSecond, in: 0...100_000),
         .init("apple.breaker", \.apple.breaker),
         .init("apple.receipt_upstream", \.apple.receiptUpstream),
@@ -88,8 +91,9 @@ package enum ConfigurationKeys {
         .init("apple.sunset", \.apple.sunset),
         .init("apple.server_api.production_url", \.apple.serverAPI.productionURL),
         .init("apple.server_api.sandbox_url", \.apple.serverAPI.sandboxURL),
-        .init("apple.server_api.budget_share", \.apple.serverAPI.budgetShare, in: shares),
-        .init("apple.server_api.lookup_share", \.apple.serverAPI.lookupShare, in: shares),
+        .init("apple.server_api.budget_share", \.apple.serverAPI.budget.share, in: ServerAPIBudget.Limits.share),
+        .init(
+            "apple.server_api.lookup_share", \.apple.serverAPI.budget.lookupShare, in: ServerAPIBudget.Limits.share),
         .init("cache.apple.size", \.apple.cacheSize, in: .bytes(0)...(.mebibytes(65_536))),
         .init("cache.keys", \.cacheKeys),
     ]
@@ -119,7 +123,7 @@ package enum ConfigurationKeys {
     private static let webhooks: [ConfigurationKey] = [
         .init("webhooks.allow_private_addresses", \.webhooks.allowsPrivateAddresses),
         .init("webhooks.allow_http", \.webhooks.allowsPlainHTTP),
-        .init("webhooks.ca_file", \.webhooks.caFile),
+        .init("webhooks.ca_file", file: \.webhooks.caFile),
         .init("webhooks.proxy", \.webhooks.proxy),
         .init("webhooks.timeout", \.webhooks.timeout, in: .seconds(1) ... .seconds(60)),
         .init("webhooks.concurrency", \.webhooks.concurrency, in: 1...256),
@@ -152,9 +156,9 @@ package enum ConfigurationKeys {
         .init("redis.url", \.redis.url),
         .init("redis.user", \.redis.user),
         .init("redis.password", \.redis.password),
-        .init("redis.ca_file", \.redis.caFile),
-        .init("redis.certificate_file", \.redis.certificateFile),
-        .init("redis.key_file", \.redis.keyFile),
+        .init("redis.ca_file", file: \.redis.caFile),
+        .init("redis.certificate_file", file: \.redis.certificateFile),
+        .init("redis.key_file", file: \.redis.keyFile),
         .init("redis.deadline", \.redis.deadline, in: .milliseconds(1) ... .seconds(30)),
         .init("redis.connect_deadline", \.redis.connectDeadline, in: .milliseconds(10) ... .seconds(30)),
         .init("redis.expected_nodes", \.redis.expectedNodes, in: 1...1000),

@@ -102,19 +102,29 @@ struct ConfigurationLoader {
     mutating func readAll() {
         for key in ConfigurationKeys.all { read(key) }
         problems += UnknownNames.problems(environment: environment, file: file)
-        problems += configuration.contradictions.filter { !faultyNames.contains($0.location) }
+        let settings = configuration.contradictions + configuration.fileProblems(readFile: readFile)
+        problems += settings.filter { !faultyNames.contains($0.location) }.map(placed)
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try TrustStore(configuration, readFile: readFile)
         }
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
-        }
+        }.map(placed)
+    }
+
+    /// Returns a problem with the place where its setting is set, if it is a setting's and the setting is set.
+    private func placed(_ problem: ConfigurationProblem) -> ConfigurationProblem {
+        guard problem.location.hasPrefix("gateway.") else { return problem }
+        return ConfigurationProblem(location: location(of: problem.location), fault: problem.fault)
     }
 
     /// Reads one setting; keeps the default if it is not set.
     mutating func read(_ key: ConfigurationKey) {
+        if reportUnusable(key) { return }
         switch (text(of: key.fileName), key.secretFileName.flatMap { text(of: $0) }) {
-        case (let text?, nil): set(key, to: text, from: location(of: key.fileName))
+        case (let text?, nil):
+            set(key, to: text, from: location(of: key.fileName))
+            if let file, !isInEnvironment(key.fileName) { key.place(&configuration, file.path) }
         case (nil, let path?): setSecret(key, fromFile: path)
         case (nil, nil): return
         case (_?, _?):
@@ -122,15 +132,36 @@ struct ConfigurationLoader {
         }
     }
 
-    private func text(of fileName: String) -> String? {
-        environment[ConfigurationKey.environmentName(of: fileName)] ?? file?.entries[fileName]?.text
+    /// Reports a setting that the file has without a value, as a group or as a list of groups.
+    private mutating func reportUnusable(_ key: ConfigurationKey) -> Bool {
+        guard let file else { return false }
+        for name in [key.fileName, key.secretFileName].compactMap(\.self) {
+            // The environment may fill what a file leaves empty.
+            if isInEnvironment(name), file.entries[name]?.content == .empty { continue }
+            guard let (entry, fault) = file.unusableEntry(of: name) else { continue }
+            report(key, "\(fault); accepted: \(key.accepted)", at: file.location(of: entry))
+            return true
+        }
+        return false
     }
 
-    private mutating func setSecret(_ key: ConfigurationKey, fromFile path: String) {
+    private func isInEnvironment(_ fileName: String) -> Bool {
+        environment[ConfigurationKey.environmentName(of: fileName)] != nil
+    }
+
+    private func text(of fileName: String) -> String? {
+        environment[ConfigurationKey.environmentName(of: fileName)] ?? file?.text(of: fileName)
+    }
+
+    private mutating func setSecret(_ key: ConfigurationKey, fromFile named: String) {
+        let name = key.secretFileName ?? key.fileName
+        let path = isInEnvironment(name) ? named : TextFile.path(named, namedIn: file?.path ?? "")
         do throws(FileFault) {
             set(key, to: try readFile(path).withoutLineEnds, from: path)
         } catch {
-            report(key, "\(path) \(error)", at: location(of: key.secretFileName ?? key.fileName))
+            // Without the path if it may be the secret, set in the wrong place: base64 may begin with a slash.
+            let shown = path.hasPrefix("/") && !path.hasSuffix("=") ? path : "the file"
+            report(key, "\(shown) \(error.description)", at: location(of: name))
         }
     }
 
@@ -148,36 +179,7 @@ struct ConfigurationLoader {
     }
 
     private func location(of fileName: String) -> String {
-        let environmentName = ConfigurationKey.environmentName(of: fileName)
-        if environment[environmentName] != nil { return environmentName }
-        return file?.location(of: fileName) ?? fileName
-    }
-}
-
-/// Reports settings that do not exist: a misspelt name must not silently leave a default in place.
-enum UnknownNames {
-    static func problems(environment: [String: String], file: ConfigurationFile?) -> [ConfigurationProblem] {
-        let known = ConfigurationKeys.all.flatMap { key in
-            [key.fileName, key.secretFileName].compactMap(\.self)
-        }
-        let knownVariables = known.map(ConfigurationKey.environmentName(of:)) + [ConfigurationSource.fileVariable]
-        let variables = environment.keys.filter { name in
-            name.hasPrefix("GATEWAY_") && !knownVariables.contains(name) && !isServiceLink(name)
-        }
-        let fileNames = (file?.entries.keys ?? [:].keys).filter { !known.contains($0) }
-        return variables.sorted().map { problem($0, at: $0.printable(), known: knownVariables) }
-            + fileNames.sorted().map { problem($0, at: file?.location(of: $0) ?? $0, known: known) }
-    }
-
-    private static func problem(_ name: String, at location: String, known: [String]) -> ConfigurationProblem {
-        let hint = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
-        return ConfigurationProblem(location: location, fault: "is not a setting of the gateway\(hint)")
-    }
-
-    /// True for the variables that Kubernetes sets in every container of a namespace with a Service named `gateway`,
-    /// such as `GATEWAY_SERVICE_HOST` and `GATEWAY_PORT_8080_TCP_ADDR`.
-    private static func isServiceLink(_ name: String) -> Bool {
-        name == "GATEWAY_PORT" || name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT")
-            || name.contains(/_PORT_\d+_(TCP|UDP|SCTP)/)
+        if isInEnvironment(fileName) { return ConfigurationKey.environmentName(of: fileName) }
+        return file?.entries[fileName] == nil ? fileName : file?.location(of: fileName) ?? fileName
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Clients
-package import Cryptography
+internal import Cryptography
 package import Customers
+internal import Gateway
 package import HTTPServer
 package import Receipts
 package import RedisStore
@@ -26,7 +27,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var nearCacheSize = ByteCount.mebibytes(64)
     package var signedItemCacheSize = ByteCount.mebibytes(32)
     /// The keys that name and encrypt everything in Redis: `StoreKeys`.
-    package var cacheKeys: Secret?
+    package var cacheKeys: StoreKeys?
     package var verification = VerificationPolicy()
     package var apple = AppleConfiguration()
     package var redis = RedisConfiguration()
@@ -99,25 +100,62 @@ extension GatewayConfiguration {
                 redis.url != nil && cacheKeys == nil, "gateway.cache.keys",
                 """
                 is missing, and the gateway stores only encrypted values in Redis; set GATEWAY_CACHE_KEYS or \
-                GATEWAY_CACHE_KEYS_FILE, the same on all nodes: \(Self.keyRecipe)
+                GATEWAY_CACHE_KEYS_FILE, with equal keys on all nodes: \(StoreKeys.recipe)
+                """
+            ),
+            (
+                http.listener.conflicts(with: admin), "gateway.admin.port",
+                """
+                is \(admin.port), and so is gateway.http.port: the data plane and the admin plane cannot listen on one \
+                port; set GATEWAY_ADMIN_PORT or GATEWAY_HTTP_PORT to another
+                """
+            ),
+            (
+                apple.isEnabled && http.deadlines.answer < apple.timeouts.deadline, "gateway.http.deadlines.answer",
+                """
+                is \(http.deadlines.answer.configurationText), less than gateway.apple.deadline \
+                (\(apple.timeouts.deadline.configurationText)): requests that wait for Apple would get no answer; raise the \
+                first, or lower the second
                 """
             ),
         ]
         return known.filter(\.isFound).map { ConfigurationProblem(location: $0.location, fault: $0.fault) }
-            + ConfigurationProblems.of { () throws(ConfigurationProblems) in _ = try storeKeys } + redis.contradictions
+            + redis.contradictions
     }
 
-    package var storeKeys: StoreKeys? {
-        get throws(ConfigurationProblems) {
-            guard let cacheKeys else { return nil }
-            do throws(ConfigurationValueFault) {
-                return try StoreKeys(cacheKeys.exposed)
+    /// The files that are read once, besides the trust roots, and their settings.
+    var peerFiles: [(setting: String, path: String)] {
+        let files = [
+            ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
+            ("gateway.redis.certificate_file", redis.certificateFile), ("gateway.redis.key_file", redis.keyFile),
+            ("gateway.webhooks.ca_file", webhooks.caFile),
+        ]
+        return files.compactMap { name, path in path.map { (name, $0) } }
+    }
+
+    /// The problems of these files. The libraries that read them later give no reasons, and accept files without
+    /// certificates.
+    func fileProblems(readFile: FileReader) -> [ConfigurationProblem] {
+        peerFiles.compactMap { setting, path in
+            do throws(FileFault) {
+                let text = try readFile(path)
+                guard setting != "gateway.redis.key_file", let fault = PEM.fault(of: text) else { return nil }
+                return ConfigurationProblem(location: setting, fault: "\(path) \(fault)")
             } catch {
-                throw ConfigurationProblems(
-                    "gateway.cache.keys", "\(error.description); make a key with: \(Self.keyRecipe)")
+                return ConfigurationProblem(location: setting, fault: "\(path) \(error.description)")
             }
         }
     }
+}
 
-    static let keyRecipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
+extension PEM {
+    /// Returns the fault of a text that should have certificates; nil if there is none.
+    fileprivate static func fault(of text: String) -> TrustAnchorError? {
+        do throws(TrustAnchorError) {
+            _ = try certificates(in: text)
+            return nil
+        } catch {
+            return error
+        }
+    }
 }

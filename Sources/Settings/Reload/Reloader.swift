@@ -132,11 +132,7 @@ extension TrustStore {
 
 extension GatewayConfiguration {
     var filesReadOnce: [(setting: String, path: String)] {
-        [
-            ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
-            ("gateway.redis.certificate_file", redis.certificateFile), ("gateway.redis.key_file", redis.keyFile),
-            ("gateway.webhooks.ca_file", webhooks.caFile),
-        ].compactMap { name, path in path.map { (name, $0) } }
+        peerFiles
     }
 
     /// Returns this configuration with the values of another that may change while the gateway runs.

@@ -91,6 +91,14 @@ struct ClientsFileTests {
             "clients.yaml:1: cli\\u{1B}nts is not a field here (clients, apps, defaults, server_api; did you mean clients?)"
         ),
         ("clients: yes", "clients.yaml:1: clients must be a list"),
+        ("clients:", "clients.yaml:1: clients must be a list, and has no value"),
+        ("clients:\n- name: ~\n  apps: '*'\n  keys: []", "clients.yaml:2: name has no value"),
+        ("clients:\n- {name: a, apps: '*', keys: [rgk_1]}", "clients.yaml:2: must have the fields id, hash, expires"),
+        (
+            "clients:\n- {name: a, apps: *, keys: []}",
+            "clients.yaml: is not valid YAML: did not find expected alphabetic or numeric character on line 2; "
+                + "write an asterisk in quotes: \"*\""
+        ),
         ("clients:\n- apps: '*'\n  keys: []", "clients.yaml:2: name is missing"),
         (
             "clients:\n- name: a\n  keys: []",
@@ -104,7 +112,7 @@ struct ClientsFileTests {
         ("clients:\n- {name: a, apps: ['*', b], keys: []}", "clients.yaml:2: \"*\" must be the only entry"),
         (
             "clients:\n- {name: a, apps: '*', keys: []}\n- {name: a, apps: '*', keys: []}",
-            "clients.yaml: the client a appears twice"
+            "clients.yaml:3: the client a appears twice"
         ),
         (
             "clients:\n- name: a\n  apps: '*'\n  keys:\n  - {id: k, hash: plain}",

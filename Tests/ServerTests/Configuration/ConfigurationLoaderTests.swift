@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AppStore
 import Cryptography
 import Customers
 import HTTPClient
@@ -101,11 +102,11 @@ struct ConfigurationLoaderTests {
         let api = configuration.apple.serverAPI
         #expect(api.productionURL.text == "https://proxy.internal:8443/storekit")
         #expect(api.productionURL.host == "proxy.internal" && api.sandboxURL.host == "127.0.0.1")
-        #expect(api.budgetShare == 0.25 && api.lookupShare == 1)
+        #expect(api.budget.share == 0.25 && api.budget.lookupShare == 1)
         let defaults = GatewayConfiguration().apple.serverAPI
         #expect(defaults.productionURL.text == "https://api.storekit.apple.com")
         #expect(defaults.sandboxURL.text == "https://api.storekit-sandbox.apple.com")
-        #expect(defaults.budgetShare == 0.9 && defaults.lookupShare == 0.3)
+        #expect(defaults.budget.share == 0.9 && defaults.budget.lookupShare == 0.3)
     }
 
     @Test(arguments: ["production", "sandbox"])
@@ -147,7 +148,7 @@ struct ConfigurationLoaderTests {
                     ca_file: authorities.pem
                     proxy: http://user:hunter2@proxy:3128
                     timeout: 20s
-                """)
+                """, files: ["authorities.pem": pem])
         let events = configuration.events, webhooks = configuration.webhooks
         #expect(events.retention.maximumCount == 5000 && events.retention.maximumAge == .seconds(30 * 86_400))
         #expect(events.retention.maximumRelayBytes == 2 << 30)
@@ -219,7 +220,7 @@ struct ConfigurationLoaderTests {
 
     @Test(arguments: [
         ("http://proxy:3128", "http://proxy:3128"), ("http://user:hunter2@proxy:3128", "http://<redacted>@proxy:3128"),
-        ("user:p@ss@proxy", "<redacted>@proxy"),
+        ("user:p%40ss@proxy:3128", "<redacted>@proxy:3128"),
     ])
     func `the password of a proxy is never shown`(_ address: String, _ shown: String) throws {
         let configuration = try load(["GATEWAY_APPLE_PROXY": address])
@@ -259,7 +260,10 @@ struct ConfigurationLoaderTests {
     @Test func `a file that is missing or broken is named`() {
         #expect(problems(file: nil, path: "none.yaml") == ["none.yaml: does not exist"])
         #expect(problems(file: "gateway: {").first?.hasPrefix("gateway.yaml: is not valid YAML") == true)
-        #expect(problems(file: "- 1").first == "gateway.yaml: is neither a value nor a group of settings")
+        #expect(
+            problems(file: "- 1") == [
+                "gateway.yaml: must be a group named gateway, with the settings indented below it"
+            ])
     }
 
     @Test(.timeLimit(.patient), arguments: [bomb, "gateway:\n" + bomb, bomb + "? *i\n: 1\n", manyAsterisks])

@@ -39,8 +39,8 @@ struct StoreKeysTests {
 
     @Test(
         arguments: [
-            ("", "lacks an ID and a colon before key 1"), (secret, "lacks an ID and a colon before key 1"),
-            ("a:\(secret),", "lacks an ID and a colon before key 2"),
+            ("", "has nothing in place of key 1"), (secret, "lacks an ID and a colon before key 1"),
+            ("a:\(secret),", "has nothing in place of key 2"),
             (":\(secret)", "needs an ID of 1 to 16 letters, digits, _ and - before key 1"),
             ("a.c:\(secret)", "needs an ID of 1 to 16 letters, digits, _ and - before key 1"),
             ("\u{E9}:\(secret)", "needs an ID of 1 to 16 letters, digits, _ and - before key 1"),
@@ -50,7 +50,7 @@ struct StoreKeysTests {
             ("a:!", "has a key that is not base64: key 1"), ("a:", "has a key that is not base64: key 1"),
             ("a:QUFB", "has a key that is not 32 bytes long: key 1"),
             ("a:\(secret)QUFB", "has a key that is not base64: key 1"),
-            ("a:x,b:x,c:x,d:x,e:x", "holds more than 4 keys"),
+            ("a:x,b:x,c:x,d:x,e:x", "has more than 4 keys"),
         ])
     func `an invalid list is rejected, and the fault contains no key`(text: String, fault: String) {
         #expect(throws: ConfigurationValueFault(description: fault)) { try StoreKeys(text) }

@@ -35,7 +35,7 @@ struct StoreNode: Sendable {
         self.apple = apple
         var configuration = GatewayConfiguration()
         configuration.redis = redis
-        configuration.cacheKeys = Secret(cacheKeys)
+        configuration.cacheKeys = try StoreKeys(cacheKeys)
         let dependencies = Dependencies(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             shutdownRequests: AsyncStream { $0.finish() })

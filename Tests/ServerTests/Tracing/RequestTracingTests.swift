@@ -144,7 +144,7 @@ struct RequestTracingTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let root = folder.appending(component: "root.pem")
         try Forged.pki.rootPEM.write(to: root, atomically: true, encoding: .utf8)
-        let url = try RedisURL("redis://127.0.0.1:\(redis.port)")
+        let url = try RedisURL("redis://127.0.0.1:\(redis.port)"), keys = try StoreKeys(StoreNode.cacheKey)
         try await RunningGateway.with {
             $0.apple.isEnabled = true
             ($0.apple.productionURL, $0.apple.sandboxURL) = (
@@ -153,7 +153,7 @@ struct RequestTracingTests {
             $0.apple.sharedSecret = Secret("0123456789abcdef0123456789abcdef")
             $0.trustRoots = [TrustRoot(path: root.path, environments: [.sandbox])]
             ($0.redis.url, $0.redis.deadline) = (url, Patience.forOperation)
-            $0.cacheKeys = Secret("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+            $0.cacheKeys = keys
             $0.log.values.level = .debug
         } dependencies: {
             $0.tracer = tracer

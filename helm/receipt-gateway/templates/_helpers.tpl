@@ -59,11 +59,20 @@ app.kubernetes.io/component: redis
 {{- end -}}
 {{- end }}
 
+{{/* The name of an image, `.image`, with `global.imageRegistry` in place of its registry, if that is set. */}}
+{{- define "receipt-gateway.imageName" -}}
+{{- $registry := dig "imageRegistry" "" (.root.Values.global | default dict) | trimSuffix "/" -}}
+{{- if not $registry -}}{{ .image }}
+{{- else -}}{{ $registry }}/{{ regexReplaceAll "^(localhost|[^/]*[.:][^/]*)/" .image "" }}
+{{- end -}}
+{{- end }}
+
 {{- define "receipt-gateway.image" -}}
+{{- $name := include "receipt-gateway.imageName" (dict "root" . "image" .Values.image.repository) -}}
 {{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{ $name }}@{{ .Values.image.digest }}
 {{- else -}}
-{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{ $name }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
 {{- end }}
 
@@ -132,6 +141,11 @@ readiness and tells clients to close their connections for as long again, then f
 {{- end -}}
 {{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
 {{- fail "trustRoots.environments is empty: list each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
+{{- end -}}
+{{- range $variable := .Values.extraEnv -}}
+{{- if has $variable.name (list "GATEWAY_HTTP_HOST" "GATEWAY_HTTP_PORT" "GATEWAY_ADMIN_HOST" "GATEWAY_ADMIN_PORT" "GATEWAY_CLIENTS_FILE") -}}
+{{- fail (printf "extraEnv has %s, which the chart sets itself: its probes, services and policies use ports 8080 and 9090 of the pod, and the clients file comes from secrets.clients. Remove it; service.port is the port for clients." $variable.name) -}}
+{{- end -}}
 {{- end -}}
 {{- range $name := list "ingress" "notificationsIngress" -}}
 {{- $ingress := get $.Values $name -}}
