@@ -85,7 +85,7 @@ package enum RequestSubject: Hashable, Sendable, Redacted {
     /// The number of signed items.
     package var itemCount: Int { if case .evidence(let evidence) = self { evidence.itemCount } else { 0 } }
 
-    package var description: String { if case .evidence(let evidence) = self { "\(evidence)" } else { "\(kind)" } }
+    package var description: String { if case .evidence(let evidence) = self { "\(evidence)" } else { kind.rawValue } }
 }
 
 /// JWS in compact serialization, as StoreKit 2 gives them to the app.
@@ -253,13 +253,13 @@ package final class RequestClient: Sendable {
 
     /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
     func check(mayUse bundleID: String?) throws(GatewayError) {
-        guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
+        guard permittedApps.contains(bundleID) else { throw .appNotPermitted(bundleID) }
     }
 }
 
 package enum GatewayError: Error, Hashable, Sendable {
-    /// The app is not one of the client's own.
-    case appNotPermitted
+    /// The app, as the client or its evidence names it, is not one of the client's own; nil for evidence without an app.
+    case appNotPermitted(String?)
     /// The request has no evidence and names no app, and the client has several.
     case appMissing
     /// The request has no evidence, and the gateway has no key for the app.

@@ -164,3 +164,30 @@ package enum TransportError: Error, Hashable, Sendable {
     /// Another libcurl error: its number (CURLcode), or 0 if the system refused a thread or memory.
     case `internal`(code: Int32)
 }
+
+extension TransportError: CustomStringConvertible {
+    /// The fault in words, for log lines and the outputs of commands.
+    package var description: String {
+        switch self {
+        case .invalidURL: "the URL is not valid"
+        case .insecureURL: "the URL is not https"
+        case .invalidHeader: "a header field of the request is not valid"
+        case .tooManyRequests: "too many requests are in flight"
+        case .proxy: "the proxy is unreachable or refused the request"
+        case .resolve: "the host name has no address"
+        case .forbiddenAddress: "the host name has forbidden addresses only"
+        case .connect: "the connection was refused or has no route"
+        case .tlsHandshake: "the TLS handshake failed"
+        case .tlsVerification: "the certificate is not trusted, not for this host, or not valid now"
+        case .trustStore: "the trusted certificates cannot be read"
+        case .timeout(.connecting): "connecting took too long"
+        case .timeout(.answering): "the answer took too long"
+        case .reset: "the connection ended before the answer"
+        case .tooLarge: "the answer is too large"
+        case .protocolViolation: "the answer is not valid HTTP"
+        case .cancelled: "the request was cancelled"
+        case .shuttingDown: "the gateway is stopping"
+        case .internal(let code): "libcurl failed with error \(code)"
+        }
+    }
+}

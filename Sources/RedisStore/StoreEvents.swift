@@ -81,7 +81,7 @@ extension RedisConnectionFault {
         return switch self {
         case .unreachable(let words): "\(word): \(words)"
         case .tls(let fault): "\(word): \(fault.rawValue)"
-        case .refused(let refusal): "\(word): \(refusal)"
+        case .refused(let refusal): "\(word): \(refusal.line)"
         case .stalled, .protocolViolation, .closed, .shutDown: word
         }
     }

@@ -135,7 +135,8 @@ struct Wiring {
                 .purge(apple?.invalidation, charging: charging),
                 events(of: fleet, watcher, charging),
             ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes
-                + routes(of: notifications.intake, charging) + appleProxy(apple, charging).routes)
+                + routes(of: notifications.intake, charging) + appleProxy(apple, charging).routes
+                + health.openRoutes)
         let foundations: [UnprintedService?] = [
             fleet.service.map { UnprintedService($0) }, webhooks.map { UnprintedService($0) },
             apple.map { UnprintedService("TransportService", atShutdown: $0.transport.shutdown) },

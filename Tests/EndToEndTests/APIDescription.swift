@@ -12,10 +12,13 @@ struct APIDescription {
         document = try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:]
     }
 
-    /// Each path with its methods in upper case. Paths without a server of their own are on the data plane.
+    /// Each path with its methods in upper case, once for each plane that has it. Paths without a server of their own are
+    /// on the data plane.
     var operations: [(path: String, method: String, isOnDataPlane: Bool)] {
         (document["paths"] as? [String: [String: Any]] ?? [:]).flatMap { path, item in
-            item.keys.filter { $0 != "servers" }.map { (path, $0.uppercased(), item["servers"] == nil) }
+            let planes = (item["servers"] as? [[String: String]])?.map { $0["description"] } ?? ["data plane"]
+            let methods = item.keys.filter { $0 != "servers" }
+            return planes.flatMap { plane in methods.map { (path, $0.uppercased(), plane == "data plane") } }
         }
     }
 

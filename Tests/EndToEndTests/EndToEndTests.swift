@@ -244,7 +244,10 @@ import TestSupport
         #expect(none.status == 401 && wrong.status == 401)
         #expect(try APIDescription().faults(of: none, to: "POST", "/v1/verify") == [])
         #expect(try none.json["detail"] as? String == wrong.json["detail"] as? String)
-        #expect(try await gateway.verify(sample, key: key).status == 403)
+        let foreign = try await gateway.verify(sample, key: key)
+        #expect(foreign.status == 403)
+        #expect(
+            try (foreign.json["detail"] as? String)?.contains(/not permitted to use the app com\.example\./) == true)
         let named = try await gateway.verify(sample, ["bundle_id": "com.example.app"], key: key)
         #expect(try named.json["reason"] as? String == "bundle_id_mismatch")
     }

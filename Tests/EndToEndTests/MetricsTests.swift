@@ -36,6 +36,16 @@ struct MetricsTests {
         #expect(await gateway.stop() == 0)
     }
 
+    @Test func `an idle node exports fewer than 1,500 series, about as many as docs/metrics.md says`() async throws {
+        let count = try await Scrape(RunningGateway()).values.count
+        #expect(count < 1500)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/metrics.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let said = try #require(text.firstMatch(of: /An idle node exports about ([0-9,]+) series/)).output.1
+        let number = try #require(Int(said.replacing(",", with: "")))
+        #expect(abs(count - number) < number / 10, "\(count)")
+    }
+
     @Test func `the process is described`() async throws {
         let begin = Date().timeIntervalSince1970
         let scrape = try await Scrape(RunningGateway())

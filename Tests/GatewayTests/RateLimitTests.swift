@@ -36,7 +36,9 @@ struct RateLimitTests {
         let gateway = Self.gateway()
         var foreign = Self.request(quota: 1).with { $0.expectations.bundleID = "com.example.other" }
         foreign = foreign.withClient { $0.permittedApps = .only([Samples.app]) }
-        for _ in 1...2 { #expect(await Self.error(of: foreign, from: gateway) == .appNotPermitted) }
+        for _ in 1...2 {
+            #expect(await Self.error(of: foreign, from: gateway) == .appNotPermitted("com.example.other"))
+        }
         #expect(await Self.error(of: Self.request(quota: 1), from: gateway) == nil)
     }
 
@@ -49,7 +51,7 @@ struct RateLimitTests {
         }
         #expect(await Self.error(of: request, from: gateway) == nil)
         request = request.withClient { $0.permittedApps = .only(["com.example.other"]) }
-        #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
+        #expect(await Self.error(of: request, from: gateway) == .appNotPermitted(Samples.app))
         _ = await Self.error(of: request, from: gateway)
         #expect(told.withLock { $0 } == [true, true, false])
     }
@@ -72,7 +74,7 @@ struct RateLimitTests {
         var request = Self.request(quota: 2).withClient { $0.inFlight = limit }
         #expect(await Self.error(of: request, from: gateway) == nil)
         request = request.withClient { $0.permittedApps = .only(["com.example.other"]) }
-        #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
+        #expect(await Self.error(of: request, from: gateway) == .appNotPermitted(Samples.app))
         guard case .rateLimited = await Self.error(of: request, from: gateway) else {
             Issue.record("it was admitted")
             return

@@ -482,7 +482,7 @@ struct UpstreamVerificationTests {
                 Issue.record("\(owner.verdict)")
                 continue
             }
-            await #expect(throws: GatewayError.appNotPermitted) {
+            await #expect(throws: GatewayError.appNotPermitted(Samples.app)) {
                 try await fixture.ask(at: 151) {
                     edit(&$0)
                     $0.client.permittedApps = .only(["com.example.other"])

@@ -91,7 +91,7 @@ struct VerificationServiceTests {
         let gateway = Self.gateway()
         for permitted in [PermittedApps.only([]), .only(["com.example.other"]), .only(["com.example.forge.pro"])] {
             let request = Self.request(expecting: Expectations(bundleID: Samples.app), permitted: permitted)
-            await #expect(throws: GatewayError.appNotPermitted) {
+            await #expect(throws: GatewayError.appNotPermitted(Samples.app)) {
                 try await gateway.verify(request, at: Samples.created)
             }
         }
@@ -104,7 +104,7 @@ struct VerificationServiceTests {
     @Test func `an expected app that is not the client's is refused before anything is read`() async throws {
         let request = Self.request(
             [0xFF], expecting: Expectations(bundleID: "com.example.other"), permitted: .only([Samples.app]))
-        await #expect(throws: GatewayError.appNotPermitted) {
+        await #expect(throws: GatewayError.appNotPermitted("com.example.other")) {
             try await Self.gateway().verify(request, at: Samples.created)
         }
     }
@@ -112,19 +112,23 @@ struct VerificationServiceTests {
     @Test func `the app in the receipt must be the client's too, also for a cached answer`() async throws {
         let gateway = Self.gateway()
         let stranger = Self.request(permitted: .only(["com.example.other"]))
-        await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
+        await #expect(throws: GatewayError.appNotPermitted(Samples.app)) {
+            try await gateway.verify(stranger, at: Samples.created)
+        }
         let owner = Self.request(permitted: .only([Samples.app]))
         for cache in [Provenance.Cache.miss, .near] {
             #expect(try await gateway.verify(owner, at: Samples.created).provenance.cache == cache)
         }
-        await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
+        await #expect(throws: GatewayError.appNotPermitted(Samples.app)) {
+            try await gateway.verify(stranger, at: Samples.created)
+        }
     }
 
     @Test func `a comparison does not reveal to other clients that a receipt is genuine`() async throws {
         for expectations in [Expectations(applicationVersion: "2"), Expectations(deviceIdentifier: [1])] {
             for mode in Mode.allCases {
                 let request = Self.request(expecting: expectations, mode: mode, permitted: .only(["com.example.other"]))
-                await #expect(throws: GatewayError.appNotPermitted) {
+                await #expect(throws: GatewayError.appNotPermitted(Samples.app)) {
                     try await Self.gateway().verify(request, at: Samples.created)
                 }
             }

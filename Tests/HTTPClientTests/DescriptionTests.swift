@@ -22,6 +22,16 @@ struct DescriptionTests {
         #expect("\(response)" == "HTTP/2 200 with 1 fields and 6 bytes")
     }
 
+    @Test(
+        arguments: [
+            (.tooLarge, "the answer is too large"), (.timeout(.connecting), "connecting took too long"),
+            (.timeout(.answering), "the answer took too long"), (.internal(code: 7), "libcurl failed with error 7"),
+            (.protocolViolation, "the answer is not valid HTTP"), (.shuttingDown, "the gateway is stopping"),
+        ] as [(TransportError, String)])
+    func `a fault is described in words`(error: TransportError, text: String) {
+        #expect("\(error)" == text)
+    }
+
     private static let waits: [(Duration, Int32)] = [
         (.zero, 0), (.nanoseconds(1), 1), (.milliseconds(1), 1), (.microseconds(1001), 2), (.seconds(2), 2000),
         (.seconds(-1), 0), (.milliseconds(-1), 0), (.seconds(2_147_482), 2_147_482_000), (.seconds(2_147_483), .max),

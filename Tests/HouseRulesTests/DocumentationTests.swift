@@ -2,6 +2,7 @@
 
 import Customers
 import Gateway
+import HTTPTypes
 import Logging
 import Receipts
 import Testing
@@ -133,14 +134,19 @@ struct DocumentationTests {
     @Test func `the paths of the data plane are those of docs/api.yaml, each with its label in the metrics`() throws {
         let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
         let paths = try #require(api["paths"] as? [String: [String: Any]])
-        let dataPlane = paths.filter { $0.value["servers"] == nil }.keys
+        let dataPlane = paths.filter { path in
+            let servers = path.value["servers"] as? [[String: String]]
+            return servers?.contains { $0["description"] == "data plane" } ?? true
+        }.keys
         var configuration = GatewayConfiguration()
         configuration.apple.isEnabled = false
         let dependencies = Dependencies(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, shutdownRequests: AsyncStream { nil })
         let routes = try buildGatewayServer(configuration, in: dependencies).routes
         #expect(dataPlane.sorted() == routes.templates.sorted())
-        #expect(dataPlane.sorted() + ["other"] == RouteLabel.allCases.map(\.rawValue).sorted())
+        // Health checks are not counted.
+        let counted = dataPlane.filter { !routes.match(.get, Array($0.utf8).span).isProbe }
+        #expect(counted.sorted() + ["other"] == RouteLabel.allCases.map(\.rawValue).sorted())
     }
 
     @Test func `every runbook that the status page names exists`() throws {
@@ -157,6 +163,37 @@ struct DocumentationTests {
         let ours: [UpstreamFailure] = [.answerTooLarge, .requestRefused, .stopping]
         let apples = UpstreamFailure.allCases.filter { !ours.contains($0) }.map(\.rawValue)
         #expect(outcomes.split(separator: "|").map(String.init).sorted() == apples.sorted())
+    }
+
+    @Test func `each series whose first event can raise an alert is exported from the start`() throws {
+        let alerts = try Repository.text("helm/receipt-gateway/files/alerts.yaml")
+        // A quotient's divisor counts all requests: one event more or less does not matter.
+        let selections = alerts.matches(
+            of: /(\/ sum by \([a-z_, ]+\) \()?(?:rate|increase)\(([a-z_]+)(?:\{(.*?)\})?\[/
+        ).filter { $0.output.1 == nil }
+        #expect(selections.count > 40)
+        for (_, _, name, matchers) in selections.map(\.output) {
+            let found = MetricCatalogue.all.first { family in
+                ["", "_bucket", "_count"].contains { family.name + $0 == name }
+            }
+            let family = try #require(found, "\(name)")
+            let chosen = try family.labelSets.filter { try Self.select($0, of: family, matchers ?? "") }
+            let missing = chosen.filter { !family.isPreset($0) }
+            #expect(missing.isEmpty, "\(name){\(matchers ?? "")}")
+        }
+    }
+
+    /// Returns true if all matchers of a selector select a series. Labels that the family does not have are of Prometheus.
+    private static func select(_ values: [String], of family: MetricFamily, _ matchers: Substring) throws -> Bool {
+        try matchers.matches(of: /([a-z_]+)(=~|!~|!=|=)"(.*?)"/).allSatisfy { matcher in
+            let (_, label, comparison, pattern) = matcher.output
+            guard let index = family.labelNames.firstIndex(of: String(label)) else { return true }
+            let isRegex = comparison.hasSuffix("~")
+            let matches =
+                try isRegex
+                ? Regex(String(pattern)).wholeMatch(in: values[index]) != nil : values[index] == String(pattern)
+            return matches != comparison.hasPrefix("!")
+        }
     }
 
     @Test func `only the metrics about single apps and endpoints have labels that are not declared`() {

@@ -26,6 +26,15 @@ struct CatalogueTests {
         (MetricFamily("a", .gauge, "Help.", labelNames: ["x"], labelSets: [["1", "2"]]), .labelSetIncomplete),
         (MetricFamily("a", .gauge, "Help.", labelNames: ["x"], labelSets: [["1"], ["1"]]), .labelSetRepeated),
         (MetricFamily("a", .gauge, "Help.", labelSets: []), .seriesCount),
+        (
+            MetricFamily(
+                "a_total", .counter, "Help.", labelNames: ["x"], labelSets: [["1"]], presetLabelSets: [["2"]]),
+            .presetUndeclared
+        ),
+        (
+            MetricFamily("a", .gauge, "Help.", labelNames: ["x"], labelSets: [["1"]], presetLabelSets: []),
+            .gaugeNotPreset
+        ),
         (MetricFamily("a", .histogram(buckets: []), "Help."), .bucketsNotAscending),
         (MetricFamily("a", .histogram(buckets: [1, 1]), "Help."), .bucketsNotAscending),
         (MetricFamily("a", .histogram(buckets: [1, .infinity]), "Help."), .bucketsNotAscending),

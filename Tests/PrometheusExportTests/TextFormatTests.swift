@@ -41,6 +41,26 @@ struct TextFormatTests {
                 """)
     }
 
+    @Test func `a series that is not preset appears with its first event, and stays`() throws {
+        let counter = MetricFamily(
+            "a_total", .counter, "A.", labelNames: ["x"], labelSets: [["1"], ["2"]], presetLabelSets: [["1"]])
+        let histogram = MetricFamily(
+            "b", .histogram(buckets: [1]), "B.", labelNames: ["x"], labelSets: [["1"]], presetLabelSets: [])
+        let registry = try PrometheusRegistry([counter, histogram])
+        let lines = {
+            registry.text().split(separator: "\n").filter { !$0.hasPrefix("#") && !$0.hasPrefix("prometheus_") }
+        }
+        #expect(lines() == [#"a_total{x="1"} 0"#])
+        registry.counter(counter, ["2"]).increment()
+        registry.histogram(histogram, ["1"]).record(7.0)
+        let all = [
+            #"a_total{x="1"} 0"#, #"a_total{x="2"} 1"#, #"b_bucket{x="1",le="1"} 0"#, #"b_bucket{x="1",le="+Inf"} 1"#,
+            #"b_sum{x="1"} 7"#, #"b_count{x="1"} 1"#,
+        ]
+        #expect(lines() == all.map { $0[...] })
+        #expect(lines().count == 6)
+    }
+
     @Test func `the order does not depend on the order of declaration`() throws {
         let families = ["c", "a", "b"].map { MetricFamily($0, .gauge, "Help.") }
         #expect(try Self.text(families) == Self.text(families.reversed()))

@@ -94,7 +94,9 @@ package struct AppleProxy: Sendable {
         _ context: RequestContext, _ method: HTTPRequest.Method, _ body: ByteBuffer
     ) throws -> ServerAPIRequest {
         guard let target = AppleProxyTarget(context.match.parameter) else { throw Problem.notFound }
-        guard context.client.apps.contains(target.bundleID) else { throw GatewayError.appNotPermitted }
+        guard context.client.apps.contains(target.bundleID) else {
+            throw GatewayError.appNotPermitted(target.bundleID)
+        }
         let isTyped = body.readableBytes == 0 || RequestMediaType.json.accepts(context.header.contentType)
         guard isTyped else { throw Problem.unsupportedMediaType }
         let call = try ServerAPICall(

@@ -75,7 +75,7 @@ struct EventsCall: Sendable {
 
     /// Returns the apps that the query names, or all of the client's.
     private static func apps(_ named: [String], of client: Client) throws -> [String] {
-        guard named.allSatisfy(client.apps.contains) else { throw GatewayError.appNotPermitted }
+        if let other = named.first(where: { !client.apps.contains($0) }) { throw GatewayError.appNotPermitted(other) }
         var apps = Set(named)
         if apps.isEmpty {
             guard case .only(let own) = client.apps, own.count <= EventReader.Limits.apps else {

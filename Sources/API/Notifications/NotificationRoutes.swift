@@ -65,7 +65,7 @@ package struct NotificationRoutes: Sendable {
         _ label: RouteLabel, isOffered: Bool, _ check: @escaping @Sendable (RequestContext) throws -> Void
     ) -> Route {
         Route(
-            .post, label.rawValue, authentication: .body, bodyLimit: Limits.body,
+            .post, label.rawValue, authentication: .body, bodyLimit: Limits.body, allowsTrailingSlash: true,
             problems: { problem, requestID in
                 var reply = Reply(problem, requestID: requestID)
                 // The client is not identified.

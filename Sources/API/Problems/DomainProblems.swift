@@ -14,7 +14,7 @@ internal import Resilience
 extension GatewayError: ProblemError {
     package var problem: Problem {
         switch self {
-        case .appNotPermitted: Problem(.forbidden, .appNotPermitted, "This client is not permitted to use this app.")
+        case .appNotPermitted(let bundleID): .appNotPermitted(bundleID)
         case .appMissing:
             .appRequired("\"bundle_id\" is required with \"transaction_id\" unless you have one app.")
         case .serverAPINotConfigured:
@@ -58,6 +58,18 @@ extension Problem {
     static func appRequired(_ detail: String) -> Problem {
         Problem(
             .badRequest, .invalidBody, detail, field: "bundle_id", fault: JSONFault.Rule.missingField.name)
+    }
+
+    /// Names the app, so that a client with several apps and keys sees which it mixed up; nothing else that was sent.
+    fileprivate static func appNotPermitted(_ bundleID: String?) -> Problem {
+        let app =
+            switch bundleID {
+            case nil: "evidence that names no app"
+            case let name? where name.isBundleID: "the app \(name)"
+            case _?: "this app"
+            }
+        return Problem(
+            .forbidden, .appNotPermitted, "This client is not permitted to use \(app): apps in the clients file.")
     }
 
     fileprivate static func rateLimited(_ admission: RateAdmission) -> Problem {

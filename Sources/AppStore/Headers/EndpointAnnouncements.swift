@@ -30,9 +30,17 @@ package struct EndpointAnnouncements: Hashable, Sendable {
         case link = "Link"
     }
 
-    package enum Fault: Hashable, Sendable {
+    package enum Fault: Hashable, Sendable, CustomStringConvertible {
         case unreadable(Field)
         case limitExceeded(Field)
+
+        /// The fault in words, for log lines.
+        package var description: String {
+            switch self {
+            case .unreadable(let field): "\(field.rawValue) cannot be read"
+            case .limitExceeded(let field): "\(field.rawValue) is longer than is read"
+            }
+        }
     }
 
     package enum Limits {

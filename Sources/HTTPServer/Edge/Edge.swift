@@ -63,7 +63,7 @@ extension EdgeRules {
         switch match.authentication {
         case .apiKey: authenticate(header.credentials)
         case .body: .unidentified
-        case .none: .loopback
+        case .none, .probe: .loopback
         }
     }
 
@@ -71,7 +71,8 @@ extension EdgeRules {
     func refusal(of header: RequestHeader, from client: Client, for match: RouteMatch) -> EdgeRefusal? {
         // A page that has the key of an app gains nothing that the app's owner lacks.
         guard match.authentication != .body else { return nil }
-        if client.isKeyless, !hosts.permits(header.authority, path: header.path) { return .misdirected }
+        // A page that reads a health check learns no more than that this port answers.
+        if client.isKeyless, !match.isProbe, !hosts.permits(header.authority) { return .misdirected }
         let isHarmless =
             switch header.method {
             // A page has no API key to send with it. Nearly all requests are for POST.
@@ -130,6 +131,8 @@ package enum EdgeRefusal: String, Error, SeriesLabels {
     case answerLate = "answer_late"
     /// `Expect` with a value other than `100-continue` (RFC 9110 §10.1.1).
     case expectation
+    /// `Content-Encoding` with a coding: bodies are not decompressed (RFC 9110 §15.5.16).
+    case contentCoding = "content_coding"
 
     static let labelNames = ["cause"]
 }

@@ -102,11 +102,12 @@ struct EdgeConnection {
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
         if let refusal = rules.refusal(of: header, from: client, for: match) { return refuse(refusal, at: now) }
-        guard forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
+        guard match.isProbe || forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
         if let announced = header.announcedBytes {
             if announced > bodyLimit { return refuse(.bodyTooLarge, at: now) }
             if !budget.hasRoom(for: announced, from: sender) { return refuse(.overloaded, at: now) }
         }
+        guard !header.hasContentCoding else { return refuse(.contentCoding, at: now) }
         guard let expectsContinue = header.expectsContinue else { return refuse(.expectation, at: now) }
         return expectsContinue ? .sendContinue : .nothing
     }

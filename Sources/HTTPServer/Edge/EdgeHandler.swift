@@ -299,7 +299,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         let reply = edge.pipeline.refuse(
             request, requestID, refusal, bodyBytes: bodyBytes, bodyLimit: edge.rules.bodyLimit)
         edge.metrics?.refused(request, refusal, reply.status)
-        writeLast(reply.bytes(to: requestID, isLast: true, isHead: parser.isHead, isChunked: false), context)
+        writeLast(reply.bytes(to: requestID, isLast: true, isHead: parser.isHead), context)
     }
 
     // MARK: - Answers
@@ -311,13 +311,11 @@ final class EdgeHandler: ChannelDuplexHandler {
         guard let (request, isLast) = answer else { return }
         let now = NIODeadline.now()
         edge.metrics?.answered(request, reply.status, at: now)
-        // In HTTP/1.0 the end of the connection ends a stream.
-        let isChunked = request.header.version != .http1_0
-        let bytes = reply.bytes(
-            to: request.header.requestID, isLast: isLast, isHead: parser.isHead, isChunked: isChunked)
+        let version = request.header.version
+        let bytes = reply.bytes(to: request.header.requestID, in: version, isLast: isLast, isHead: parser.isHead)
         guard let stream = reply.stream, !parser.isHead else { return end(with: bytes, at: now, context) }
         context.write(wrapOutboundOut(bytes), promise: nil)
-        send(stream, isChunked: isChunked, context)
+        send(stream, isChunked: version.hasChunks, context)
     }
 
     /// Writes the parts of a stream as they come, each after the system has taken the previous part.

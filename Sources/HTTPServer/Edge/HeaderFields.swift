@@ -35,6 +35,8 @@ struct HeaderFields: Sendable {
     private(set) var hasCredentials = false
     /// True for a request with `Prefer` or `Idempotency-Key`.
     private(set) var hasDeferralFields = false
+    /// True for `Content-Encoding` with another value than `identity`.
+    private(set) var hasContentCoding = false
     /// True for `Expect: 100-continue`; nil for an unknown expectation.
     private(set) var expectsContinue: Bool? = false
     private(set) var framing = BodyFraming()
@@ -55,6 +57,7 @@ struct HeaderFields: Sendable {
         // Two of them are one list, and no such list is known.
         case "expect":
             expectsContinue = expectsContinue == false && value.equalsIgnoringCase("100-continue") ? true : nil
+        case "content-encoding": hasContentCoding = hasContentCoding || !value.isNoCoding
         case "traceparent": traceparent.add(line.value)
         case "connection": addConnectionOptions(value)
         case "origin": origin.add(line.value)
@@ -81,6 +84,11 @@ struct HeaderFields: Sendable {
     func isLast(in version: RequestHeader.Version) -> Bool {
         isClosing || wantsUpgrade || version == .http1_0 && !isKeptAlive
     }
+}
+
+extension Span<UInt8> {
+    /// True for an empty list of codings, and for `identity`, which some clients send (RFC 9110 §12.5.3).
+    fileprivate var isNoCoding: Bool { count == 0 || equalsIgnoringCase("identity") }
 }
 
 /// A text that is compared with texts in lower case.

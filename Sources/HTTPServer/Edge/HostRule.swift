@@ -87,20 +87,16 @@ extension Span<UInt8> {
 }
 
 extension HostNames {
-    /// Paths served for every host, for the health checks of orchestrators and load balancers.
-    private static let openPaths = ["/livez", "/readyz"]
-
     /// Returns true if a request is served without an API key.
     ///
     /// Through DNS rebinding, a web page can make a browser in this network send requests to the gateway: the page's
     /// name resolves to the gateway's address, and the request carries that name. So only addresses, `localhost` and the
     /// names set by the operator are served.
     /// - Parameter authority: nil for a request of HTTP/1.0 without `Host`, which no browser sends.
-    func permits(_ authority: RequestAuthority?, path: Span<UInt8>) -> Bool {
+    func permits(_ authority: RequestAuthority?) -> Bool {
         guard let authority else { return true }
         if authority.isAddress || authority.isLocalhost { return true }
         for name in names where authority.isName(name) { return true }
-        for open in Self.openPaths where path.equals(open.utf8.span) { return true }
         return false
     }
 }

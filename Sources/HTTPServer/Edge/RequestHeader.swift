@@ -10,6 +10,9 @@ package struct RequestHeader: Sendable {
     enum Version: Sendable {
         case http1_0
         case http1_1
+
+        /// False in HTTP/1.0, where the end of the connection ends a stream (RFC 9112 §6.1).
+        var hasChunks: Bool { self != .http1_0 }
     }
 
     /// The request line and the fields with their line ends, as sent.
@@ -17,7 +20,6 @@ package struct RequestHeader: Sendable {
     private let fields: HeaderFields
     private let target: RequestTarget
     let method: HTTPRequest.Method
-    /// The version. In HTTP/1.0 answers are not chunked (RFC 9112 §6.1).
     let version: Version
     let requestID: RequestID
     /// True if the client waits for `100 Continue` before it sends the body; nil for an unknown expectation.
@@ -57,6 +59,9 @@ package struct RequestHeader: Sendable {
 
     /// True for the last request of its connection: HTTP/1.0 without keep-alive, and all spellings of close.
     var isLast: Bool { fields.isLast(in: version) }
+
+    /// True if the body is said to be compressed, or encoded in any other way (RFC 9110 §8.4).
+    var hasContentCoding: Bool { fields.hasContentCoding }
 
     /// The length the client announced; nil for chunked bodies and for none.
     var announcedBytes: Int? { fields.framing.announcedBytes }

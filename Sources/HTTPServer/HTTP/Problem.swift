@@ -11,7 +11,7 @@ internal import JSON
 package struct Problem: ProblemError, Hashable {
     package let status: HTTPResponse.Status
     package let code: Code
-    /// The fault of this request, for people. Never contains a part of a value that was sent.
+    /// The fault of this request, for people. Never contains a part of a value that was sent, except a bundle ID.
     package let detail: String
     package let field: String?
     /// The position of the fault in the body, in bytes from 0.
@@ -176,6 +176,12 @@ extension Problem {
         case .overloaded: self.init(.serviceUnavailable, .overloaded, "Too many request bodies in flight. Retry later.")
         case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long. Retry later.")
         case .expectation: self.init(.expectationFailed, .expectationFailed, "Expect supports only 100-continue.")
+        case .contentCoding:
+            // RFC 9110 §12.5.3: the field tells a refused coding from a refused media type.
+            self.init(
+                .unsupportedMediaType, .unsupportedMediaType,
+                "Content-Encoding is not supported. Send the body uncompressed, without this field.",
+                headerFields: [.acceptEncoding: "identity"])
         }
         if [.serviceUnavailable, .tooManyRequests].contains(status) { headerFields[.retryAfter] = "1" }
     }

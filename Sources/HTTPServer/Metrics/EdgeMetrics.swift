@@ -28,8 +28,9 @@ package final class EdgeMetrics: Sendable {
         refusals = registry.counters(MetricCatalogue.refusals)
     }
 
-    /// Counts and times an answer that begins.
+    /// Counts and times an answer that begins. Health checks are not counted: they would hide the rate of clients.
     func answered(_ request: RequestContext, _ status: HTTPResponse.Status, at now: NIODeadline) {
+        guard !request.match.isProbe else { return }
         let labels = AnswerLabels(request.match.label, request.header.method, status)
         guard let answer = answers[labels] else { return }
         answer.count.increment()
@@ -54,10 +55,12 @@ extension AnswerLabels {
 
 extension MetricCatalogue {
     package static let requests = MetricFamily(
-        "receipt_gateway_http_requests_total", .counter, "Requests answered.", by: AnswerLabels.self)
+        "receipt_gateway_http_requests_total", .counter, "Requests answered.", by: AnswerLabels.self
+    ) { $0.route.isObjective && ($0.method == .post || $0.code.isServerError) }
     package static let requestDuration = MetricFamily(
         "receipt_gateway_http_request_duration_seconds", .histogram(buckets: durationBuckets),
-        "Time from the end of a request to the beginning of its answer.", by: DurationLabels.self)
+        "Time from the end of a request to the beginning of its answer.", by: DurationLabels.self
+    ) { $0.route.isObjective && $0.codeClass == .success }
     package static let requestsInFlight = MetricFamily(
         "receipt_gateway_http_requests_in_flight", .gauge, "Requests being answered.")
     package static let connections = MetricFamily("receipt_gateway_http_connections", .gauge, "Connections open.")

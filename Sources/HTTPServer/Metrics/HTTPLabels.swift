@@ -19,6 +19,9 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case ownership = "/v1/ownership/{original_transaction_id}"
     case erasures = "/v1/erasures"
     case other
+
+    /// True for the routes that the objectives for errors and latency are about.
+    var isObjective: Bool { self == .verify || self == .verifyReceipt }
 }
 
 /// A method that some route takes, or any other.
@@ -61,6 +64,7 @@ struct CodeLabel: CaseIterable, Hashable, Sendable {
     }
 
     var rawValue: String { code.map { String($0) } ?? "other" }
+    var isServerError: Bool { code.map { $0 >= 500 } ?? false }
 }
 
 package struct AnswerLabels: SeriesLabels {

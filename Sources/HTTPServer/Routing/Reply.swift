@@ -223,16 +223,23 @@ final class DateField: Sendable {
 extension Reply {
     /// Returns the answer as it is sent: the header, and the body if there is one.
     /// - Parameters:
+    ///   - version: the version of the request. A client of HTTP/1.0 keeps its connection only if the answer says so
+    ///     (RFC 9112 §C.2.2).
     ///   - isHead: true for an answer to HEAD, which has the header of an answer to GET and no body (RFC 9110 §9.3.2).
-    ///   - isChunked: true if the parts of a stream are sent as chunks (RFC 9112 §7.1).
-    func bytes(to requestID: RequestID, isLast: Bool, isHead: Bool, isChunked: Bool) -> ByteBuffer {
+    func bytes(
+        to requestID: RequestID, in version: RequestHeader.Version = .http1_1, isLast: Bool, isHead: Bool
+    ) -> ByteBuffer {
         var bytes = ByteBufferAllocator().buffer(capacity: 512 + addedLines.count + (isHead ? 0 : body.count))
         if let writtenHead { bytes.writeBytes(writtenHead) } else { bytes.writeBytes(head) }
         bytes.writeBytes(addedLines)
-        if stream != nil, isChunked { bytes.writeStaticString("Transfer-Encoding: chunked\r\n") }
+        if stream != nil, version.hasChunks { bytes.writeStaticString("Transfer-Encoding: chunked\r\n") }
         bytes.writeStaticString("X-Request-Id: ")
         bytes.write(requestID)
-        bytes.writeStaticString(isLast ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
+        if isLast {
+            bytes.writeStaticString("\r\nConnection: close\r\n\r\n")
+        } else {
+            bytes.writeStaticString(version == .http1_0 ? "\r\nConnection: keep-alive\r\n\r\n" : "\r\n\r\n")
+        }
         if !isHead { body.write(to: &bytes) }
         return bytes
     }
@@ -244,7 +251,7 @@ extension Reply {
         head.append("HTTP/1.1 ")
         head.append(number: status.code)
         head.append(" ")
-        head.append(contentsOf: status.reasonPhrase.utf8)
+        head.append(contentsOf: status.phrase.utf8)
         head.append("\r\n")
         for field in fields { head.append(line: field) }
         // RFC 9110 §8.6: no length in an answer without content.

@@ -29,6 +29,7 @@ package final class RequestPipeline: Sendable {
 
     /// Begins the work for a complete request that the edge accepted.
     func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
+        if context.match.isProbe { return step(context) { try dispatch(context, body) } }
         let isLogged = log.isOn
         if isLogged || log.tracing.isOn { context.keepDetails(bodyBytes: body.bytes.readableBytes, isLogged: isLogged) }
         return step(context) { try log.tracing.begin(context) { try dispatch(context, body) } }

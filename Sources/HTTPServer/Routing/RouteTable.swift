@@ -21,6 +21,9 @@ package final class Route: Sendable {
         case body
         /// None: only operators reach the listener.
         case none
+        /// None, for any host: a health check of an orchestrator or load balancer. It is neither counted nor logged, and
+        /// takes no slot of its address.
+        case probe
     }
 
     package enum Executor: Sendable {
@@ -45,6 +48,8 @@ package final class Route: Sendable {
     /// True if a wait for an answer ends once the client has closed its half of the connection.
     let endsWithClient: Bool
     let problemWriter: ProblemWriter
+    /// True if the path may end in one more slash.
+    let allowsTrailingSlash: Bool
     /// Returns false while the route is switched off, as if it were not in the table.
     let isOffered: @Sendable () -> Bool
     let handler: Handler
@@ -52,12 +57,14 @@ package final class Route: Sendable {
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
         on executor: Executor = .eventLoop, bodyLimit: ByteCount? = nil, waitLimit: Duration = .zero,
-        endsWithClient: Bool = false, problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
+        endsWithClient: Bool = false, allowsTrailingSlash: Bool = false,
+        problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
         isOffered: @escaping @Sendable () -> Bool = { true }, handler: @escaping Handler
     ) {
         (self.method, self.path, self.authentication, self.executor) = (method, path, authentication, executor)
         (self.bodyLimit, self.waitLimit, self.endsWithClient) = (bodyLimit, TimeAmount(waitLimit), endsWithClient)
         (self.problemWriter, self.isOffered, self.handler) = (problemWriter, isOffered, handler)
+        self.allowsTrailingSlash = allowsTrailingSlash
         label = RouteLabel(rawValue: path) ?? .other
     }
 
@@ -68,6 +75,11 @@ package final class Route: Sendable {
     ) {
         self.init(method, path, authentication: authentication, on: executor) { context, _ in .done(try reply(context))
         }
+    }
+
+    /// Creates a health check, which has no body.
+    package convenience init(probe path: String, reply: @escaping @Sendable () throws -> Reply) {
+        self.init(.get, path, authentication: .probe, bodyLimit: .bytes(0)) { _, _ in .done(try reply()) }
     }
 }
 
@@ -81,6 +93,7 @@ final class RoutePath: Sendable {
     private let prefix: String?
     /// True if the first parameter is the last segment.
     private let hasOneSegment: Bool
+    private let allowsTrailingSlash: Bool
 
     fileprivate init(_ template: String, _ routes: [Route]) {
         self.template = template
@@ -90,11 +103,14 @@ final class RoutePath: Sendable {
         allowed = (methods + others).map(\.rawValue).joined(separator: ", ")
         prefix = template.firstIndex(of: "{").map { String(template[..<$0]) }
         hasOneSegment = template.hasSuffix("}") && template.count { $0 == "{" } == 1
+        allowsTrailingSlash = routes[0].allowsTrailingSlash
     }
 
     /// Returns the parameter in a path, or the path from the first of several parameters on. Empty for a path without
     /// parameters, nil for a path that does not match.
-    fileprivate func parameter(in path: Span<UInt8>) -> String? {
+    fileprivate func parameter(in sent: Span<UInt8>) -> String? {
+        let hasSlash = allowsTrailingSlash && sent.count > 1 && sent[sent.count - 1] == UInt8(ascii: "/")
+        let path = hasSlash ? sent.extracting(..<(sent.count - 1)) : sent
         guard let prefix else { return path.equals(template.utf8.span) || template == "*" ? "" : nil }
         guard path.begins(with: prefix), path.count > prefix.utf8.count else { return nil }
         let rest = path.extracting(prefix.utf8.count...)
@@ -121,17 +137,24 @@ package struct RouteTable: Sendable {
         paths = templates.map { template in RoutePath(template, routes.filter { $0.path == template }) }
     }
 
+    /// Returns the credentials for the methods that a path does not have. A path that is open to health checks is open to
+    /// no other request.
+    private func authentication(elsewhereAt path: RoutePath) -> Route.Authentication {
+        let first = path.routes[0].authentication
+        return first == .probe ? authenticationElsewhere : first
+    }
+
     var templates: [String] { paths.map(\.template) }
 
     /// - Parameter path: the path as sent, without its query. It must match byte by byte: an empty segment or another
-    ///   case makes another path.
+    ///   case makes another path. Only some routes ignore a slash at the end.
     func match(_ method: HTTPRequest.Method, _ path: Span<UInt8>) -> RouteMatch {
         for candidate in paths {
             guard let parameter = candidate.parameter(in: path), candidate.routes[0].isOffered() else { continue }
             let route = candidate.route(for: method)
             return RouteMatch(
                 path: candidate, route: route, parameter: parameter,
-                authentication: (route ?? candidate.routes[0]).authentication)
+                authentication: route?.authentication ?? authentication(elsewhereAt: candidate))
         }
         return RouteMatch(path: nil, route: nil, parameter: "", authentication: authenticationElsewhere)
     }
@@ -146,6 +169,8 @@ package struct RouteMatch: Sendable {
     /// The variable path segment, or the path from the first of several on; empty for a path without variable segments.
     package let parameter: String
     let authentication: Route.Authentication
+
+    var isProbe: Bool { authentication == .probe }
 
     /// The route, or the first of the path, whose problems a request with another method gets.
     private var nearestRoute: Route? { route ?? path?.routes[0] }

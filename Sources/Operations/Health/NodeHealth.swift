@@ -62,14 +62,28 @@ package struct NodeHealth: Sendable {
 
     // MARK: - Routes
 
-    /// `/livez` answers while the event loops run; `/readyz` succeeds while the node is ready.
+    /// The routes of the admin plane: `/livez` answers while the event loops run, `/readyz` succeeds while the node is
+    /// ready.
     package var routes: [Route] {
         [
-            Route(.get, "/livez", authentication: .none) { _ in Reply { $0.member("status", "alive") } },
-            Route(.get, "/readyz", authentication: .none) { _ in
+            Route(probe: "/livez") { Reply { $0.member("status", "alive") } },
+            Route(probe: "/readyz") {
                 if let obstacle { throw obstacle }
-                return Reply { $0.member("status", "ready") }
+                return Self.ready
             },
         ]
     }
+
+    /// The routes of the data plane, for load balancers that check the port to which they send requests. Anyone may call
+    /// them, so they do not say why the node is not ready.
+    package var openRoutes: [Route] {
+        ["/", "/readyz"].map { path in
+            Route(probe: path) {
+                if obstacle != nil { throw Problem.notReady }
+                return Self.ready
+            }
+        }
+    }
+
+    private static let ready = Reply { $0.member("status", "ready") }.repeatable()
 }

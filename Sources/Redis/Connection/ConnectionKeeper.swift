@@ -184,7 +184,7 @@ private func connectFailureReason(_ error: any Error) -> String {
         return "the name \(error.host) has no address"
     case let error as IOError: return connectFailureReason(errno: error.errnoCode)
     case ChannelError.connectTimeout: return "connecting timed out"
-    default: return "\(error)"
+    default: return "connecting failed with \(type(of: error))"
     }
 }
 

@@ -103,7 +103,7 @@ struct ShutdownService: Service {
         await cancelWhenGracefulShutdown {
             var requests = requests.makeAsyncIterator()
             guard let request = await requests.next() else { return }
-            logger.notice("Shutting down", metadata: ["request": "\(request)"])
+            logger.notice("Shutting down", metadata: ["request": "\(request.rawValue)"])
             lifecycle.advance(to: .draining)
             if request == .terminate { await wait(upTo: drainDelay) }
         }

@@ -123,7 +123,7 @@ extension GatewayConfiguration {
             + redis.contradictions
     }
 
-    /// The files that are read once, besides the trust roots, and their settings.
+    /// The files that are read once, and their settings.
     var peerFiles: [(setting: String, path: String)] {
         let files = [
             ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),

@@ -30,7 +30,7 @@ package struct Reloader: Sendable {
     ) {
         (self.source, self.access, self.verifier) = (source, access, verifier)
         inForce = configuration
-        readOnce = configuration.filesReadOnce.map { ($0, $1, files.fingerprint(ofFile: $1)) }
+        readOnce = configuration.peerFiles.map { ($0, $1, files.fingerprint(ofFile: $1)) }
         watch = FileWatch(read: files.signatures)
     }
 
@@ -131,10 +131,6 @@ extension TrustStore {
 }
 
 extension GatewayConfiguration {
-    var filesReadOnce: [(setting: String, path: String)] {
-        peerFiles
-    }
-
     /// Returns this configuration with the values of another that may change while the gateway runs.
     func reloaded(from other: GatewayConfiguration) -> GatewayConfiguration {
         var next = self

@@ -27,7 +27,8 @@ package enum MetricCatalogue {
     // MARK: - Verification
 
     package static let verifications = MetricFamily(
-        "receipt_gateway_verifications_total", .counter, "Verdicts.", by: VerificationLabels.self)
+        "receipt_gateway_verifications_total", .counter, "Verdicts.", by: VerificationLabels.self
+    ) { $0.verdict == .genuine || $0.cache == .miss }
     static let rejections = MetricFamily(
         "receipt_gateway_rejections_total", .counter, "Rejected receipts, by the first rule that they break.",
         by: Rejection.self)
@@ -118,7 +119,8 @@ package enum MetricCatalogue {
     package static let serverAPICalls = MetricFamily(
         "receipt_gateway_server_api_calls_total", .counter,
         "Calls of the App Store Server API, by operation and outcome, also those that were not sent.",
-        by: ServerAPICallLabels.self)
+        by: ServerAPICallLabels.self
+    ) { [.answered, .throttled, .budget].contains($0.second) }
     // The two families with apps in their labels. An operator must learn which key of which app to replace, and which
     // app needs a key before `verifyReceipt` ends. Their labels stand in the clients file.
 

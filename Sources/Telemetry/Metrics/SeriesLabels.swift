@@ -19,6 +19,15 @@ extension MetricFamily {
     package init<Labels: SeriesLabels>(_ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type) {
         self.init(name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
     }
+
+    /// Declares a family of many series: only those that rules and dashboards use are exported before their first event.
+    package init<Labels: SeriesLabels>(
+        _ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type, preset isPreset: (Labels) -> Bool
+    ) {
+        self.init(
+            name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues),
+            presetLabelSets: Labels.allCases.filter(isPreset).map(\.labelValues))
+    }
 }
 
 extension PrometheusRegistry {

@@ -6,6 +6,12 @@ internal import Synchronization
 protocol Instrument: Sendable {
     /// The values of the series' lines, in the order of `MetricFamily.lineStarts`.
     var valueTexts: [String] { get }
+    /// False for a counter or a histogram without an event.
+    var hasCounted: Bool { get }
+}
+
+extension Instrument {
+    var hasCounted: Bool { true }
 }
 
 extension MetricFamily {
@@ -23,6 +29,7 @@ package final class PrometheusCounter: CounterHandler, Instrument {
     private let count = Atomic<UInt64>(0)
 
     package var value: UInt64 { count.load(ordering: .relaxed) }
+    var hasCounted: Bool { value > 0 }
     var valueTexts: [String] { [String(value)] }
 
     package func increment() { count.wrappingAdd(1, ordering: .relaxed) }
@@ -75,6 +82,8 @@ package final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrume
             return count
         }
     }
+
+    var hasCounted: Bool { counters.contains(where: \.hasCounted) }
 
     var valueTexts: [String] {
         let counts = cumulativeCounts.map { String($0) }

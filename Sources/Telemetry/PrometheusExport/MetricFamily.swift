@@ -16,22 +16,29 @@ package struct MetricFamily: Hashable, Sendable {
     package let labelNames: [String]
     /// The label values of each series, in the order of the label names. A family without labels has one series, `[]`.
     package let labelSets: [[String]]
+    /// The series that are exported from the start, at 0; nil for all. The other series are exported once they are no
+    /// longer 0. A rule sees the first event of a series only if the series was exported before.
+    let presetLabelSets: Set<[String]>?
     /// True if a `SeriesReading` lists the series at each scrape, because their label values are not known before.
     package let isReadAtScrape: Bool
 
     package init(
-        _ name: String, _ kind: Kind, _ help: String, labelNames: [String] = [], labelSets: [[String]] = [[]]
+        _ name: String, _ kind: Kind, _ help: String, labelNames: [String] = [], labelSets: [[String]] = [[]],
+        presetLabelSets: [[String]]? = nil
     ) {
         (self.name, self.kind, self.help) = (name, kind, help)
         (self.labelNames, self.labelSets) = (labelNames, labelSets)
+        self.presetLabelSets = presetLabelSets.map { Set($0) }
         isReadAtScrape = false
     }
 
     /// Declares a gauge, or a counter, whose series are read at each scrape.
     package init(readAtScrape name: String, _ help: String, labelNames: [String], kind: Kind = .gauge) {
         (self.name, self.kind, self.help, self.labelNames) = (name, kind, help, labelNames)
-        (labelSets, isReadAtScrape) = ([], true)
+        (labelSets, presetLabelSets, isReadAtScrape) = ([], nil, true)
     }
+
+    package func isPreset(_ labelValues: [String]) -> Bool { presetLabelSets?.contains(labelValues) ?? true }
 
     enum Limits {
         /// Series of one family: each adds a line to every scrape, or a line per bucket for a histogram.
@@ -55,6 +62,8 @@ package struct MetricFamily: Hashable, Sendable {
         try require(isReadAtScrape || (1...Limits.series).contains(labelSets.count), else: .seriesCount)
         try require(labelSets.allSatisfy { $0.count == labelNames.count }, else: .labelSetIncomplete)
         try require(Set(labelSets).count == labelSets.count, else: .labelSetRepeated)
+        try require(presetLabelSets?.isSubset(of: labelSets) ?? true, else: .presetUndeclared)
+        try require(presetLabelSets == nil || kind != .gauge, else: .gaugeNotPreset)
     }
 
     private func check(_ bounds: [Double]) throws(CatalogueError) {
@@ -93,6 +102,10 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case labelSetIncomplete
         case labelSetRepeated
         case bucketsNotAscending
+        /// A series is preset, and not declared.
+        case presetUndeclared
+        /// Not all series of a gauge are preset: 0 is a value of its own.
+        case gaugeNotPreset
         /// The family has no series, or more than `MetricFamily.Limits.series`.
         case seriesCount
         case tooManyBuckets

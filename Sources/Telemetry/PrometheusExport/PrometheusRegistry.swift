@@ -4,8 +4,8 @@ package import CoreMetrics
 
 /// The metrics of a process, and their text in the Prometheus format 0.0.4.
 ///
-/// All series are declared first and start at 0, except the series of the few families that are read at each scrape.
-/// Callers that count often get a series' handle once, at the start, and count without a lookup or an allocation. No
+/// All series are declared first, except the series of the few families that are read at each scrape. A series is exported
+/// from the start, at 0, or from its first event on (`MetricFamily.presetLabelSets`). Callers that count often get a series' handle once, at the start, and count without a lookup or an allocation. No
 /// caller takes a lock.
 ///
 /// Requesting an undeclared series is a mistake, but no reason to stop a server: the caller gets a handle that is not
@@ -119,6 +119,8 @@ struct RegisteredFamily: Sendable {
     /// The lines of each series up to their values, in the order of declaration.
     private let lineStarts: [[String]]
     private var instruments: [any Instrument]
+    /// Whether each series is exported while it is 0.
+    private let arePreset: [Bool]
     private let indices: [[String]: Int]
     private var reading: SeriesReading?
 
@@ -127,6 +129,7 @@ struct RegisteredFamily: Sendable {
         head = family.headText
         lineStarts = family.labelSets.map(family.lineStarts)
         instruments = family.labelSets.map { _ in family.makeInstrument() }
+        arePreset = family.labelSets.map(family.isPreset)
         indices = Dictionary(uniqueKeysWithValues: zip(family.labelSets, family.labelSets.indices))
     }
 
@@ -149,8 +152,8 @@ struct RegisteredFamily: Sendable {
 
     func write(to text: inout String) {
         text += head
-        for (starts, instrument) in zip(lineStarts, instruments) {
-            for (start, value) in zip(starts, instrument.valueTexts) {
+        for index in instruments.indices where arePreset[index] || instruments[index].hasCounted {
+            for (start, value) in zip(lineStarts[index], instruments[index].valueTexts) {
                 text += start
                 text += value
                 text += "\n"

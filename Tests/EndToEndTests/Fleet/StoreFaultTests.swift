@@ -49,10 +49,15 @@ extension FleetTests {
                 let answer = try await gateway.get("/readyz", port: gateway.adminPort)
                 return try answer.status == 503 && answer.json["code"] as? String == "store_misconfigured"
             }
+            let check = try await gateway.get("/", port: gateway.dataPort)
+            #expect(try check.status == 503 && check.json["code"] as? String == "not_ready", "clients learn no reason")
+            #expect(try APIDescription().faults(of: check, to: "GET", "/") == [])
             let answer = try await gateway.verify(Sample.receipt(0))
             #expect(try answer.status == 200 && answer.json["verdict"] as? String == "genuine")
             let status = await gateway.stop()
             #expect(status == 0)
+            let line = gateway.transcript.lines.first { $0.contains("Redis is unavailable") }
+            #expect(line?.contains(#""fault":"refused: NOAUTH Authentication required.""#) == true, "\(line ?? "")")
             redis.kill()
             withExtendedLifetime(folder) {}
         }

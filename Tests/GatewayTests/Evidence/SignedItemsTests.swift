@@ -246,7 +246,7 @@ struct SignedItemsTests {
             let items = partial ? Self.mixed : [Self.genuine]
             var request = VerificationRequest(items, partial: partial)
                 .withClient { $0.permittedApps = .only(["com.example.other"]) }
-            await #expect(throws: GatewayError.appNotPermitted) { try await Self.answer(request) }
+            await #expect(throws: GatewayError.appNotPermitted(Samples.app)) { try await Self.answer(request) }
             request = request.withClient { $0.permittedApps = .only([Samples.app]) }
             #expect(try await Self.answer(request).transactions.count == 1)
         }

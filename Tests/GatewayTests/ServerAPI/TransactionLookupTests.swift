@@ -118,7 +118,7 @@ struct TransactionLookupTests {
         for apps in [["com.example.other"], ["com.example.other", "com.example.third"], []] as [Set<String>] {
             let request = VerificationRequest(.transactionID("1"))
                 .with { $0.expectations.bundleID = SignedSamples.app }.withClient { $0.permittedApps = .only(apps) }
-            #expect(throws: GatewayError.appNotPermitted) {
+            #expect(throws: GatewayError.appNotPermitted(SignedSamples.app)) {
                 try fixture.forgetful.answer(request, at: SignedSamples.time(301))
             }
         }

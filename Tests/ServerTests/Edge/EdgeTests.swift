@@ -166,6 +166,15 @@ struct EdgeTests {
         try await expectRefusal(of: head("Expect: magic"), status: 417, code: "expectation_failed")
     }
 
+    @Test func `a compressed body is refused, and the answer says what to send`() async throws {
+        try await RunningGateway.with { gateway in
+            let answer = try await gateway.ask("POST /v1/verify", ["Content-Encoding: gzip"], body: "\u{1F}")
+            #expect(answer?.status == 415 && answer?.headers["accept-encoding"] == "identity")
+            #expect(answer?.body.contains(#""code":"unsupported_media_type""#) == true)
+            #expect(answer?.body.contains("Content-Encoding is not supported. Send the body uncompressed") == true)
+        }
+    }
+
     @Test(arguments: [
         "POST /v1/verify HTTP/1.0\r\nContent-Length: 0\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n\r\n",

@@ -42,6 +42,22 @@ struct HostRuleTests {
         }
     }
 
+    @Test func `a client of HTTP 1_0 keeps its connection if it asks for it, and the answer says so`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                for path in ["/v1/status", "/nope", "/"] {
+                    try await connection.send("GET \(path) HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+                    #expect(try await connection.answer()?.headers["connection"] == "keep-alive", "\(path)")
+                }
+                try await connection.send("GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try await connection.answer()?.headers["connection"] == nil, "the default of HTTP/1.1")
+                try await connection.send("GET /v1/status HTTP/1.0\r\n\r\n")
+                #expect(try await connection.answer()?.headers["connection"] == "close")
+                #expect(try await connection.isClosed())
+            }
+        }
+    }
+
     @Test(arguments: ["", "Connection: keep-alive\r\n"])
     func `an answer without a length ends an HTTP 1_0 connection and is not chunked`(field: String) async throws {
         try await RunningGateway.with { gateway in

@@ -17,13 +17,13 @@ struct VerifyRouteTests {
     @Test(arguments: [
         ("GET", "/v1/verify", 405, "method_not_allowed"), ("DELETE", "/v1/verify", 405, "method_not_allowed"),
         ("PROPFIND", "/v1/verify", 501, "not_implemented"), ("POST", "/v1/verify/", 404, "not_found"),
-        ("POST", "/", 404, "not_found"), ("GET", "/v1/nope?receipt=x", 404, "not_found"),
-        ("GET", "/readyz", 404, "not_found"), ("POST", "//v1/verify", 404, "not_found"),
+        ("GET", "/v1/nope?receipt=x", 404, "not_found"),
+        ("GET", "/livez", 404, "not_found"), ("POST", "//v1/verify", 404, "not_found"),
         ("POST", "/v1//verify", 404, "not_found"), ("GET", "//v1/verify", 404, "not_found"),
         ("POST", "http://x.example/v1/verify", 200, nil), ("POST", "HTTPS://x.example:443/v1/verify?x", 200, nil),
         ("GET", "http://x.example/v1/verify", 405, "method_not_allowed"),
-        ("POST", "http://x.example//v1/verify", 404, "not_found"), ("POST", "http://x.example", 404, "not_found"),
-        ("POST", "http://x.example?/v1/verify", 404, "not_found"), ("POST", "http://:", 400, "malformed_request"),
+        ("POST", "http://x.example//v1/verify", 404, "not_found"),
+        ("POST", "http://:", 400, "malformed_request"),
         ("OPTIONS", "*", 404, "not_found"),
     ])
     func `methods and paths`(method: String, path: String, status: Int, code: String?) async throws {
@@ -32,6 +32,14 @@ struct VerifyRouteTests {
             #expect(answer?.status == status)
             if let code { #expect(answer?.body.contains(#""code":"\#(code)""#) == true) }
             #expect(answer?.headers["allow"] == (status == 405 ? "POST, OPTIONS" : nil))
+        }
+    }
+
+    @Test(arguments: ["/", "http://x.example", "http://x.example?/v1/verify"])
+    func `the root has a health check and nothing else`(target: String) async throws {
+        try await RunningGateway.with({ $0.http.hostNames = HostNames(["x", "x.example"]) }) { gateway in
+            let answer = try await ask(gateway, "POST \(target)", [Self.json], Self.body)
+            #expect(answer?.status == 405 && answer?.headers["allow"] == "GET, HEAD, OPTIONS")
         }
     }
 

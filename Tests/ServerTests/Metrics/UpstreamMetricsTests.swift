@@ -35,10 +35,11 @@ struct UpstreamMetricsTests {
         let text = registry.text()
         for line in [
             #"server_api_calls_total{operation="refund_history",environment="sandbox",outcome="not_found"} 2"#,
-            #"server_api_calls_total{operation="refund_history",environment="production",outcome="not_found"} 0"#,
+            #"server_api_calls_total{operation="refund_history",environment="production",outcome="budget"} 0"#,
             #"server_api_calls_total{operation="transaction_history",environment="production",outcome="budget"} 1"#,
             "unknown_transaction_ids_total 1",
         ] { #expect(text.contains("\nreceipt_gateway_\(line)\n"), "\(line)") }
+        #expect(!text.contains(#"environment="production",outcome="not_found""#), "no event, and no rule uses it")
     }
 
     @Test func `the series of the Server API's calls stay few`() {

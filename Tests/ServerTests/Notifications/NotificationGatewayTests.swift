@@ -8,6 +8,7 @@ import Telemetry
 import Testing
 import TestSupport
 
+@testable import Clients
 @testable import Server
 @testable import Settings
 
@@ -76,6 +77,19 @@ struct NotificationGatewayTests {
             // The other path, as any that is not there, needs a key.
             let answer = try await gateway.ask("\(Self.path)/a-token-of-sixteen-characters", Self.json, body: "{}")
             #expect(answer?.status == 401)
+        }
+    }
+
+    @Test func `a slash at the end of the path is ignored`() async throws {
+        let text = "a-token-of-sixteen-characters"
+        let token = try NotificationToken(configuration: text)
+        for (setToken, ending, status) in [
+            (nil, "/", 200), (nil, "//", 404), (token, "/\(text)/", 200), (token, "/\(text)//", 404), (token, "/", 404),
+        ] as [(NotificationToken?, String, Int)] {
+            try await Self.with({ $0.notifications.token = setToken }) { gateway in
+                let answer = try await gateway.ask(Self.path + ending, Self.json, body: Self.refund)
+                #expect(answer?.status == status, "\(ending)")
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import NIOCore
+import Resilience
 import Testing
 
 @testable import API
@@ -30,6 +31,29 @@ struct RouteTableTests {
         let match = Self.table.match(.post, path)
         #expect(match.label == label)
         #expect((match.template == nil) == (label == .other))
+    }
+
+    @Test(
+        arguments: [
+            ("/open", "/open", ""), ("/open/", "/open", ""), ("/open//", nil, ""), ("/open/a", "/open/{id}", "a"),
+            ("/open/a/", "/open/{id}", "a"), ("/open/a//", nil, ""), ("/open/a/b/", nil, ""), ("/", nil, ""),
+        ] as [(String, String?, String)])
+    func `a route may ignore one slash at the end`(path: String, template: String?, parameter: String) {
+        let table = RouteTable(
+            ["/open", "/open/{id}"].map { template in
+                Route(.post, template, allowsTrailingSlash: true) { _, _ in .done(Reply(body: [])) }
+            })
+        let match = table.match(.post, path)
+        #expect(match.template == template && match.parameter == parameter)
+    }
+
+    @Test func `a health check is open to GET and HEAD, other methods need what other paths need`() {
+        let table = RouteTable([Route(probe: "/") { Reply(body: []) }])
+        for method in [.get, .head] as [HTTPRequest.Method] { #expect(table.match(method, "/").isProbe) }
+        for method in [.post, .put, .options] as [HTTPRequest.Method] {
+            #expect(table.match(method, "/").authentication == .apiKey)
+            #expect(table.match(method, "/").path?.allowed == "GET, HEAD, OPTIONS")
+        }
     }
 
     @Test func `the handler gets the segment undecoded`() {

@@ -4,6 +4,7 @@ extension RawRequest {
     static let fields =
         ["X:", "X:y", "X: a\tb", "X:   y  ", "X: é", "X: \"q\\\"\"", "!#$%&'*+-.^_`|~9: y", "X: y↵X: y"]
         .map { RawRequest("9110 §5.5", get("Host: localhost↵\($0)"), .open(404)) } + malformedFields + fieldLimits
+        + contentCodings
 
     private static let malformedFields =
         [
@@ -34,6 +35,12 @@ extension RawRequest {
         RawRequest("6585 §5", "GET /nope HTTP/1.1↵\(String(repeating: "y", count: 100_000))", .closed(431)).directly,
         RawRequest("6585 §5", get("Host: localhost↵X:\(String(repeating: " ", count: 9000))y"), .closed(431)).directly,
     ]
+
+    private static let contentCodings =
+        ["gzip", "GZIP", "br", "identity, gzip", "gzip, identity", "identity↵Content-Encoding: gzip", "\"identity\""]
+        .map { RawRequest("9110 §15.5.16", post("Content-Encoding: \($0)"), .closed(415)) }
+        + ["", "identity", "Identity", "identity↵Content-Encoding: identity"]
+        .map { RawRequest("9110 §8.4", post("Content-Encoding: \($0)"), .open(200)) }
 
     static let expectations = [
         RawRequest("9110 §10.1.1", post("Expect: 100-continue"), .open(100, 200)),
