@@ -457,7 +457,8 @@ let package = Package(
         .testTarget(
             name: "HouseRulesTests",
             dependencies: [
-                "Customers", "Gateway", "HTTPServer", "Operations", "Receipts", "Server", "Settings", "Telemetry",
+                "AppStore", "Customers", "Gateway", "HTTPServer", "Operations", "Receipts", "Server", "Settings",
+                "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],

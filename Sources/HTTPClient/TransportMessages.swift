@@ -10,6 +10,7 @@ package struct TransportRequest: Sendable, CustomStringConvertible, CustomReflec
         case get = "GET"
         case post = "POST"
         case put = "PUT"
+        case delete = "DELETE"
     }
 
     package let method: Method

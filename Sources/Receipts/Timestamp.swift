@@ -27,6 +27,10 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     /// 9999-12-31T23:59:59.999Z.
     public static let latest = Timestamp(millisecondsSince1970: .max)
 
+    /// Nil in the year 0, by which receipts say that there is no date. Many languages have no such year.
+    @inline(__always)
+    package var unlessYearZero: Timestamp? { millisecondsSince1970 < -62_135_596_800_000 ? nil : self }
+
     /// Returns the time of the system's clock (`CLOCK_REALTIME`), rounded down to whole milliseconds.
     public static func now() -> Timestamp {
         var time = timespec()

@@ -132,6 +132,7 @@ struct VerifyReceiptResponseTests {
             (#""expires_date":"1970-01-01 00:00:01 Etc/GMT""#, 1_000),
             (#""expires_date_formatted":"1970-01-01 00:00:01 Etc/GMT""#, 1_000),
             (#""expires_date_pst":"1969-12-31 16:00:01 America/Los_Angeles""#, 1_000),
+            (#""expires_date_ms":"-62136028800000""#, nil), (#""expires_date":"0000-12-30 00:00:00 Etc/GMT""#, nil),
             (#""expires_date_ms":"","expires_date":null"#, nil), (#""a":1"#, nil),
         ] as [(String, Int64?)])
     func `a date is read from its milliseconds, else from its other forms`(members: String, expected: Int64?)

@@ -8,22 +8,101 @@ import TestSupport
 
 @testable import LoadTest
 
-/// Apple's own Python library against `receipt-loadtest apple`: the proof that the simulator behaves as Apple does.
+/// Apple's own Python library against `receipt-loadtest apple`: the proof that the simulator behaves as Apple does, and
+/// that a gateway between both changes nothing for the library.
 @Suite(.enabled(if: AppleLibrary.isInstalled, "Apple's Python library is missing: .ci/deps test installs it"))
 struct AppleLibraryTests {
     @Test(.timeLimit(.patient))
     func `Apple's library calls every method, verifies every signature, and meets every documented error`() async throws
     {
+        try await Self.withApple { apple in
+            let checks = try Self.passed(try await AppleLibrary.check(try apple.settings()))
+            #expect(checks > 170)
+        }
+    }
+
+    @Test(.timeLimit(.patient))
+    func `Apple's library calls every method through the proxy of a gateway`() async throws {
+        try await Self.withApple { apple in
+            let key = try await APIKey(), bundleID = LibraryCustomer.bundleID
+            let clients = try apple.folder.write(
+                """
+                clients:
+                  - name: library
+                    apps: [\(bundleID)]
+                    apple: [read, write, mass, commerce]
+                    keys:
+                \(key.lines)
+                server_api:
+                  issuer_id: \(apple.key.issuerID)
+                  key_id: \(apple.key.keyID)
+                  private_key_file: \(try apple.keyFile())
+                """, to: "clients.yaml")
+            let settings = [
+                "GATEWAY_CLIENTS_FILE": clients,
+                "GATEWAY_TRUST_ROOTS":
+                    "\(apple.corpus)/root.pem,\(apple.corpus)/jws-root.pem=Sandbox+Production",
+                "GATEWAY_APPLE_PRODUCTION_URL": apple.url(0) + "/verifyReceipt",
+                "GATEWAY_APPLE_SANDBOX_URL": apple.url(1) + "/verifyReceipt",
+                "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.url(0),
+                "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.url(1),
+                // Many histories within a minute.
+                "GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE": "1",
+            ]
+            let gateway = try await RunningGateway(settings.merging(APIKey.pepper) { $1 })
+            let base = "http://127.0.0.1:\(gateway.dataPort)/v1/apple/\(bundleID)"
+            let proxy = [
+                "Production": base + "/production", "Sandbox": base + "/sandbox/", "api_key": key.text,
+            ]
+            let checks = try Self.passed(try await AppleLibrary.check(try apple.settings(["proxy": proxy])))
+            #expect(checks > 150)
+            #expect(await gateway.stop() == 0)
+        }
+    }
+
+    /// The simulated Apple, and what a client of it must know.
+    private struct Apple {
+        let folder: ScratchFolder
+        let corpus: String
+        let ports: [Int]
+        let key = ForgedAPIKey(seed: CorpusCommand.defaultSeed)
+
+        func url(_ index: Int) -> String { "http://127.0.0.1:\(ports[index])" }
+
+        func keyFile() throws -> String { try folder.write(key.privateKeyPEM, to: key.fileName) }
+
+        /// Writes what the script must know, and returns the file.
+        func settings(_ more: [String: Any] = [:]) throws -> String {
+            let pki = try ForgedPKI(corpus: corpus)
+            let customers = [
+                "Production": LibraryCustomer(first: 2_000_000_100_000_000, receiptType: "Production"),
+                "Sandbox": LibraryCustomer(first: 2_000_000_200_000_000, receiptType: "ProductionSandbox"),
+            ]
+            let settings: [String: Any] = [
+                "Production": url(0), "Sandbox": url(1), "root_file": corpus + "/jws-root.pem", "key_id": key.keyID,
+                "issuer_id": key.issuerID, "private_key_file": try keyFile(), "bundle_id": LibraryCustomer.bundleID,
+                "unknown_transaction_id": "2999999999999999", "customers": customers.mapValues { $0.settings(pki) },
+            ]
+            let json = try JSONSerialization.data(withJSONObject: settings.merging(more) { $1 }, options: .sortedKeys)
+            return try folder.write(String(decoding: json, as: UTF8.self), to: "settings.json")
+        }
+    }
+
+    private static func withApple(_ test: (Apple) async throws -> Void) async throws {
         let folder = try ScratchFolder(), corpus = folder.url.appending(path: "corpus").path
         #expect(try await Program.loadTest.run(["corpus", "--out", corpus, "--count", "1"]).status == 0)
         let reserved = [try ReservedPort(), try ReservedPort()], ports = reserved.map(\.number)
         let apple = try ChildProgram(
             Program.loadTest.url.path,
             ["apple", "--pki", corpus, "--production-port", "\(ports[0])", "--sandbox-port", "\(ports[1])"])
-        let outcome = try await apple.whileRunning { apple in
+        try await apple.whileRunning { apple in
             try await apple.listens(at: ports[0], ports[1])
-            return try await AppleLibrary.check(try Self.settings(ports, corpus, folder))
+            try await test(Apple(folder: folder, corpus: corpus, ports: ports))
         }
+    }
+
+    /// Returns the number of checks that passed, and records the others.
+    private static func passed(_ outcome: Program.Outcome) throws -> Int {
         let lines = outcome.output.split(separator: "\n")
         for line in lines where line.hasPrefix("not ok ") { Issue.record("\(line)") }
         #expect(outcome.status == 0, "\(lines.last ?? "")\n\(outcome.errors)")
@@ -31,25 +110,7 @@ struct AppleLibraryTests {
         #expect(lines.contains("ok every public method of the client was called"))
         #expect(lines.contains("ok every method of the verifier was used"))
         let counts = try #require(lines.last?.wholeMatch(of: /(\d+) passed, 0 failed/), "\(outcome.output)")
-        #expect(try #require(Int(counts.1)) > 150)
-    }
-
-    /// Writes what the script must know, and returns the file.
-    private static func settings(_ ports: [Int], _ corpus: String, _ folder: ScratchFolder) throws -> String {
-        let key = ForgedAPIKey(seed: CorpusCommand.defaultSeed), pki = try ForgedPKI(corpus: corpus)
-        let customers = [
-            "Production": LibraryCustomer(first: 2_000_000_100_000_000, receiptType: "Production"),
-            "Sandbox": LibraryCustomer(first: 2_000_000_200_000_000, receiptType: "ProductionSandbox"),
-        ]
-        let settings: [String: Any] = [
-            "Production": "http://127.0.0.1:\(ports[0])", "Sandbox": "http://127.0.0.1:\(ports[1])",
-            "root_file": corpus + "/jws-root.pem", "key_id": key.keyID, "issuer_id": key.issuerID,
-            "private_key_file": try folder.write(key.privateKeyPEM, to: key.fileName),
-            "bundle_id": LibraryCustomer.bundleID, "unknown_transaction_id": "2999999999999999",
-            "customers": customers.mapValues { $0.settings(pki) },
-        ]
-        let json = try JSONSerialization.data(withJSONObject: settings, options: .sortedKeys)
-        return try folder.write(String(decoding: json, as: UTF8.self), to: "settings.json")
+        return try #require(Int(counts.1))
     }
 }
 

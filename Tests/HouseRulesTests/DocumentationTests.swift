@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AppStore
 import Customers
 import Gateway
 import HTTPTypes
@@ -29,7 +30,7 @@ struct DocumentationTests {
 
     /// The vocabularies of the API, with their places in docs/api.yaml.
     private static let vocabularies: [(schema: String, property: String, words: [String])] = [
-        ("VerifyRequest", "mode", Mode.allCases.filter { $0 != .appleFirst }.map(\.rawValue)),
+        ("ReceiptRequest", "mode", Mode.allCases.filter { $0 != .appleFirst }.map(\.rawValue)),
         ("VerifyAnswer", "reason", Rejection.allCases.map(\.name) + UndecidedReason.allCases.map(\.rawValue)),
         ("VerifyAnswer", "environment", Environment.allCases.map(\.rawValue)),
         ("RejectedItem", "field", RejectedItem.List.allCases.map(\.rawValue)),
@@ -134,10 +135,13 @@ struct DocumentationTests {
     @Test func `the paths of the data plane are those of docs/api.yaml, each with its label in the metrics`() throws {
         let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
         let paths = try #require(api["paths"] as? [String: [String: Any]])
-        let dataPlane = paths.filter { path in
+        let served = paths.filter { path in
             let servers = path.value["servers"] as? [[String: String]]
             return servers?.contains { $0["description"] == "data plane" } ?? true
         }.keys
+        let proxy = RouteLabel.appleProxy.rawValue.prefix { $0 != "{" }
+        // The operations of the proxy share one route.
+        let dataPlane = Set(served.map { $0.hasPrefix(proxy) ? RouteLabel.appleProxy.rawValue : $0 })
         var configuration = GatewayConfiguration()
         configuration.apple.isEnabled = false
         let dependencies = Dependencies(
@@ -147,6 +151,25 @@ struct DocumentationTests {
         // Health checks are not counted.
         let counted = dataPlane.filter { !routes.match(.get, Array($0.utf8).span).isProbe }
         #expect(counted.sorted() + ["other"] == RouteLabel.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `the operations of the proxy in docs/api.yaml are those of the code, and nothing else`() throws {
+        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
+        let paths = try #require(api["paths"] as? [String: [String: Any]])
+        let base = "/v1/apple/{bundle_id}/{environment}"
+        let documented = paths.filter { $0.key.hasPrefix(base) }.flatMap { path, operations in
+            operations.keys.map { "\($0.uppercased()) \(path.dropFirst(base.utf8.count))" }
+        }
+        #expect(documented.sorted() == ServerAPITemplate.all.map { "\($0.methodName) \($0.path)" }.sorted())
+    }
+
+    @Test func `every operation in docs/api.yaml has a tag that is described`() throws {
+        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
+        let tags = try #require(api["tags"] as? [[String: String]]).compactMap { $0["name"] }
+        let paths = try #require(api["paths"] as? [String: [String: Any]])
+        let operations = paths.values.flatMap(\.values).compactMap { $0 as? [String: Any] }
+        #expect(operations.count > 50)
+        #expect(Set(operations.map { $0["tags"] as? [String] }) == Set(tags.map { [$0] }))
     }
 
     @Test func `every runbook that the status page names exists`() throws {

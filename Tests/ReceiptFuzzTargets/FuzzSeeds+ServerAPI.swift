@@ -57,7 +57,9 @@
             "E\(app)v1/subscriptions/extend/mass",
             "@\(app)v1/subscriptions/extend/mass/p/758883e8-151b-47b7-abd0-60c4d804c2f5",
             "F\(app)v2/transactions/consumption/1", "F\(app)v1/transactions/1/appAccountToken",
-            "A\(app)v1/transactions/1/finish",
+            "A\(app)v1/transactions/1/finish", "@\(app)v1/messaging/default/p/de-DE", "@\(app)v1/messaging/image/list/",
+            "C\(app)v1/messaging/message/758883e8-151b-47b7-abd0-60c4d804c2f5",
+            "Ecom.example.f/production//advancedCommerce/v1/subscription/cancel/1",
         ]
 
         /// Texts that would be other paths at Apple, or other parameters, if a check were missing.

@@ -78,6 +78,19 @@ struct FieldTests {
         #expect(purchase.cancellationReason == nil)
     }
 
+    @Test(arguments: [(UTCDate(0, 1, 1), nil), (UTCDate(0, 12, 30), nil), (UTCDate(1, 1, 1), UTCDate(1, 1, 1))])
+    func `a date in the year 0 is absent`(written: UTCDate, read: UTCDate?) throws {
+        let receipt = try Self.verified(
+            Samples.forge.receipt { contents in
+                contents.originalPurchaseDate = written
+                contents.purchases = [contents.purchases[0]]
+                contents.purchases[0].expiresDate = written
+            })
+        let expected = read.map { Timestamp(millisecondsSince1970: $0.secondsSince1970 * 1000) }
+        #expect(receipt.originalPurchaseDate == expected)
+        #expect(receipt.purchases.map(\.expiresDate) == [expected])
+    }
+
     @Test func `a product type without a meaning is none`() throws {
         let receipt = try Self.verified(
             Samples.forge.receipt { contents in

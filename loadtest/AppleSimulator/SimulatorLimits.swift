@@ -22,6 +22,10 @@ struct SimulatorLimits: Hashable, Sendable {
     /// The maximum pieces of evidence in one `PUT /accounts`.
     var maximumEvidence = 10_000
     var maximumMassExtensions = 100
+    /// The maximum number of apps with retention messages.
+    var maximumMessagingApps = 100
+    /// The maximum number of images, of messages and of default messages, each, of an app.
+    var maximumMessages = 2000
     /// The maximum number of server notifications that are kept, of about 20,000 bytes each; the newest are.
     var maximumNotifications = 10_000
     /// The maximum number of notifications that one request makes.

@@ -11,7 +11,7 @@ internal import NIOCore
 internal import Resilience
 
 /// The proxy to the App Store Server API, for backends that hold no key:
-/// `/v1/apple/{bundle_id}/{environment}/inApps/…`.
+/// `/v1/apple/{bundle_id}/{environment}/inApps/…` and `…/advancedCommerce/…`.
 ///
 /// ```
 /// request ──▶ limited? ──▶ path, app, call, right, key ──▶ admit ──▶ Apple ──▶ purge ──▶ audit ──▶ reply
@@ -25,8 +25,9 @@ package struct AppleProxy: Sendable {
     typealias Send = @Sendable (ServerAPIRequest, _ deadline: ContinuousClock.Instant) async -> ServerAPIResult
 
     enum Limits {
-        /// Apple's largest body has a few hundred bytes.
-        static let body = ByteCount.kibibytes(64)
+        static let body = ByteCount.bytes(ServerAPICall.Limits.bodyBytes)
+        /// For PUT, by which images are uploaded. The call limits all other bodies.
+        static let image = ByteCount.bytes(ServerAPICall.Limits.imageBytes)
     }
 
     private let send: Send
@@ -60,8 +61,11 @@ package struct AppleProxy: Sendable {
     }
 
     package var routes: [Route] {
-        [HTTPRequest.Method.get, .post, .put].map { method in
-            Route(method, RouteLabel.appleProxy.rawValue, bodyLimit: Limits.body) { context, body in
+        [HTTPRequest.Method.get, .post, .put, .delete].map { method in
+            Route(
+                method, RouteLabel.appleProxy.rawValue, bodyLimit: method == .put ? Limits.image : Limits.body,
+                problems: { Reply(asApple: $0, requestID: $1) }
+            ) { context, body in
                 try answer(context, method, body)
             }
         }
@@ -97,10 +101,9 @@ package struct AppleProxy: Sendable {
         guard context.client.apps.contains(target.bundleID) else {
             throw GatewayError.appNotPermitted(target.bundleID)
         }
-        let isTyped = body.readableBytes == 0 || RequestMediaType.json.accepts(context.header.contentType)
-        guard isTyped else { throw Problem.unsupportedMediaType }
         let call = try ServerAPICall(
             method: method.rawValue, path: target.path, query: context.header.query, body: Array(buffer: body))
+        try call.check(contentType: context.header.contentType)
         let right = Client.AppleRight(toCall: call.operation)
         guard context.client.appleRights(forApp: target.bundleID).contains(right) else {
             throw Problem.appleRightMissing(right)
@@ -123,9 +126,7 @@ package struct AppleProxy: Sendable {
     /// it out. A failed purge does not hide Apple's answer: the client would repeat the change.
     /// - Returns: nil if there is nothing to purge.
     private func purge(after result: ServerAPIResult, of request: ServerAPIRequest) async -> Purge? {
-        let call = request.call
-        guard call.operation.effect == .writes, result.mayHaveTakenEffect, let id = call.transactionID, let invalidation
-        else { return nil }
+        guard result.mayHaveTakenEffect, let id = request.call.transactionID, let invalidation else { return nil }
         do throws(StoreUnreachable) {
             // Apple need not have confirmed that the app has such a transaction.
             try await invalidation.purge(transactionID: id, in: request.bundleID)
@@ -163,7 +164,19 @@ extension Client.AppleRight {
             case .reads: .read
             case .writes: .write
             case .writesForMany: .mass
+            case .charges: .commerce
             }
+    }
+}
+
+extension ServerAPICall {
+    /// Requires the media type of the call's body.
+    fileprivate func check(contentType: String?) throws(Problem) {
+        switch bodyType {
+        case .none: return
+        case .json: guard RequestMediaType.json.accepts(contentType) else { throw .unsupportedMediaType }
+        case .png: guard RequestMediaType.png.accepts(contentType) else { throw .notAnImage }
+        }
     }
 }
 
@@ -171,18 +184,18 @@ extension Client.AppleRight {
 struct AppleProxyTarget: Hashable, Sendable {
     let bundleID: String
     let environment: UpstreamEnvironment
-    /// The path at Apple, `/inApps/…`, as it was sent.
+    /// The path at Apple, such as `/inApps/…`, as it was sent.
     let path: String
 
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
-        guard parts.count == 3, parts[0].isBundleID, let environment = UpstreamEnvironment(rawValue: parts[1]),
-            parts[2].hasPrefix("inApps/")
+        guard parts.count == 3, parts[0].isBundleID, let environment = UpstreamEnvironment(rawValue: parts[1])
         else { return nil }
         bundleID = parts[0]
         self.environment = environment
-        path = "/" + parts[2]
+        // Apple's libraries append `/inApps/…` to a base URL that may end with a slash.
+        path = parts[2].hasPrefix("/") ? parts[2] : "/" + parts[2]
     }
 }
 

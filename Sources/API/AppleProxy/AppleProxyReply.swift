@@ -4,6 +4,7 @@ internal import AppStore
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTypes
+internal import JSON
 
 extension Reply {
     /// Creates the reply to a call: Apple's status and body, unchanged.
@@ -19,10 +20,63 @@ extension Reply {
         }
     }
 
+    /// Creates the reply to a problem of the gateway's own, which is an error of Apple's, too: Apple's libraries read an
+    /// error only from `application/json`.
+    init(asApple problem: Problem, requestID: String) {
+        var fields = problem.headerFields
+        fields[.contentType] = "application/json"
+        let body = problem.json(requestID: requestID) { json in
+            json.member("errorCode", problem.appleErrorCode)
+            json.member("errorMessage", problem.detail)
+        }
+        self.init(status: problem.status, fields: fields, body: ReplyBody(body))
+    }
+
     private init(ofApple status: Int, _ body: [UInt8]) {
         var fields: HTTPFields = [.gatewaySource: Provenance.Source.serverAPI.rawValue, .cacheControl: "no-store"]
         if !body.isEmpty { fields[.contentType] = "application/json" }
         self.init(status: HTTPResponse.Status(code: status), fields: fields, body: ReplyBody(body))
+    }
+}
+
+extension Problem {
+    /// Apple's code for the error, which begins with a status, as an error without a code of Apple's does here.
+    fileprivate var appleErrorCode: Int {
+        switch (status.code, code) {
+        case (400, .invalidCall):
+            field.flatMap(ServerAPIParameter.init(rawValue:))?.errorCode ?? 4_000_000
+        // Of Apple's two codes for its own faults, this one invites to a retry.
+        case (500..., .upstreamDidNotAnswer), (500..., .overloaded), (500..., .notReady): 5_000_001
+        case (500..., _): 5_000_000
+        case (let status, _): status * 10_000
+        }
+    }
+}
+
+extension ServerAPIParameter {
+    /// Apple's code for a malformed value.
+    fileprivate var errorCode: Int {
+        switch self {
+        case .transactionID: 4_000_006
+        case .originalTransactionID: 4_000_008
+        case .requestIdentifier: 4_000_011
+        case .testNotificationToken: 4_000_020
+        case .locale: 4_000_164
+        case .requestID: 4_000_212
+        case .revision: 4_000_005
+        case .paginationToken: 4_000_014
+        case .startDate: 4_000_015
+        case .endDate: 4_000_016
+        case .sort: 4_000_021
+        case .productType: 4_000_022
+        case .productID: 4_000_023
+        case .subscriptionGroupIdentifier: 4_000_024
+        case .inAppOwnershipType: 4_000_026
+        case .revoked: 4_000_030
+        case .status: 4_000_031
+        case .imageSize: 4_000_216
+        case .orderID, .imageIdentifier, .messageIdentifier, .change: 4_000_000
+        }
     }
 }
 

@@ -35,11 +35,15 @@ extension ServerAPICallFault: ProblemError {
         switch self {
         case .unknownPath: .notFound
         case .wrongMethod(let allowed):
-            .methodNotAllowed(allowed: allowed == "GET" ? "GET, HEAD, OPTIONS" : "\(allowed), OPTIONS")
+            .methodNotAllowed(
+                allowed: (allowed + (allowed.contains("GET") ? ["HEAD", "OPTIONS"] : ["OPTIONS"])).joined(
+                    separator: ", "))
         case .malformedBody(let fault): fault.problem
         case .bodyTooLarge: Problem(.contentTooLarge, .bodyTooLarge, description)
-        case .invalidPathParameter, .queryTooLong, .tooManyQueryItems, .malformedQuery, .unknownQueryName,
-            .repeatedQueryName, .invalidQueryValue, .queryValueRequired, .missingBody, .unexpectedBody:
+        case .invalidPathParameter(let parameter), .repeatedQueryName(let parameter),
+            .invalidQueryValue(let parameter):
+            Problem(.badRequest, .invalidCall, description, field: parameter.rawValue)
+        case .queryTooLong, .tooManyQueryItems, .malformedQuery, .unknownQueryName, .missingBody, .unexpectedBody:
             Problem(.badRequest, .invalidCall, description)
         }
     }
@@ -94,6 +98,8 @@ extension Problem {
             .forbidden, .operationNotPermitted,
             "This client needs the right \"\(right.rawValue)\" for this app: apple in the clients file.")
     }
+
+    static let notAnImage = Problem(.unsupportedMediaType, .unsupportedMediaType, "Send the image as image/png.")
 
     static let notAForm = Problem(
         .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/x-www-form-urlencoded.")

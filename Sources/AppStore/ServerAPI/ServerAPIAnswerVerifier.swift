@@ -77,8 +77,10 @@ struct ServerAPIAnswerVerifier: Sendable {
             if let payload = try json.text("signedPayload") { try checkNotification(payload) }
             answer.sendAttempts = try json.sendAttempts
         case .extendRenewalDate, .massExtendRenewalDates, .massExtensionStatus,
-            .consumptionInformation, .setAppAccountToken, .finishTransaction:
+            .consumptionInformation, .setAppAccountToken, .finishTransaction, .retentionMessagingInfo,
+            .retentionMessagingChange:
             break
+        case .advancedCommerce: try readChange(json, into: &answer)
         }
     }
 
@@ -109,7 +111,19 @@ struct ServerAPIAnswerVerifier: Sendable {
     }
 
     private func readStatus(_ item: JSONValue, into answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
-        let transaction = try add(item["signedTransactionInfo"], to: &answer)
+        try readPlan(item, of: add(item["signedTransactionInfo"], to: &answer), into: &answer)
+    }
+
+    /// Reads what an Advanced Commerce change left behind: a transaction and a plan, each only where there is one.
+    private func readChange(_ json: JSONValue, into answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
+        let transaction = json["signedTransactionInfo"]
+        let verified = transaction == nil || transaction == .null ? nil : try add(transaction, to: &answer)
+        try readPlan(json, of: verified, into: &answer)
+    }
+
+    private func readPlan(
+        _ item: JSONValue, of transaction: VerifiedTransaction?, into answer: inout ServerAPIAnswer
+    ) throws(ServerAPIAnswerFault) {
         guard let text = item["signedRenewalInfo"], text != .null else { return }
         switch try renewalInfo(text, of: transaction) {
         case .success(let signed):

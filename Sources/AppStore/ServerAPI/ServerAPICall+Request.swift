@@ -10,12 +10,13 @@ extension ServerAPICall {
     /// or query is passed on unchecked.
     ///
     /// - Parameters:
-    ///   - path: `/inApps/v1/…`, as received.
+    ///   - path: the path at Apple, `/inApps/v1/…`, as received. A slash at its end is ignored.
     ///   - query: the text after `?`, as received; nil for none.
     package init(method: String, path: String, query: String?, body: [UInt8]) throws(ServerAPICallFault) {
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard segments.prefix(2) == ["", "inApps"] else { throw .unknownPath }
-        let (template, values) = try ServerAPITemplate.matching(method, Array(segments.dropFirst(2)))
+        var segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard segments.first == "" else { throw .unknownPath }
+        if segments.last == "" { segments.removeLast() }
+        let (template, values) = try ServerAPITemplate.matching(method, Array(segments.dropFirst()))
         try self.init(template, values, query: ServerAPIQuery.items(of: query ?? ""), body: body)
     }
 }
@@ -28,10 +29,10 @@ extension ServerAPITemplate {
     ) throws(ServerAPICallFault) -> (template: ServerAPITemplate, values: Values) {
         let similar = all.compactMap { template in template.values(of: path).map { (template, $0) } }
         // A word of one template, such as `extend`, is no valid parameter of another.
-        let found = similar.filter { _, values in values.allSatisfy { $0.parameter.accepts($0.value) } }
-        if let match = found.first(where: { $0.0.method.rawValue == method }) { return match }
-        if let other = found.first { throw .wrongMethod(allowed: other.0.method.rawValue) }
-        let malformed = similar.first?.1.first { !$0.parameter.accepts($0.value) }
+        let found = similar.filter { _, values in values.allSatisfy { $0.parameter.acceptsInPath($0.value) } }
+        if let match = found.first(where: { $0.0.methodName == method }) { return match }
+        if !found.isEmpty { throw .wrongMethod(allowed: found.map(\.0.methodName)) }
+        let malformed = similar.first?.1.first { !$0.parameter.acceptsInPath($0.value) }
         throw malformed.map { .invalidPathParameter($0.parameter) } ?? .unknownPath
     }
 
@@ -43,22 +44,21 @@ extension ServerAPITemplate {
             guard names.insert(parameter).inserted || parameter.isRepeatable else {
                 throw .repeatedQueryName(parameter)
             }
-            guard parameter.accepts(value) else { throw .invalidQueryValue(parameter) }
+            guard ServerAPIParameter.acceptsInQuery(value) else { throw .invalidQueryValue(parameter) }
         }
-        guard let required else { return }
-        let values = items.filter { $0.0 == required.parameter }.map(\.1)
-        guard values == [required.value] else { throw .queryValueRequired(required.parameter, required.value) }
     }
 
-    func check(body: [UInt8]) throws(ServerAPICallFault) {
-        guard hasBody else {
-            guard body.isEmpty else { throw .unexpectedBody }
+    func check(body sent: [UInt8]) throws(ServerAPICallFault) {
+        guard body != .none else {
+            guard sent.isEmpty else { throw .unexpectedBody }
             return
         }
-        guard !body.isEmpty else { throw .missingBody }
-        guard body.count <= ServerAPICall.Limits.bodyBytes else { throw .bodyTooLarge }
+        guard !sent.isEmpty else { throw .missingBody }
+        let maximumBytes = body == .png ? ServerAPICall.Limits.imageBytes : ServerAPICall.Limits.bodyBytes
+        guard sent.count <= maximumBytes else { throw .bodyTooLarge(maximumBytes: maximumBytes) }
+        guard body == .json else { return }
         do throws(JSONFault) {
-            let value = try JSONValue(parsing: body, limits: ServerAPICall.Limits.body)
+            let value = try JSONValue(parsing: sent, limits: ServerAPICall.Limits.body)
             if value.members == nil { throw JSONFault(.notAnObject, at: 0) }
         } catch {
             throw .malformedBody(error)

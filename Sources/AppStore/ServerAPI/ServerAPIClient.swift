@@ -101,12 +101,15 @@ extension ServerAPIClient {
         return await attempt(request, key, by: deadline).result(for: key)
     }
 
-    /// Sends a call to the one host that may answer it: a key that this host rejects is paused there.
+    /// Sends a call to the one host that may answer it: a key that this host rejects is paused there. An API that Apple
+    /// opens to single apps rejects keys that all other operations accept.
     package func sendToNamedHost(_ request: ServerAPIRequest, deadline: ContinuousClock.Instant) async
         -> ServerAPIResult
     {
         let result = await send(request, deadline: deadline)
-        if case .unauthorized(let key) = result { pause(key, forApp: request.bundleID, in: request.environment) }
+        if case .unauthorized(let key) = result, !request.call.operation.needsAccess {
+            pause(key, forApp: request.bundleID, in: request.environment)
+        }
         return result
     }
 
@@ -204,7 +207,7 @@ extension ServerAPIClient {
             TransportHeader(name: "Accept", value: "application/json"),
         ]
         let call = request.call
-        if !call.body.isEmpty { headers.append(TransportHeader(name: "Content-Type", value: "application/json")) }
+        if !call.body.isEmpty { headers.append(TransportHeader(name: "Content-Type", value: call.bodyType.rawValue)) }
         var sent = TransportRequest(call.method, url: hosts.url(of: request), headers: headers, body: call.body)
         sent.isRepeatable = call.operation.effect == .reads
         return sent

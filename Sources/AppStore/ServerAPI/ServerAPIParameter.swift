@@ -5,12 +5,25 @@ internal import JSON
 
 /// The parameters in paths and queries of the App Store Server API. The raw values are Apple's names.
 package enum ServerAPIParameter: String, CaseIterable, Hashable, Sendable {
+    // In paths.
+
     /// A transaction ID, an original transaction ID, or an app transaction ID.
     case transactionID = "transactionId"
+    case originalTransactionID = "originalTransactionId"
     case orderID = "orderId"
     case productID = "productId"
     case requestIdentifier
     case testNotificationToken
+    case imageIdentifier
+    case messageIdentifier
+    case locale
+    /// A performance test of Retention Messaging.
+    case requestID = "requestId"
+    /// A change of the Advanced Commerce API, such as `cancel`.
+    case change
+
+    // In queries. `productId` is in both.
+
     case revision
     case paginationToken
     case startDate
@@ -21,17 +34,14 @@ package enum ServerAPIParameter: String, CaseIterable, Hashable, Sendable {
     case inAppOwnershipType
     case revoked
     case status
+    case imageSize
 
     /// The longest values, in bytes.
     enum Limits {
-        /// Order IDs and subscription groups.
-        static let nameBytes = 64
-        /// App Store Connect accepts 100 characters.
-        static let productIDBytes = 128
-        static let testTokenBytes = 128
-        /// Milliseconds since 1970.
-        static let dateDigits = 15
-        static let tokenBytes = 1024
+        /// App Store Connect accepts 100 characters for a product ID. All other names are shorter.
+        static let nameBytes = 128
+        /// A pagination token is the longest value of a query.
+        static let queryValueBytes = 1024
     }
 
     /// True for a parameter that a query may have several times.
@@ -42,30 +52,29 @@ package enum ServerAPIParameter: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Returns true for a value of this parameter, decoded. None of them has a character that ends a path's segment.
-    func accepts(_ value: String) -> Bool {
-        let bytes = value.utf8
-        return switch self {
-        case .transactionID: value.isTransactionID
-        case .orderID, .subscriptionGroupIdentifier: bytes.isName(upTo: Limits.nameBytes)
-        case .productID: bytes.isName(upTo: Limits.productIDBytes)
-        case .testNotificationToken: bytes.isName(upTo: Limits.testTokenBytes)
-        case .requestIdentifier: bytes.isUUID
-        case .revision, .paginationToken: (1...Limits.tokenBytes).contains(bytes.count) && bytes.allSatisfy(\.isVisible)
-        case .startDate, .endDate: (1...Limits.dateDigits).contains(bytes.count) && bytes.allSatisfy(\.isDigit)
-        case .productType: ["AUTO_RENEWABLE", "NON_RENEWABLE", "CONSUMABLE", "NON_CONSUMABLE"].contains(value)
-        case .sort: ["ASCENDING", "DESCENDING"].contains(value)
-        case .inAppOwnershipType: ["PURCHASED", "FAMILY_SHARED"].contains(value)
-        case .revoked: ["true", "false"].contains(value)
-        case .status: ["1", "2", "3", "4", "5"].contains(value)
+    /// True for the ID of a customer's transaction.
+    var isTransactionID: Bool { [.transactionID, .originalTransactionID].contains(self) }
+
+    /// Returns true for a value in a path. None of them has a character that ends a segment, or needs to be encoded.
+    func acceptsInPath(_ value: String) -> Bool {
+        switch self {
+        case .transactionID, .originalTransactionID: value.isTransactionID
+        case .requestIdentifier, .imageIdentifier, .messageIdentifier: value.utf8.isUUID
+        default: value.utf8.isName
         }
+    }
+
+    /// Returns true for a decoded value in a query. It is encoded again, so that Apple decides which values there are.
+    static func acceptsInQuery(_ value: String) -> Bool {
+        (1...Limits.queryValueBytes).contains(value.utf8.count) && value.utf8.allSatisfy(\.isVisible)
     }
 }
 
 extension String.UTF8View {
-    /// Returns true for letters, digits, `.`, `_` and `-`, with at least one character other than a dot.
-    fileprivate func isName(upTo maximumBytes: Int) -> Bool {
-        (1...maximumBytes).contains(count) && allSatisfy(ASCII.isSafe) && contains { $0 != UInt8(ascii: ".") }
+    /// True for letters, digits, `.`, `_` and `-`, with at least one character other than a dot.
+    fileprivate var isName: Bool {
+        (1...ServerAPIParameter.Limits.nameBytes).contains(count) && allSatisfy(ASCII.isSafe)
+            && contains { $0 != UInt8(ascii: ".") }
     }
 
     /// True for 32 hexadecimal digits in five groups (RFC 9562 §4).
@@ -77,7 +86,5 @@ extension String.UTF8View {
 }
 
 extension UInt8 {
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
     var isVisible: Bool { (0x21...0x7E).contains(self) }
 }

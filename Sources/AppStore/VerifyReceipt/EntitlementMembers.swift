@@ -64,11 +64,13 @@ struct EntitlementMembers {
         return text
     }
 
-    /// Returns a date: its milliseconds if present, else its best other form.
+    /// Returns a date: its milliseconds if present, else its best other form. Nil in the year 0, as in a receipt.
     func date(_ name: String) throws(AppStoreFault) -> Timestamp? {
-        if let date = try value(name + "_ms", \.scalarInteger) { return Timestamp(millisecondsSince1970: date) }
+        if let date = try value(name + "_ms", \.scalarInteger) {
+            return Timestamp(millisecondsSince1970: date).unlessYearZero
+        }
         for suffix in ["", "_formatted", "_pst", "_formatted_pst"] {
-            if let date = try value(name + suffix, \.scalarDate) { return date }
+            if let date = try value(name + suffix, \.scalarDate) { return date.unlessYearZero }
         }
         return nil
     }

@@ -13,26 +13,31 @@ package struct Authenticator: Sendable {
 
     /// Returns the client whose key the request carries in `Authorization: Bearer` (RFC 6750 §2.1), in `X-API-Key`, or
     /// as the password of `Authorization: Basic` (RFC 7617), which HTTP libraries send for `https://user:key@host/`.
+    /// An unknown key or token in `Authorization` does not hide a key in `X-API-Key`: Apple's libraries for the Server API
+    /// send a token for Apple there.
     ///
     /// Returns nil for a missing, unknown, wrong or expired key after the same work, so that the time does not show
     /// which half of a guess was right.
     package func client(with credentials: Credentials, at now: @autoclosure () -> Timestamp) -> Client? {
         guard let hasher else { return .loopback }
-        let key = Self.key(in: credentials)
-        let owner = key.flatMap { owners[$0.id] }
+        var key = credentials.authorization.flatMap(Self.key(inAuthorization:))
+        var owner = key.flatMap { owners[$0.id] }
+        if owner == nil, let other = credentials.apiKey.flatMap({ APIKey($0) }) {
+            (key, owner) = (other, owners[other.id])
+        }
         let matches = hasher.matches(
             key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
         guard matches, let owner, owner.key.expires.isAhead(of: now()) else { return nil }
         return owner.client
     }
 
-    private static func key(in credentials: Credentials) -> APIKey? {
-        let parts = credentials.authorization?.split(separator: " ", maxSplits: 1) ?? []
-        guard parts.count == 2 else { return credentials.apiKey.flatMap { APIKey($0) } }
-        switch parts[0].lowercased() {
-        case "bearer": return APIKey(parts[1])
-        case "basic": return APIKey(basicCredentials: parts[1])
-        default: return credentials.apiKey.flatMap { APIKey($0) }
+    private static func key(inAuthorization field: String) -> APIKey? {
+        let parts = field.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        return switch parts[0].lowercased() {
+        case "bearer": APIKey(parts[1])
+        case "basic": APIKey(basicCredentials: parts[1])
+        default: nil
         }
     }
 

@@ -65,8 +65,10 @@ package final class Client: Sendable, Hashable {
         case read
         /// Changing the state of one customer.
         case write
-        /// Changing the state of many customers, or reaching the app's notification URL.
+        /// Changing the state of many customers, or reaching a server of the app's.
         case mass
+        /// Changing what a customer pays, or gets back.
+        case commerce
     }
 
     package enum AppleRights: Hashable, Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The operations of the App Store Server API. The raw values appear in metrics, logs and stored names.
+/// The operations of the App Store Server API: calls that share a limit, a right and an effect. The raw values appear in
+/// metrics, logs and stored names.
 package enum ServerAPIOperation: String, CaseIterable, Hashable, Sendable {
     case transactionInfo = "transaction_info"
     case transactionHistory = "transaction_history"
@@ -19,16 +20,23 @@ package enum ServerAPIOperation: String, CaseIterable, Hashable, Sendable {
     case consumptionInformation = "consumption_information"
     case setAppAccountToken = "set_app_account_token"
     case finishTransaction = "finish_transaction"
+    /// The reads of the Retention Messaging API: lists, default messages, the real-time URL, results of tests.
+    case retentionMessagingInfo = "retention_messaging_info"
+    /// Its changes, which concern every customer who is about to cancel.
+    case retentionMessagingChange = "retention_messaging_change"
+    /// The changes of the Advanced Commerce API: cancellations, revocations, refunds, prices, descriptions, migrations.
+    case advancedCommerce = "advanced_commerce"
 
     /// Apple's limit for an app in production, in requests per second, which Apple enforces over an hour ("Identifying
-    /// rate limits"). In the sandbox it is a tenth.
+    /// rate limits"). In the sandbox it is a tenth. Apple documents none for Retention Messaging and Advanced Commerce:
+    /// their limits are the gateway's.
     package var requestsPerSecond: Int {
         switch self {
         case .transactionInfo, .transactionHistory, .transactionHistoryV1, .subscriptionStatuses, .appTransactionInfo,
             .notificationHistory, .consumptionInformation, .finishTransaction:
             50
         case .extendRenewalDate, .setAppAccountToken: 20
-        case .orderLookup, .refundHistory: 10
+        case .orderLookup, .refundHistory, .retentionMessagingInfo, .retentionMessagingChange, .advancedCommerce: 10
         case .testNotification, .testNotificationStatus, .massExtendRenewalDates, .massExtensionStatus: 1
         }
     }
@@ -41,22 +49,31 @@ package enum ServerAPIOperation: String, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// True for the operations of an API that Apple opens to single apps, on request.
+    package var needsAccess: Bool {
+        [.retentionMessagingInfo, .retentionMessagingChange, .advancedCommerce].contains(self)
+    }
+
     /// The effect of an operation, which decides the right that a client needs for it.
     package enum Effect: Hashable, Sendable {
         case reads
         /// Changes the state of one customer.
         case writes
-        /// Changes the state of many customers, or reaches the app's notification URL.
+        /// Changes the state of many customers, or reaches a server of the app's.
         case writesForMany
+        /// Changes what one customer pays, or gets back.
+        case charges
     }
 
     package var effect: Effect {
         switch self {
         case .transactionInfo, .transactionHistory, .transactionHistoryV1, .subscriptionStatuses, .appTransactionInfo,
-            .orderLookup, .refundHistory, .notificationHistory, .testNotificationStatus, .massExtensionStatus:
+            .orderLookup, .refundHistory, .notificationHistory, .testNotificationStatus, .massExtensionStatus,
+            .retentionMessagingInfo:
             .reads
         case .extendRenewalDate, .consumptionInformation, .setAppAccountToken, .finishTransaction: .writes
-        case .massExtendRenewalDates, .testNotification: .writesForMany
+        case .massExtendRenewalDates, .testNotification, .retentionMessagingChange: .writesForMany
+        case .advancedCommerce: .charges
         }
     }
 }

@@ -241,6 +241,7 @@ package enum SingleValue: Hashable, Sendable {
 package enum RequestMediaType: String {
     case json = "application/json"
     case form = "application/x-www-form-urlencoded"
+    case png = "image/png"
 
     /// Returns the text of a field; for the media type of nearly all requests without a copy.
     static func text(_ field: Span<UInt8>) -> String {

@@ -2,7 +2,7 @@
 
 internal import Clients
 package import HTTPTypes
-internal import JSON
+package import JSON
 
 /// An error as the client sees it: problem details (RFC 9457).
 ///
@@ -76,7 +76,8 @@ package struct Problem: ProblemError, Hashable {
 
     package var problem: Problem { self }
 
-    func json(requestID: String?) -> [UInt8] {
+    /// - Parameter writeMore: writes further members.
+    package func json(requestID: String?, adding writeMore: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
         JSONWriter.object { json in
             json.member("type", type)
             json.member("title", status.reasonPhrase)
@@ -89,6 +90,7 @@ package struct Problem: ProblemError, Hashable {
             // The member that IANA's registry defines for `quota-exceeded`.
             if !violatedPolicies.isEmpty { json.strings("violated-policies", violatedPolicies) }
             json.member("request_id", requestID)
+            writeMore(&json)
         }
     }
 

@@ -53,13 +53,15 @@ struct FieldReader: ~Escapable {
         return TextRange(contents)
     }
 
-    /// Reads an RFC 3339 date in an IA5String; nil if the string is empty.
+    /// Reads an RFC 3339 date in an IA5String; nil if the string is empty, and for the year 0.
     @inline(__always)
     func date(_ attribute: AttributeSlice) throws(ReceiptError) -> Timestamp? {
         let contents = try stringContents(attribute)
         if contents.isEmpty { return nil }
-        if contents.count == 20, let date = Timestamp(plainRFC3339: receipt, at: contents.lowerBound) { return date }
-        if acceptsOffsets, let date = Timestamp(xcode: receipt, in: contents) { return date }
+        if contents.count == 20, let date = Timestamp(plainRFC3339: receipt, at: contents.lowerBound) {
+            return date.unlessYearZero
+        }
+        if acceptsOffsets, let date = Timestamp(xcode: receipt, in: contents) { return date.unlessYearZero }
         throw ReceiptError(.dateInvalid, at: .attribute(attribute.type))
     }
 

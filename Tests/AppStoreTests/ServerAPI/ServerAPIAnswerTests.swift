@@ -35,6 +35,7 @@ struct ServerAPIAnswerTests {
     private static let historyPath = "/inApps/v2/history/\(Samples.transactionID)"
     private static let statusesPath = "/inApps/v1/subscriptions/\(Samples.transactionID)"
     private static let appTransactionPath = "/inApps/v1/transactions/appTransactions/\(Samples.appTransactionID)"
+    private static let commercePath = "/advancedCommerce/v1/subscription/cancel/\(Samples.transactionID)"
     private static let notificationsPath = "/inApps/v1/notifications/history"
 
     private static let stranger = String(
@@ -101,6 +102,17 @@ struct ServerAPIAnswerTests {
         Faulty(
             "an unsigned test notification", .contradiction(.itemNotSigned), "/inApps/v1/notifications/test/t",
             #"{"signedPayload":"a.b.c"}"#),
+        Faulty(
+            "another app's transaction after a change", .contradiction(.otherApp), commercePath,
+            Body.transactionInfo(Samples.transaction { $0.bundleID = "com.example.other" }).body, method: "POST",
+            sent: "{}"),
+        Faulty(
+            "an unsigned plan after a change", .contradiction(.itemNotSigned), commercePath,
+            #"{"signedRenewalInfo":"a.b.c"}"#, method: "POST", sent: "{}"),
+        Faulty(
+            "another subscription's plan after a change", .contradiction(.otherTransaction), commercePath,
+            #"{"signedTransactionInfo":"\#(Samples.transaction())","signedRenewalInfo":""#
+                + Samples.renewalInfo { $0.originalTransactionID = "7" } + #""}"#, method: "POST", sent: "{}"),
     ]
 
     private static let unusable: [Faulty] = [
@@ -210,11 +222,24 @@ struct ServerAPIAnswerTests {
             ),
             ("GET", "/inApps/v1/lookup/M1", "", #"{"status":1}"#),
             ("POST", "/inApps/v1/notifications/history", "{}", #"{"notificationHistory":[],"hasMore":false}"#),
+            ("GET", "/inApps/v1/messaging/realtime/url", "", #"{"realtimeURL":"https://example.com"}"#),
+            ("DELETE", "/inApps/v1/messaging/realtime/url", "", ""),
+            ("POST", "/advancedCommerce/v1/subscription/cancel/1", "{}", "{}"),
         ])
     func `an answer without JWS passes as it is`(method: String, path: String, sent: String, body: String) throws {
         let call = try ServerAPICall(method: method, path: path, query: nil, body: Array(sent.utf8))
         let answer = try Self.answer(body, to: call)
         #expect(answer.body == Array(body.utf8) && answer.transactions.isEmpty)
+    }
+
+    @Test func `what a change of Advanced Commerce left behind is verified`() throws {
+        let call = try ServerAPICall(method: "POST", path: Self.commercePath, query: nil, body: Array("{}".utf8))
+        let both =
+            #"{"signedTransactionInfo":"\#(Samples.transaction())","signedRenewalInfo":"\#(Samples.renewalInfo())"}"#
+        let answer = try Self.answer(both, to: call)
+        #expect(answer.transactions.count == 1 && answer.renewals.count == 1 && answer.unreadable.isEmpty)
+        let refund = try Self.answer(Body.transactionInfo().body, to: call)
+        #expect(refund.transactions.count == 1 && refund.renewals.isEmpty && refund.unreadable.isEmpty)
     }
 
     @Test func `notifications are verified, and returned as they are`() throws {

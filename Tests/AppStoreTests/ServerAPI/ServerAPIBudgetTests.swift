@@ -73,15 +73,11 @@ struct ServerAPIBudgetTests {
     private static func request(
         _ operation: ServerAPIOperation, _ environment: UpstreamEnvironment, _ share: ServerAPIRequest.Share
     ) throws -> ServerAPIRequest {
-        let template = ServerAPITemplate.template(of: operation)
+        let template = try #require(ServerAPITemplate.all.first { $0.operation == operation })
         let uuid = "758883e8-151b-47b7-abd0-60c4d804c2f5"
-        let values = template.segments.compactMap { segment -> (ServerAPIParameter, String)? in
-            guard case .parameter(let parameter) = segment else { return nil }
-            return (parameter, parameter == .requestIdentifier ? uuid : "1")
-        }
         let call = try ServerAPICall(
-            template, values, query: template.required.map { [$0] } ?? [],
-            body: template.hasBody ? Array("{}".utf8) : [])
+            template, template.parameters.map { ($0, $0.isTransactionID ? "1" : uuid) }, query: [],
+            body: template.body == .none ? [] : Array("{}".utf8))
         return ServerAPIRequest(call, bundleID: "a", environment: environment, share: share)
     }
 }

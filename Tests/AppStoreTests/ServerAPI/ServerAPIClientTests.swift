@@ -289,6 +289,21 @@ struct ServerAPIClientTests {
         }
     }
 
+    @Test func `a 401 of an API that Apple opens to single apps does not pause the key for other calls`() async throws {
+        let commerce = try ServerAPICall(
+            method: "POST", path: "/advancedCommerce/v1/subscription/cancel/7", query: nil, body: Array("{}".utf8))
+        try await ServerAPIBench.run(sandbox: { $0.head.method == .POST ? .unauthorized : .transactionInfo() }) {
+            bench in
+            let request = ServerAPIRequest(commerce, bundleID: Samples.app, environment: .sandbox, share: .full)
+            for _ in 0..<2 {
+                #expect(
+                    await bench.client.sendToNamedHost(request, deadline: .now + .seconds(3600)).line == "unauthorized")
+            }
+            #expect(bench.client.pausedKeys.isEmpty)
+            #expect(await bench.send(Self.info).answer != nil)
+        }
+    }
+
     @Test func `the key that was rejected is paused, also if it was replaced meanwhile`() async throws {
         let next = ServerAPIKey(
             issuerID: Samples.key.issuerID, keyID: "TESTKEY002", privateKey: Samples.otherKey.privateKey)

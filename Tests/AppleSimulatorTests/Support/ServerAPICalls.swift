@@ -69,7 +69,11 @@ extension TestStore {
     }
 
     func call(_ head: HTTPRequestHead, _ body: String = "", at endpoint: Endpoint = .production) throws -> APIReply {
-        let request = try #require(APIRequest(head, body: Array(body.utf8)))
+        try call(head, bytes: Array(body.utf8), at: endpoint)
+    }
+
+    func call(_ head: HTTPRequestHead, bytes: [UInt8], at endpoint: Endpoint) throws -> APIReply {
+        let request = try #require(APIRequest(head, body: bytes))
         let response = store.response(to: request, at: endpoint)
         store.stats.end()
         guard case .answer(let answer) = response.reply else { throw NoAnswer() }

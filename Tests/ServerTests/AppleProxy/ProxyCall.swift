@@ -4,13 +4,16 @@ import NIOHTTP1
 
 @testable import Gateway
 
-/// One call of each operation, as a backend sends it.
+/// One call of each template, as a backend sends it.
 struct ProxyCall: CustomStringConvertible, Sendable {
     let operation: ServerAPIOperation
     let method: HTTPMethod
     /// The path and query after `/inApps/`.
     let target: String
     var body = ""
+    var contentType = "application/json"
+    /// The path before the target.
+    var root = "inApps"
 
     static let id = "2000000123456789"
     private static let uuid = "6d3f2b0e-7c0e-4c57-9a8e-0c6a1f9f1a10"
@@ -55,8 +58,44 @@ struct ProxyCall: CustomStringConvertible, Sendable {
             operation: .setAppAccountToken, method: .PUT, target: "v1/transactions/\(id)/appAccountToken",
             body: #"{"appAccountToken":"\#(uuid)"}"#),
         ProxyCall(operation: .finishTransaction, method: .POST, target: "v1/transactions/\(id)/finish"),
+        ProxyCall(
+            operation: .consumptionInformation, method: .PUT, target: "v1/transactions/consumption/\(id)",
+            body: #"{"customerConsented":true,"platform":1}"#),
+        ProxyCall(operation: .retentionMessagingInfo, method: .GET, target: "v1/messaging/image/list"),
+        ProxyCall(operation: .retentionMessagingInfo, method: .GET, target: "v1/messaging/message/list"),
+        ProxyCall(operation: .retentionMessagingInfo, method: .GET, target: "v1/messaging/default/a.monthly/de-DE"),
+        ProxyCall(operation: .retentionMessagingInfo, method: .GET, target: "v1/messaging/realtime/url"),
+        ProxyCall(
+            operation: .retentionMessagingInfo, method: .GET, target: "v1/messaging/performanceTest/result/\(uuid)"),
+        ProxyCall(
+            operation: .retentionMessagingChange, method: .PUT,
+            target: "v1/messaging/image/\(uuid)?imageSize=FULL_SIZE",
+            body: "\u{89}PNG", contentType: "image/png"),
+        ProxyCall(operation: .retentionMessagingChange, method: .DELETE, target: "v1/messaging/image/\(uuid)"),
+        ProxyCall(
+            operation: .retentionMessagingChange, method: .PUT, target: "v1/messaging/message/\(uuid)",
+            body: #"{"header":"Stay","body":"Half the price."}"#),
+        ProxyCall(operation: .retentionMessagingChange, method: .DELETE, target: "v1/messaging/message/\(uuid)"),
+        ProxyCall(
+            operation: .retentionMessagingChange, method: .PUT, target: "v1/messaging/default/a.monthly/de-DE",
+            body: #"{"messageIdentifier":"\#(uuid)"}"#),
+        ProxyCall(
+            operation: .retentionMessagingChange, method: .DELETE, target: "v1/messaging/default/a.monthly/de-DE"),
+        ProxyCall(
+            operation: .retentionMessagingChange, method: .PUT, target: "v1/messaging/realtime/url",
+            body: #"{"realtimeURL":"https://example.com/retention"}"#),
+        ProxyCall(operation: .retentionMessagingChange, method: .DELETE, target: "v1/messaging/realtime/url"),
+        ProxyCall(
+            operation: .retentionMessagingChange, method: .POST, target: "v1/messaging/performanceTest",
+            body: #"{"originalTransactionId":"\#(id)"}"#),
+        ProxyCall(
+            operation: .advancedCommerce, method: .POST, target: "v1/subscription/cancel/\(id)",
+            body: #"{"requestInfo":{"requestReferenceId":"\#(uuid)"}}"#, root: "advancedCommerce"),
+        ProxyCall(
+            operation: .advancedCommerce, method: .POST, target: "v1/transaction/requestRefund/\(id)",
+            body: #"{"requestInfo":{"requestReferenceId":"\#(uuid)"}}"#, root: "advancedCommerce"),
     ]
 
     /// The calls that change the state of one customer.
-    static let changes = all.filter { $0.operation.effect == .writes }
+    static let changes = all.filter { [.writes, .charges].contains($0.operation.effect) }
 }

@@ -84,6 +84,12 @@ final class ProxySite: Sendable {
         try await send(method, "/v1/apple/\(app)/\(environment)/inApps/\(call)", body)
     }
 
+    func ask(_ call: ProxyCall, environment: String = "sandbox") async throws -> Reply {
+        try await send(
+            call.method, "/v1/apple/\(Self.app)/\(environment)/\(call.root)/\(call.target)", call.body,
+            contentType: call.contentType)
+    }
+
     func send(
         _ method: HTTPMethod, _ target: String, _ body: String = "", contentType: String = "application/json"
     ) async throws -> Reply {

@@ -18,7 +18,7 @@ struct AppleRightsTests {
             (", apple: [mass, write, read, read]", [.read, .write, .mass], [.read, .write, .mass]),
             (", apple: {a: [read, write]}", [.read, .write], []),
             (", apple: {a: [mass], b: []}", [.mass], []),
-            (", apple: {}", [], []),
+            (", apple: {a: [commerce]}", [.commerce], []), (", apple: {}", [], []),
         ] as [(String, Set<Client.AppleRight>, Set<Client.AppleRight>)])
     func `rights are for each app, or for the named ones`(
         field: String, ofA: Set<Client.AppleRight>, ofB: Set<Client.AppleRight>
@@ -49,12 +49,12 @@ struct AppleRightsTests {
     }
 
     @Test(arguments: [
-        ("apps: [a], \(key), apple: [all]", "apple takes only: read, write, mass"),
-        ("apps: [a], \(key), apple: [Read]", "apple takes only: read, write, mass"),
-        ("apps: [a], \(key), apple: [[read]]", "apple takes only: read, write, mass"),
+        ("apps: [a], \(key), apple: [all]", "apple takes only: read, write, mass, commerce"),
+        ("apps: [a], \(key), apple: [Read]", "apple takes only: read, write, mass, commerce"),
+        ("apps: [a], \(key), apple: [[read]]", "apple takes only: read, write, mass, commerce"),
         ("apps: [a], \(key), apple: read", "apple must be a list of rights, or a mapping from apps to such lists"),
         ("apps: [a], \(key), apple: {a: read}", "apple must be a list of rights, or a mapping from apps to such lists"),
-        ("apps: [a], \(key), apple: {a: [reed]}", "apple takes only: read, write, mass"),
+        ("apps: [a], \(key), apple: {a: [reed]}", "apple takes only: read, write, mass, commerce"),
         ("apps: [a], \(key), apple: {b: [read]}", "the client may not use the app b: add it to apps first"),
         (
             "apps: '*', \(key), apple: {'*': [read]}",

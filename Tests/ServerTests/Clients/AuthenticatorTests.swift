@@ -30,6 +30,20 @@ struct AuthenticatorTests {
         ] { #expect(authenticator.client(with: credentials, at: Self.before)?.name == "shop") }
     }
 
+    @Test(arguments: ["Bearer eyJhbGciOiJFUzI1NiJ9.eyJiaWQiOiJhIn0.c2ln", "Bearer", "Basic YTpi", "Digest a", ""])
+    func `a token for another server in one field does not hide the key in the other`(token: String) {
+        let inAPIKey = Credentials(authorization: token, apiKey: key.exposed)
+        #expect(authenticator.client(with: inAPIKey, at: Self.before)?.name == "shop")
+        let inAuthorization = Credentials(authorization: "Bearer \(key.exposed)", apiKey: token)
+        #expect(authenticator.client(with: inAuthorization, at: Self.before)?.name == "shop")
+    }
+
+    @Test func `a wrong secret of a known key is not made good by the other field`() {
+        let wrong = "Bearer \(key.id).\(APIKey.random().secret.exposed)"
+        let credentials = Credentials(authorization: wrong, apiKey: key.exposed)
+        #expect(authenticator.client(with: credentials, at: Self.before) == nil)
+    }
+
     @Test func `no wrong credential finds a client`() throws {
         let other = APIKey.random()
         let wrong = [

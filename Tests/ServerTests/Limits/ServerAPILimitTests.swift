@@ -17,6 +17,8 @@ struct ServerAPILimitTests {
         "set the app account token": [.setAppAccountToken], "order lookup": [.orderLookup],
         "refund history": [.refundHistory], "test notification": [.testNotification],
         "mass extension": [.massExtendRenewalDates],
+        "retention messaging": [.retentionMessagingInfo, .retentionMessagingChange],
+        "advanced commerce": [.advancedCommerce],
         "and their statuses": [.testNotificationStatus, .massExtensionStatus],
     ]
 

@@ -277,6 +277,10 @@ spec:
     - host: {{ .ingress.hostname | quote }}
       http:
         paths:
+          {{- $gateway := dict "service" (dict "name" (include "receipt-gateway.fullname" $.root) "port" (dict "name" "http")) }}
+          {{- range .ingress.extraPaths }}
+          - {{- toYaml (merge (dict) . (dict "pathType" "Prefix" "backend" $gateway)) | nindent 12 }}
+          {{- end }}
           {{- range .paths }}
           - path: {{ index . 0 }}
             pathType: {{ index . 1 }}

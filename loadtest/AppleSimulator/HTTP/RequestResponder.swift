@@ -46,7 +46,7 @@ struct RequestResponder: Sendable {
         default:
             return Self.refusal(
                 .notFound,
-                "Supported: POST /verifyReceipt, /inApps/…, GET and DELETE /stats, GET /stats/details, PUT /scenario, "
+                "Supported: POST /verifyReceipt, /inApps/…, /advancedCommerce/…, GET and DELETE /stats, GET /stats/details, PUT /scenario, "
                     + "PUT /accounts, PUT /customers, PUT and POST /notifications.")
         }
     }

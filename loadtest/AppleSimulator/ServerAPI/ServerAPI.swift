@@ -13,6 +13,7 @@ final class ServerAPI: Sendable {
     let notifications: NotificationRegistry
     let sender: NotificationSender
     let massRequests = Mutex<[MassRequest.Name: MassRequest]>([:])
+    private let retentionMessages = Mutex<[AppInStore: RetentionMessages]>([:])
     private let keys: [String: AcceptedKey]
     private let quotas: Mutex<HourlyQuotas>
 
@@ -128,7 +129,23 @@ extension ServerAPI {
         case .consumptionInformation: try consumption(call)
         case .setAppAccountToken: try setAppAccountToken(call)
         case .finishTransaction: try finish(call)
+        case .retentionMessagingInfo, .retentionMessagingChange: try retentionMessaging(call)
+        case .advancedCommerce: try advancedCommerce(call)
         }
+    }
+
+    private func retentionMessaging(_ call: APICall) throws(APIError) -> APIAnswer {
+        let result: Result<APIAnswer, APIError> = retentionMessages.withLock { apps in
+            guard apps[call.app] != nil || apps.count < limits.maximumMessagingApps else {
+                return .failure(.unknownError)
+            }
+            do throws(APIError) {
+                return .success(try apps[call.app, default: RetentionMessages()].answer(call, limits))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 }
 

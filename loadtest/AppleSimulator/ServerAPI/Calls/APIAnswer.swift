@@ -64,7 +64,7 @@ struct APIError: Error, Hashable, Sendable {
 
     /// Creates an error with Apple's text, if the code is listed below.
     init(code: Int) {
-        self = Self.all.first { $0.code == code } ?? APIError(code, "An unknown error occurred.")
+        self = (Self.all + Self.ofMessaging).first { $0.code == code } ?? APIError(code, "An unknown error occurred.")
     }
 
     /// The first three digits of the code.
@@ -138,5 +138,39 @@ extension APIError {
         APIError(4_040_006, "Original transaction id not found. Please try again."), notificationURLNotFound,
         testNotificationNotFound, extensionRequestNotFound, transactionIDNotFound, appTransactionNotFound,
         rateLimitExceeded, unknownError, APIError(5_000_001, "An unknown error occurred. Please try again."),
+    ]
+}
+
+// MARK: - Retention Messaging
+
+extension APIError {
+    static let invalidImage = APIError(4_000_161, "Invalid image.")
+    static let headerTooLong = APIError(4_000_162, "The header is too long.")
+    static let bodyTooLong = APIError(4_000_163, "The body is too long.")
+    static let invalidLocale = APIError(4_000_164, "Invalid locale.")
+    static let altTextTooLong = APIError(4_000_175, "The alternative text is too long.")
+    static let invalidPerformanceTest = APIError(4_000_211, "Invalid performance test request.")
+    static let invalidRequestID = APIError(4_000_212, "Invalid request id.")
+    static let invalidRealtimeURL = APIError(4_000_215, "Invalid realtime URL.")
+    static let invalidImageSize = APIError(4_000_216, "Invalid image size.")
+    static let tooManyBulletPoints = APIError(4_000_218, "Too many bullet points.")
+    static let maximumImages = APIError(4_030_014, "The maximum number of images is reached.")
+    static let maximumMessages = APIError(4_030_016, "The maximum number of messages is reached.")
+    static let messageNotApproved = APIError(4_030_017, "The message is not approved.")
+    static let imageNotApproved = APIError(4_030_018, "The image is not approved.")
+    static let imageInUse = APIError(4_030_019, "The image is in use.")
+    static let imageNotFound = APIError(4_040_014, "Image not found.")
+    static let messageNotFound = APIError(4_040_015, "Message not found.")
+    static let performanceTestNotFound = APIError(4_040_018, "Performance test run not found.")
+    static let defaultMessageNotFound = APIError(4_040_020, "Default message not found.")
+    static let realtimeURLNotFound = APIError(4_040_021, "Realtime URL not found.")
+    static let imageExists = APIError(4_090_000, "An image with this identifier already exists.")
+    static let messageExists = APIError(4_090_001, "A message with this identifier already exists.")
+
+    fileprivate static let ofMessaging = [
+        invalidImage, headerTooLong, bodyTooLong, invalidLocale, altTextTooLong, invalidPerformanceTest,
+        invalidRequestID, invalidRealtimeURL, invalidImageSize, tooManyBulletPoints, maximumImages, maximumMessages,
+        messageNotApproved, imageNotApproved, imageInUse, imageNotFound, messageNotFound, performanceTestNotFound,
+        defaultMessageNotFound, realtimeURLNotFound, imageExists, messageExists,
     ]
 }

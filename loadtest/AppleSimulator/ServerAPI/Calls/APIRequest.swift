@@ -6,29 +6,37 @@ internal import NIOHTTP1
 /// A call of the API before anything is checked.
 struct APIRequest: Sendable {
     let method: HTTPMethod
-    /// The path behind `/inApps/`, without the query.
+    /// The path behind the first slash, without the query.
     let path: Substring
     let query: APIQuery
     let headers: HTTPHeaders
     let body: [UInt8]
 
-    static let prefix = "/inApps/"
+    private static let prefixes = ["/inApps/", "/advancedCommerce/"]
 
     /// Returns nil for a path that is no path of the API.
     init?(_ head: HTTPRequestHead, body: [UInt8]) {
         let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let path = parts.first, path.hasPrefix(Self.prefix) else { return nil }
+        guard let path = parts.first, Self.prefixes.contains(where: path.hasPrefix) else { return nil }
         method = head.method
-        self.path = path.dropFirst(Self.prefix.utf8.count)
+        self.path = path.dropFirst()
         query = APIQuery(parts.count > 1 ? parts[1] : "")
         headers = head.headers
         self.body = body
     }
 
+    private var mediaType: String? {
+        headers.first(name: "Content-Type")?.split(separator: ";").first?.lowercased()
+    }
+
+    /// True for a body that says it is a PNG image, and begins as one.
+    var isImage: Bool {
+        mediaType == "image/png" && body.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+    }
+
     /// The members of the body; throws unless it is an object of JSON that says it is JSON.
     func members() throws(APIError) -> JSONValue {
-        let type = headers.first(name: "Content-Type")?.split(separator: ";").first
-        guard type?.lowercased() == "application/json" else { throw .badRequest }
+        guard mediaType == "application/json" else { throw .badRequest }
         guard let value = try? JSONValue(parsing: body), value.members != nil else { throw .badRequest }
         return value
     }

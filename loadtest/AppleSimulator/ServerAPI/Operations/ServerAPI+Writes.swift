@@ -56,6 +56,25 @@ extension ServerAPI {
     ]
     private static let refundPreferences: Set<String> = ["DECLINE", "GRANT_FULL", "GRANT_PRORATED"]
 
+    /// Accepts a change of the Advanced Commerce API, and answers with the transaction and its plan as they are. It changes
+    /// nothing here.
+    func advancedCommerce(_ call: APICall) throws(APIError) -> APIAnswer {
+        let reference = try call.request.members()["requestInfo"]?["requestReferenceId"]?.string
+        guard let reference, UUID(uuidString: reference) != nil, let id = call.route.values.last else {
+            throw .badRequest
+        }
+        let (view, transaction) = try transaction(call, id: id)
+        return .json { json in
+            json.member("signedTransactionInfo", jws(transaction, of: view, call))
+            let subscription = view.account.subscriptions.first {
+                $0.newest.purchase.originalTransactionID == transaction.originalID
+            }
+            guard let subscription else { return }
+            let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
+            json.member("signedRenewalInfo", signer.jws(info, dating: \.signedDate, call.context, call.fault))
+        }
+    }
+
     /// Changes a customer; throws for a customer that is not kept.
     func change(_ view: CustomerView, _ body: (inout CustomerChanges) -> Void) throws(APIError) {
         guard customers.change(view.found, body) else { throw .unknownError }
