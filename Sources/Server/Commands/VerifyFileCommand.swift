@@ -131,7 +131,7 @@ struct LocalVerificationRun {
         let trustStore = try TrustStore(
             adding: configuration.trustRoots + roots, intermediatesFile: configuration.intermediatesFile)
         service = VerificationService(
-            verifier: ReceiptVerifier(trustStore: trustStore, policy: configuration.verification),
+            verifier: CurrentVerifier(ReceiptVerifier(trustStore: trustStore, policy: configuration.verification)),
             lateRenewal: configuration.events.rules.expiryDelay)
     }
 
