@@ -100,8 +100,8 @@ struct DocumentationTests {
         for fault in DeliveryFault.allCases { #expect(row.contains("`\(fault.rawValue)`"), "\(fault)") }
     }
 
-    @Test func `every label is in docs/metrics.md with its values, and nothing else is`() throws {
-        let rows = try Repository.text("docs/metrics.md").matches(of: /(?m)^\| `([a-z_]+)` \| ([^|]+) \|$/)
+    @Test func `every label is in docs/metric-labels.md with its values, and nothing else is`() throws {
+        let rows = try Repository.text("docs/metric-labels.md").matches(of: /(?m)^\| `([a-z_]+)` \| ([^|]+) \|$/)
         let documented = rows.map { "\($0.output.1) \($0.output.2)" }
         var declared = Set(MetricCatalogue.all.flatMap(Self.labels))
         // Their values are documented elsewhere.
