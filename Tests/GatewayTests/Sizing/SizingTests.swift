@@ -4,7 +4,7 @@ import Testing
 
 @testable import Resilience
 
-/// The tables of `docs/sizing.md` (The simulation) are expected of a smaller fleet.
+/// The tables of `docs/appendix-measurements.md` (The simulation) are expected of a smaller fleet.
 struct SizingTests {
     /// The part of the documented 1,000 nodes, 500,000 customers, and 600,000 tokens of each limit. The documented
     /// figures are the results of scale 1, which takes minutes and needs an optimised build.
