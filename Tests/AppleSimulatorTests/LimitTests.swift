@@ -38,17 +38,20 @@ struct LimitTests {
     func `one connection over the limit is closed`() async throws {
         let store = try TestStore().store
         let connections = Connections(maximumConnections: 1)
-        let listener = try await Listener.start(
-            RequestResponder(store: store, endpoint: .production), at: ReservedPort(), nil, connections)
-        let (first, firstExchange) = try await Wire(listener.url).open()
+        let responder = RequestResponder(store: store, endpoint: .production)
+        let server = try await LoopbackServer.start(at: ReservedPort(), connections) { channel in
+            try ListenerPair.setUp(channel, responder, nil)
+        }
+        let url = "http://127.0.0.1:\(server.port)/verifyReceipt"
+        let (first, firstExchange) = try await Wire(url).open()
         // Each connection is admitted on an event loop of its own: the second could overtake the first.
         try await eventually("the first is open") { store.stats.details.openConnections > 0 }
-        let (_, secondExchange) = try await Wire(listener.url).open()
+        let (_, secondExchange) = try await Wire(url).open()
         #expect(try await secondExchange.get().text.isEmpty)
         try await first.writeAndFlush(
             ByteBuffer(string: "GET /stats HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
         #expect(try await firstExchange.get().status == 200)
-        await listener.stop()
+        await server.stop()
         await connections.closeAll()
     }
 }

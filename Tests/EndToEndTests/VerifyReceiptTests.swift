@@ -149,7 +149,9 @@ struct VerifyReceiptTests {
         for (fault, status) in [
             ("signature-bit-flipped", 21003), ("leaf-without-marker", 21003), ("trailing-byte", 21002),
         ] {
-            guard case .der(let bytes) = Self.forge.evidence(with: try #require(Fault(named: fault))) else { continue }
+            guard case .der(let bytes) = Self.forge.evidence(with: try #require(ReceiptFault(named: fault))) else {
+                continue
+            }
             let answer = try await pair.gateway.verifyReceipt(["receipt-data": Base64Text(bytes).text])
             #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self) == #"{"status":\#(status)}"#)
             #expect(answer.headers["gateway-reason"] != nil)

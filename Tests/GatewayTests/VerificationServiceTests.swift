@@ -21,7 +21,7 @@ struct VerificationServiceTests {
         "lookalike-chain", "production-receipt", "xcode-receipt", "two-signers", "empty-content",
     ])
     func `a rejection names the rule and carries nothing of the receipt`(name: String) async throws {
-        let fault = try #require(Fault(named: name))
+        let fault = try #require(ReceiptFault(named: name))
         guard case .der(let bytes) = Samples.forge.evidence(with: fault) else { return }
         for mode in Mode.allCases {
             let answer = try await Self.gateway().verify(

@@ -87,6 +87,22 @@ struct CorpusCommandTests {
         }
     }
 
+    @Test func `receipts of rare sizes are sent by request only`() async throws {
+        try await withFolder {
+            _ = try await CorpusCommand.parse(["--out", folder.path, "--count", "2"]).write()
+            try checkSizes()
+        }
+    }
+
+    private func checkSizes() throws {
+        let corpus = CorpusFolder(path: folder.path)
+        let usual = try corpus.genuineReceipts(1000), all = try corpus.genuineReceipts(1000, giants: true)
+        #expect(usual.allSatisfy { $0.utf8.count <= 64 << 10 } && usual.count > 10)
+        let giants = all.filter { !usual.contains($0) }
+        #expect(giants.count == all.count - usual.count && giants.contains { $0.utf8.count > 5_000_000 })
+        #expect(try corpus.genuineReceipts(1) == [usual[0]])
+    }
+
     // MARK: - Requests for other tools
 
     private struct VegetaTarget: Decodable {

@@ -52,4 +52,12 @@ struct OptionTests {
         #expect(VerifyCommand.helpMessage().contains("(default: 1,3,9,187)"))
         #expect(CorpusCommand.helpMessage().contains("(default: 1000)"))
     }
+
+    @Test func `help fits a hundred columns`() {
+        let commands: [any ParsableCommand.Type] = [ReceiptLoadtest.self] + ReceiptLoadtest.configuration.subcommands
+        for command in commands {
+            let lines = ReceiptLoadtest.helpMessage(for: command, columns: 100).split(separator: "\n")
+            #expect(lines.count > 3 && lines.allSatisfy { $0.count <= 100 }, "\(command)")
+        }
+    }
 }

@@ -7,20 +7,20 @@ import Testing
 struct OpenSSLOpinionTests {
     private static let forge = FaultForge(pki: Samples.pki)
 
-    private static func isAccepted(_ fault: Fault) -> Bool {
+    private static func isAccepted(_ fault: ReceiptFault) -> Bool {
         guard case .der(let receipt) = forge.evidence(with: fault) else { return false }
         return OpenSSLVerifier.samples.signedContent(of: receipt) != nil
     }
 
     @Test func `OpenSSL accepts every legitimate oddity`() {
-        let accepted = Fault.allCases.filter { $0.expected == .genuine && Self.isAccepted($0) }.map(\.name)
-        let legitimate = Fault.allCases.filter { $0.expected == .genuine }.map(\.name)
+        let accepted = ReceiptFault.allCases.filter { $0.expected == .genuine && Self.isAccepted($0) }.map(\.name)
+        let legitimate = ReceiptFault.allCases.filter { $0.expected == .genuine }.map(\.name)
         // The missing one is text, not a receipt.
         #expect(Set(legitimate).subtracting(accepted) == ["base64-with-line-breaks"])
     }
 
     @Test func `faults that OpenSSL lets through are known one by one`() {
-        let accepted = Fault.allCases.filter { $0.expected != .genuine && Self.isAccepted($0) }.map(\.name)
+        let accepted = ReceiptFault.allCases.filter { $0.expected != .genuine && Self.isAccepted($0) }.map(\.name)
         let known = Self.acceptedInEncoding + Self.acceptedInPayload + Self.acceptedInContainer + Self.acceptedInChain
         #expect(Set(accepted).symmetricDifference(known) == [])
     }

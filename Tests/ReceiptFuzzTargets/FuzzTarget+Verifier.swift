@@ -13,7 +13,7 @@
                 "certificates-reversed", "root-omitted", "sha1-digest", "signature-algorithm-with-digest",
                 "no-purchases",
             ]
-            let named = odd.compactMap(Fault.init(named:)).compactMap { fault -> [UInt8]? in
+            let named = odd.compactMap(ReceiptFault.init(named:)).compactMap { fault -> [UInt8]? in
                 guard case .der(let bytes) = forge.evidence(with: fault) else { return nil }
                 return bytes
             }

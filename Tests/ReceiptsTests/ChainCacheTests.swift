@@ -6,12 +6,12 @@ import Testing
 
 /// Tests that a cached chain changes the time of an answer and nothing else.
 struct ChainCacheTests {
-    private static let faults = Fault.allCases.filter { fault in
+    private static let faults = ReceiptFault.allCases.filter { fault in
         if case .badRequest = fault.expected { return false }
         return true
     }
     /// Decoded once, because the large ones take time.
-    private static let receipts: [(fault: Fault, bytes: [UInt8])] = faults.compactMap { fault in
+    private static let receipts: [(fault: ReceiptFault, bytes: [UInt8])] = faults.compactMap { fault in
         (try? Base64.decode(Samples.forge.evidence(with: fault).base64)).map { (fault, $0) }
     }
 
@@ -115,7 +115,7 @@ struct ChainCacheTests {
     }
 }
 
-extension Fault {
+extension ReceiptFault {
     fileprivate var rule: Rule? {
         guard case .rejected(let rule) = expected else { return nil }
         return rule

@@ -12,7 +12,7 @@ struct ConcurrencyTests {
             "signature-bit-flipped", "content-spliced", "leaf-without-marker", "sha1-digest", "bundle-id-with-nul",
         ]
         let faulty = try faults.map { name in
-            let fault = try #require(Fault(named: name))
+            let fault = try #require(ReceiptFault(named: name))
             return (try Base64.decode(Samples.forge.evidence(with: fault).base64), fault.expected.reason)
         }
         let genuine = (1...6).map { number in

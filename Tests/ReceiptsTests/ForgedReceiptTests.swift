@@ -17,8 +17,8 @@ struct ForgedReceiptTests {
         return ReceiptVerifier(trustStore: trustStore)
     }()
 
-    @Test(arguments: Fault.allCases)
-    func `each fault gets the answer it is named for`(_ fault: Fault) {
+    @Test(arguments: ReceiptFault.allCases)
+    func `each fault gets the answer it is named for`(_ fault: ReceiptFault) {
         #expect(Self.answer(to: Self.forge.evidence(with: fault).base64) == fault.expected)
     }
 

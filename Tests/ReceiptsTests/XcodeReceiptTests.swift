@@ -56,7 +56,7 @@ struct XcodeReceiptTests {
 
     @Test(arguments: [[.sandbox], [.sandbox, .xcode]] as [Set<Environment>])
     func `the BER form is refused around a sandbox receipt`(environments: Set<Environment>) throws {
-        let fault = try #require(Fault(named: "xcode-shape"))
+        let fault = try #require(ReceiptFault(named: "xcode-shape"))
         guard case .der(let rewrapped) = Samples.forge.evidence(with: fault) else { return }
         var store = try TrustStore.apple(and: Samples.xcode.certificate, for: [.xcode])
         store.add(try TrustAnchor(der: Samples.pki.root.der, environments: environments))

@@ -61,11 +61,10 @@ package final class AppleSimulator: Sendable {
         _ store: SimulatedStore, _ ports: (production: ReservedPort, sandbox: ReservedPort),
         _ verifyReceipt: ListenerPair, serverAPI: ListenerPair?, _ tls: TLSContexts?
     ) {
-        func baseURL(_ listener: Listener) -> String { String(listener.url.dropLast("/verifyReceipt".count)) }
-        productionURL = verifyReceipt.production.url
-        sandboxURL = verifyReceipt.sandbox.url
-        productionBaseURL = baseURL((serverAPI ?? verifyReceipt).production)
-        sandboxBaseURL = baseURL((serverAPI ?? verifyReceipt).sandbox)
+        productionURL = verifyReceipt.productionURL + "/verifyReceipt"
+        sandboxURL = verifyReceipt.sandboxURL + "/verifyReceipt"
+        productionBaseURL = (serverAPI ?? verifyReceipt).productionURL
+        sandboxBaseURL = (serverAPI ?? verifyReceipt).sandboxURL
         self.ports = ports
         self.store = store
         self.tls = tls
@@ -81,20 +80,19 @@ package final class AppleSimulator: Sendable {
             scenario: configuration.scenario, notificationTimeScale: configuration.notificationTimeScale,
             limits: limits, now: configuration.now)
         let tls = try configuration.tls.map(TLSContexts.init)
-        let ports = try (reserve(configuration.productionPort), reserve(configuration.sandboxPort))
+        let ports = try (
+            LoopbackServer.reserve(configuration.productionPort), LoopbackServer.reserve(configuration.sandboxPort)
+        )
         let pair = try await ListenerPair.start(store, at: ports, tls)
         guard configuration.hasServerAPIPorts else { return AppleSimulator(store, ports, pair, serverAPI: nil, tls) }
         do throws(SimulatorError) {
-            let serverAPI = try await ListenerPair.start(store, at: (reserve(), reserve()), tls)
+            let serverAPI = try await ListenerPair.start(
+                store, at: (LoopbackServer.reserve(), LoopbackServer.reserve()), tls)
             return AppleSimulator(store, ports, pair, serverAPI: serverAPI, tls)
         } catch {
             await pair.stop()
             throw error
         }
-    }
-
-    private static func reserve(_ number: Int = 0) throws(SimulatorError) -> ReservedPort {
-        do { return try ReservedPort(number) } catch { throw .portUnavailable(number, reason: "\(error)") }
     }
 
     /// Refuses connections to verifyReceipt, and closes open connections.

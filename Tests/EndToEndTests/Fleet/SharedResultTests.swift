@@ -44,7 +44,7 @@ extension FleetTests {
                     "digest-parameters-absent",
                 ]
                 for (number, name) in names.enumerated() {
-                    let spelling = forge.evidence(with: try #require(Fault(named: name))).base64
+                    let spelling = forge.evidence(with: try #require(ReceiptFault(named: name))).base64
                     #expect(spelling != original)
                     let verdict = try await fleet.verify(spelling, at: number % 3)
                     #expect(verdict.isApples && verdict.cache == "shared", "\(name): \(verdict)")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LoadTest
 
-/// The parts of `deferred` without processes.
+/// The parts of `deferred` and `webhooks` without processes.
 struct DeferredTests {
     @Test func `options reach the plan`() throws {
         let plan = try DeferredCommand.parse(["--jobs", "100000", "--outage", "5m", "--budget", "200", "--kill"]).plan
@@ -82,23 +82,23 @@ struct DeferredTests {
     }
 
     @Test func `a run in which every promise was kept passes`() throws {
-        let report = DeferredReport(Self.outcome, Self.plan)
-        #expect(report.passed, "\(report.problems)")
-        #expect(report.jobsPerSecond == 40 && report.redisBytesPerJob == 5000 && report.cpuPerJob == 4)
-        #expect(
-            report.text.hasPrefix("PASSED  1,000 jobs done 25.0 s after Apple's return, bound 140 s"), "\(report.text)")
-        #expect(try JSONOutput.compact(report).contains(#""answers":{"200":5,"202":1000}"#))
+        let report = Self.outcome.report(Self.plan)
+        #expect(report.missed.isEmpty && report.text.hasPrefix("PASSED  Deferred verifications: All 9 targets met"))
+        let values = Dictionary(report.measurements.map { ($0.name, $0.value) }) { $1 }
+        #expect(values["jobs done"] == 40 && values["Redis per job"] == 5000 && values["CPU per job"] == 4)
+        #expect(values["answers 200 during the outage"] == 5 && values["answers 202 during the outage"] == 1000)
+        #expect(report.figures.contains { $0.name == "time until no job waited" && $0.target == "<= 140" })
     }
 
     @Test(arguments: [
-        ([202: 1000, 429: 5], "5 requests were answered neither 200 nor 202"),
-        ([200: 1005], "no request was deferred"),
-        ([202: 1005], "1,005 requests were answered 202, and 1,000 jobs waited"),
+        ([202: 1000, 429: 5], ["answers other than 200 and 202"]),
+        ([200: 1005], ["requests deferred (202)", "requests deferred beside jobs that waited, difference"]),
+        ([202: 1005], ["requests deferred beside jobs that waited, difference"]),
     ])
-    func `answers that break a promise fail the run`(statuses: [Int: Int], problem: String) {
+    func `answers that break a promise fail the run`(statuses: [Int: Int], missed: [String]) {
         var outcome = Self.outcome
         outcome.statuses = statuses
-        #expect(DeferredReport(outcome, Self.plan).problems.contains(problem))
+        #expect(outcome.report(Self.plan).missed.map(\.name) == missed)
     }
 
     @Test func `jobs that are late, left, wrong or too many at once fail the run`() {
@@ -109,9 +109,53 @@ struct DeferredTests {
         for (number, fault) in faults.enumerated() {
             var outcome = Self.outcome
             fault(&outcome)
-            let report = DeferredReport(outcome, Self.plan)
-            #expect(report.problems.count == 1 && report.text.hasPrefix("FAILED"), "\(number): \(report.problems)")
+            let report = outcome.report(Self.plan)
+            #expect(report.missed.count == 1 && report.text.hasPrefix("FAILED"), "\(number): \(report.missed)")
         }
+    }
+
+    @Test func `healthy endpoints must have each event once, in one order`() throws {
+        let plan = WebhookRun.Plan(
+            gatewayPath: "gateway", events: 10, customers: 5, gateways: 1, endpoints: ["a", "b", "c"], fault: .gone,
+            quiet: .seconds(1))
+        func stats(_ distinct: Int, order: String = "1f") -> WebhookReceiver.EndpointStats {
+            var counts = DeliveryTally.Counts()
+            (counts.accepted, counts.distinct) = (distinct, distinct)
+            return .init(url: "http://h", counts: counts, orderDigest: order, seconds: 2)
+        }
+        var outcome = WebhookRun.Outcome(
+            stats: ["a": stats(10), "b": stats(10), "c": stats(0, order: "0")], written: 10, posted: 10, cpuSeconds: 3,
+            postingSeconds: 1, residentBytes: 1 << 20)
+        let baseline = WebhookRun.Outcome(
+            stats: [:], written: 10, posted: 10, cpuSeconds: 1, postingSeconds: 1, residentBytes: 0)
+        let report = outcome.report(plan, baseline: baseline)
+        #expect(report.missed.isEmpty && report.text.hasPrefix("PASSED  Webhooks"))
+        let values = Dictionary(report.measurements.map { ($0.name, $0.value) }) { $1 }
+        #expect(values["CPU per delivery"] == 100_000 && values["CPU per notification without deliveries"] == 100_000)
+        #expect(values["a: deliveries"] == 5 && values["c (broken): events"] == 0)
+        outcome.stats = ["a": stats(10), "b": stats(9, order: "2e"), "c": stats(0)]
+        #expect(
+            outcome.report(plan, baseline: nil).missed.map(\.name) == [
+                "b: events missing or too many", "orders of the events of an original transaction, beyond one",
+            ])
+    }
+
+    @Test func `a wait ends with its condition or its time, and what is repeated ends with the body`() async throws {
+        var looks = 0
+        let waited = try await LongRun.wait(atMost: .seconds(60), every: .zero) {
+            looks += 1
+            return looks == 3
+        }
+        #expect(waited != nil && looks == 3)
+        #expect(try await LongRun.wait(atMost: .zero, every: .zero) { false } == nil)
+        let (begun, beginning) = AsyncStream<Void>.makeStream()
+        let value = await LongRun.meanwhile(every: .zero) { _ in
+            beginning.yield()
+        } _: {
+            for await _ in begun { break }
+            return 7
+        }
+        #expect(value == 7)
     }
 
     private static let plan = DeferredPlan(gatewayPath: "gateway", jobs: 1005, outageSeconds: 30, budget: 50)

@@ -76,6 +76,19 @@ struct RunRecordTests {
         }
     }
 
+    @Test(arguments: [
+        (true, RunResult.Verdict.passed, "generator kept its schedule: 34 of 60 requests late"),
+        (false, .passed, "generator was late, by little beside the response: 34 of 60 requests late"),
+        (false, .thresholdMissed, "generator was late, by little"),
+        (false, .generatorOverloaded, "generator did NOT keep its schedule: 34 of 60"),
+        (false, .interrupted, "generator did NOT keep"),
+    ])
+    func `a report says how punctual the generator was`(kept: Bool, verdict: RunResult.Verdict, line: String) throws {
+        var result = try Self.result()
+        (result.generator.keptSchedule, result.verdict) = (kept, verdict)
+        #expect(RunText(result: result).text.contains(line))
+    }
+
     @Test func `rows for a spreadsheet have as many cells as names`() throws {
         let rows = try RunFormat.csv.text(Self.result()).split(separator: "\n")
             .map { $0.split(separator: ",", omittingEmptySubsequences: false) }

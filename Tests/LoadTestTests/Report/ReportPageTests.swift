@@ -86,7 +86,8 @@ struct ReportPageTests {
         try ReportCommand.parse([file]).run()
         #expect(
             try String(contentsOfFile: folder.appending(path: "run.html").path, encoding: .utf8) == result.page.html())
-        try JSONOutput.of(BenchReport(plan: BenchPlan())).write(toFile: file, atomically: true, encoding: .utf8)
+        try JSONOutput.of(FigureReport(runs: 5, secondsPerRun: 4)).write(
+            toFile: file, atomically: true, encoding: .utf8)
         try ReportCommand.parse([file, "-o", folder.appending(path: "other.html").path]).run()
         #expect(
             try String(contentsOfFile: folder.appending(path: "other.html").path, encoding: .utf8)

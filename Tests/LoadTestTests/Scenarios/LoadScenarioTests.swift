@@ -88,7 +88,7 @@ struct LoadScenarioTests {
         #expect(scenario.events.map { "\($0.action)" } == ["kill verify_receipt", "start verify_receipt"])
         let run = ScenarioRun(
             scenario: scenario, scale: ScenarioScale(time: 2),
-            source: .same(SameRequest(request: RequestForm.request("GET", try LoadTarget("http://h"), [], body: nil))))
+            source: .inTurn([RequestForm.request("GET", try LoadTarget("http://h"), [], body: nil)]))
         let checked = run.checkedCalls(
             [[.verifyReceipt: 5, .serverAPI: 5], [.verifyReceipt: 5, .serverAPI: 15]],
             until: [.verifyReceipt: 90, .serverAPI: 90])

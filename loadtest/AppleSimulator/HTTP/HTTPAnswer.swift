@@ -16,11 +16,11 @@ struct HTTPAnswer: Sendable {
     var status = HTTPResponseStatus.ok
     var contentType = "application/json;charset=UTF-8"
     /// Fields in addition to the fields of every answer.
-    var headers: [Phase.HeaderField] = []
+    var headers: [ScenarioPhase.HeaderField] = []
     var body = ByteBuffer()
 
     /// Returns a page as Apple's front-end servers send in place of an answer.
-    static func page(_ statusCode: Int, _ headers: [Phase.HeaderField]) -> HTTPAnswer {
+    static func page(_ statusCode: Int, _ headers: [ScenarioPhase.HeaderField]) -> HTTPAnswer {
         let status = HTTPResponseStatus(statusCode: statusCode)
         let text =
             "<html><head><title>\(status.reasonPhrase)</title></head>"

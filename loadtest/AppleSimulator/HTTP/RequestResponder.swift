@@ -31,72 +31,37 @@ struct RequestResponder: Sendable {
         return .control(control(head.method, path, body))
     }
 
-    private func control(_ method: HTTPMethod, _ path: Substring, _ body: ByteBuffer) -> HTTPAnswer {
-        switch (method, path) {
-        case (.GET, "/stats"): return Self.json(store.statsWithServerAPI)
-        case (.GET, "/stats/details"): return Self.json(store.stats.details)
-        case (.DELETE, "/stats"):
-            store.resetStats()
-            return HTTPAnswer(status: .noContent)
-        case (.PUT, "/scenario"): return play(String(buffer: body))
-        case (.PUT, "/accounts"): return register(Array(buffer: body))
-        case (.PUT, "/customers"): return addCustomers(Array(buffer: body))
-        case (.PUT, "/notifications"): return setNotificationURL(Array(buffer: body))
-        case (.POST, "/notifications"): return notify(Array(buffer: body))
-        default:
-            return Self.refusal(
-                .notFound,
-                "Supported: POST /verifyReceipt, /inApps/…, /advancedCommerce/…, GET and DELETE /stats, GET /stats/details, PUT /scenario, "
-                    + "PUT /accounts, PUT /customers, PUT and POST /notifications.")
-        }
-    }
-
-    private func play(_ yaml: String) -> HTTPAnswer {
-        do throws(ScenarioError) {
-            store.play(try Scenario(yaml: yaml, limits: store.limits))
-            return HTTPAnswer(status: .noContent)
-        } catch {
-            return Self.refusal(.unprocessableEntity, error.description)
-        }
-    }
-
-    private func register(_ body: [UInt8]) -> HTTPAnswer {
-        do throws(ControlError) {
-            let evidence = try AccountEvidence(body, limits: store.limits)
-            let registered = try evidence.register(in: store, store.controlContext(at: endpoint))
-            return HTTPAnswer(body: registered.json)
-        } catch {
-            return Self.refusal(.unprocessableEntity, error.description)
-        }
-    }
-
-    private func addCustomers(_ body: [UInt8]) -> HTTPAnswer {
-        do throws(ControlError) {
-            let now = UTCDate(store.controlContext(at: endpoint).now)
-            let population = try Population(body, limits: store.limits, createdAt: now)
-            try store.customers.add(population)
-            return HTTPAnswer(body: population.json)
-        } catch {
-            return Self.refusal(.unprocessableEntity, error.description)
-        }
-    }
-
-    private func setNotificationURL(_ body: [UInt8]) -> HTTPAnswer {
-        do throws(ControlError) {
-            let (app, destination) = try NotificationDestination.read(body)
-            try store.notifications.setDestination(destination, of: app)
+    private func control(_ method: HTTPMethod, _ path: Substring, _ buffer: ByteBuffer) -> HTTPAnswer {
+        let body = Array(buffer: buffer)
+        do {
+            switch (method, path) {
+            case (.GET, "/stats"): return Self.json(store.statsWithServerAPI)
+            case (.GET, "/stats/details"): return Self.json(store.stats.details)
+            case (.DELETE, "/stats"): store.resetStats()
+            case (.PUT, "/scenario"): store.play(try Scenario(yaml: String(buffer: buffer), limits: store.limits))
+            case (.PUT, "/accounts"):
+                let evidence = try AccountEvidence(body, limits: store.limits)
+                return HTTPAnswer(body: try evidence.register(in: store, store.controlContext(at: endpoint)).json)
+            case (.PUT, "/customers"):
+                let now = UTCDate(store.controlContext(at: endpoint).now)
+                let population = try Population(body, limits: store.limits, createdAt: now)
+                try store.customers.add(population)
+                return HTTPAnswer(body: population.json)
+            case (.PUT, "/notifications"):
+                let (app, destination) = try NotificationDestination.read(body)
+                try store.notifications.setDestination(destination, of: app)
+            case (.POST, "/notifications"):
+                let uuids = try store.notify(try NotificationRequest(body, limits: store.limits))
+                return Self.json(CreatedNotifications(notificationUuids: uuids))
+            default:
+                return Self.refusal(
+                    .notFound,
+                    "Supported: POST /verifyReceipt, /inApps/…, /advancedCommerce/…, GET and DELETE /stats, "
+                        + "GET /stats/details, PUT /scenario, PUT /accounts, PUT /customers, PUT and POST /notifications.")
+            }
             return HTTPAnswer(status: .noContent)
         } catch {
-            return Self.refusal(.unprocessableEntity, error.description)
-        }
-    }
-
-    private func notify(_ body: [UInt8]) -> HTTPAnswer {
-        do throws(ControlError) {
-            let uuids = try store.notify(try NotificationRequest(body, limits: store.limits))
-            return Self.json(CreatedNotifications(notificationUuids: uuids))
-        } catch {
-            return Self.refusal(.unprocessableEntity, error.description)
+            return Self.refusal(.unprocessableEntity, "\(error)")
         }
     }
 

@@ -44,7 +44,7 @@ package struct NotificationRequest: Hashable, Sendable {
 extension NotificationRequest {
     /// Reads the body of `POST /notifications`.
     init(_ body: [UInt8], limits: SimulatorLimits) throws(ControlError) {
-        let members = try ControlMembers(
+        let members = try ControlFields(
             body,
             known: [
                 "bundle_id", "count", "delay", "deliver", "environment", "first_customer", "original_transaction_id",
@@ -55,7 +55,7 @@ extension NotificationRequest {
         let kind = NotificationKind(type, try members.typeName("subtype"))
         self.init(
             kind, about: kind.isAboutApp ? .app : try Subject(members, limits), ofApp: app.bundleID, at: app.endpoint)
-        productID = try members.optionalText("product_id")
+        productID = try members.word("product_id")
         isDelivered = try members.flag("deliver") ?? true
         lostResult = try members.result() ?? .noResponse
         copies = Int(try members.integer("times", in: 1...limits.maximumCopies) ?? 1)
@@ -65,22 +65,22 @@ extension NotificationRequest {
 }
 
 extension NotificationRequest.Subject {
-    fileprivate init(_ members: ControlMembers, _ limits: SimulatorLimits) throws(ControlError) {
+    fileprivate init(_ members: ControlFields, _ limits: SimulatorLimits) throws(ControlError) {
         if let count = try members.integer("count", in: 1...limits.maximumNotificationsPerRequest) {
             let first = try members.integer("first_customer", in: 0...limits.maximumPopulation) ?? 0
             self = .customers(first: first, count: count)
-        } else if let id = try members.optionalText("transaction_id") {
+        } else if let id = try members.word("transaction_id") {
             self = .transaction(id)
         } else {
-            self = .subscription(try members.text("original_transaction_id"))
+            self = .subscription(try members.required("original_transaction_id", members.word))
         }
     }
 }
 
-extension ControlMembers {
+extension ControlFields {
     /// Returns a name of upper-case letters and underscores; nil without the member.
     fileprivate func typeName(_ name: String) throws(ControlError) -> String? {
-        guard let text = try optionalText(name) else { return nil }
+        guard let text = try word(name) else { return nil }
         guard NotificationKind.isName(text) else {
             throw .wrongValue(of: name, needed: "a name such as DID_RENEW")
         }
@@ -88,7 +88,7 @@ extension ControlMembers {
     }
 
     fileprivate func result() throws(ControlError) -> SendAttemptResult? {
-        guard let text = try optionalText("result") else { return nil }
+        guard let text = try word("result") else { return nil }
         guard let result = SendAttemptResult(rawValue: text) else {
             let names = SendAttemptResult.allCases.map(\.rawValue).joined(separator: ", ")
             throw .wrongValue(of: "result", needed: names)

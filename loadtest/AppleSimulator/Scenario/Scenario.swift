@@ -19,7 +19,7 @@ package struct Scenario: Hashable, Sendable {
     /// The apps that the App Store does not know: error 4040003.
     var unknownApps: Set<String> = []
     var stories = Stories()
-    var phases: [Phase] = []
+    var phases: [ScenarioPhase] = []
 
     func starting(at start: Timestamp) -> Scenario {
         var scenario = self
@@ -72,7 +72,7 @@ extension Scenario {
         guard phases.count <= limits.maximumPhases else {
             throw ScenarioError(line: fields["faults"]?.line, fault: .tooManyPhases(maximum: limits.maximumPhases))
         }
-        self.phases = try phases.map { value throws(ScenarioError) in try Phase(value, limits: limits) }
+        self.phases = try phases.map { value throws(ScenarioError) in try ScenarioPhase(value, limits: limits) }
     }
 
     /// Reads `true` for Apple's limits, `false` for none, or `{share: 0.5}`.

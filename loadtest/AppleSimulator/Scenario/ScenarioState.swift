@@ -60,14 +60,14 @@ struct ScenarioState: Sendable {
 struct Effects: Hashable, Sendable {
     private(set) var fault: ServerFault?
     private(set) var latency: Duration?
-    private(set) var headers: [Phase.HeaderField]?
+    private(set) var headers: [ScenarioPhase.HeaderField]?
 
-    fileprivate func lacksSomething(of phase: Phase) -> Bool {
+    fileprivate func lacksSomething(of phase: ScenarioPhase) -> Bool {
         (fault == nil && phase.fault != nil) || (latency == nil && phase.latency != nil)
             || (headers == nil && phase.headers != nil)
     }
 
-    fileprivate mutating func add(_ phase: Phase, using generator: inout SplitMix64) {
+    fileprivate mutating func add(_ phase: ScenarioPhase, using generator: inout SplitMix64) {
         fault = fault ?? phase.fault
         latency = latency ?? phase.latency?.draw(using: &generator)
         headers = headers ?? phase.headers

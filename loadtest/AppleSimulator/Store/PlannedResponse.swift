@@ -33,7 +33,7 @@ struct PlannedResponse: Sendable {
 
     /// Returns the reply for faults that ignore the request.
     private static func withoutAnswer(
-        _ fault: ServerFault, of api: AppleAPI, _ headers: [Phase.HeaderField], _ now: Timestamp
+        _ fault: ServerFault, of api: AppleAPI, _ headers: [ScenarioPhase.HeaderField], _ now: Timestamp
     ) -> (Reply, String)? {
         switch fault {
         case .reset: return (.reset, "reset")
@@ -54,7 +54,7 @@ struct PlannedResponse: Sendable {
     }
 
     private static func withAnswer(
-        _ fault: ServerFault, _ headers: [Phase.HeaderField], _ answer: PlannedAnswer
+        _ fault: ServerFault, _ headers: [ScenarioPhase.HeaderField], _ answer: PlannedAnswer
     ) -> (Reply, String) {
         var full = answer.http
         full.headers += headers

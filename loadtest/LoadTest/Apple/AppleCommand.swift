@@ -9,6 +9,7 @@ struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
         abstract: "Simulate Apple's servers (verifyReceipt, Server API, notifications) on this machine, with faults.",
+        usage: "receipt-loadtest apple [<options>]",
         discussion: """
             Two servers listen on the loopback interface, one for each environment. When they do, a line for each says \
             where; 0 is any free port:

@@ -13,9 +13,7 @@ final class Bench {
     let factory: ReceiptFactory
     let root: String
     let repeated: [PooledRequest]
-    private let progress: ProgressLine
-    private var doneSeconds = 0.0
-    var report: BenchReport
+    var report: FigureReport
 
     init(_ plan: BenchPlan, gatewayPath: String, templates: String, folder: ScratchFolder)
         async throws
@@ -27,26 +25,18 @@ final class Bench {
         // The port stands in no request: all servers get equal requests.
         let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: [])
         factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes)
-        progress = ProgressLine(
-            unit: "seconds of measuring", total: max(1, Int(plan.parts.map(plan.estimate).reduce(0, +))))
-        report = BenchReport(plan: plan)
+        report = FigureReport(runs: plan.runs, secondsPerRun: plan.seconds)
         repeated = await factory.repeated(plan.keys) { _ in }
     }
 
-    func run() async throws -> BenchReport {
-        defer { progress.finish() }
-        var estimated = 0.0
-        for part in plan.parts {
+    func run() async throws -> FigureReport {
+        let start = ContinuousClock.now
+        for (number, part) in plan.parts.enumerated() {
+            let minutes = ((ContinuousClock.now - start).seconds / 60).fixed(1)
+            ProgressStream.write("part \(number + 1) of \(plan.parts.count) after \(minutes) min: \(part.rawValue)\n")
             try await measure(part)
-            estimated += plan.estimate(part)
-            passed(estimated - doneSeconds)
         }
         return report
-    }
-
-    func passed(_ seconds: Double) {
-        doneSeconds += seconds
-        progress.update(done: Int(doneSeconds))
     }
 
     private func measure(_ part: BenchPart) async throws {
@@ -170,8 +160,30 @@ extension Bench {
         var load = try closedPlan(for: server.port, seconds: seconds)
         load.connections = server.connections
         let measurements = try await drive(load, source, before: before)
-        passed(seconds)
         return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
+    }
+
+    /// Lets loads on one gateway take turns, after one run of each that does not count, and adds a figure of each load.
+    func measure(_ loads: [BenchLoad], at server: BenchServer) async throws {
+        var turns = loads.map { _ in [BenchTurn]() }
+        var sent = 0
+        for run in 0...plan.runs {
+            for (position, load) in loads.enumerated() {
+                let seconds = run == 0 ? plan.warmupSeconds : plan.seconds
+                let turn = try await turn(server, load.source, seconds: seconds, before: sent)
+                sent += turn.requests
+                guard run > 0 else { continue }
+                if let outcome = load.outcome { try check(turn, outcome) }
+                turns[position].append(turn)
+            }
+        }
+        for (load, turns) in zip(loads, turns) {
+            let rates = turns.map(\.requestsPerBusySecond)
+            switch load.figure {
+            case .requestsPerBusySecond: report.add(load.name, rates.median, "per busy second")
+            case .microseconds: report.add(load.name, rates.map { 1e6 / $0 }.median, "µs")
+            }
+        }
     }
 
     private static let neededShare = 0.97
@@ -183,4 +195,17 @@ extension Bench {
             throw .otherwiseAnswered(turn.name.rawValue, wanted: outcome.rawValue, share: share)
         }
     }
+}
+
+/// A load on a gateway, and its line in the report.
+struct BenchLoad {
+    enum Figure {
+        case requestsPerBusySecond, microseconds
+    }
+
+    let name: String
+    let source: TrafficSource
+    /// The outcome of nearly all answers; nil for any.
+    var outcome: LoadOutcome?
+    var figure = Figure.requestsPerBusySecond
 }

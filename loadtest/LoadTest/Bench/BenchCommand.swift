@@ -3,10 +3,11 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-struct BenchCommand: AsyncParsableCommand {
+struct BenchCommand: LongRunCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Measure the gateway beside a bare handler, nginx and Varnish.",
+        usage: "receipt-loadtest bench [<options>]",
         discussion: """
             Starts everything itself, servers on one core and the load on another one, lets them take turns run by \
             run, and prints each figure with its target. `make bench` builds for release first.
@@ -81,23 +82,14 @@ struct BenchCommand: AsyncParsableCommand {
         try check(Set(only).count == only.count, "--only names something twice.")
     }
 
-    func run() async throws {
-        ProgressStream.warnOfDebugging()
-        let report = try await Interruptible.run { [self] in
-            let folder = try ScratchFolder()
-            defer { folder.remove() }
-            let bench = try await Bench(
-                plan, gatewayPath: gateway.path, templates: peers, folder: folder)
-            return try await bench.run()
-        }
-        try write(report)
-        StandardOutput.write(try (format == .json ? JSONOutput.of(report) : BenchTable(report: report).text) + "\n")
-    }
-
-    private func write(_ report: BenchReport) throws {
+    func measure() async throws -> FigureReport {
+        let folder = try ScratchFolder()
+        defer { folder.remove() }
+        let report = try await Bench(plan, gatewayPath: gateway.path, templates: peers, folder: folder).run()
         let file = URL(filePath: output)
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try FileError.write(try JSONOutput.of(report) + "\n", to: output)
+        return report
     }
 
     var plan: BenchPlan {
@@ -151,34 +143,6 @@ struct BenchPlan: Hashable, Sendable {
             parts: parts, runs: 2, seconds: 1, warmupSeconds: 0.5, minutes: 0.1, keys: 100, distinctReceipts: 2000,
             notifications: 500, idleConnections: 1000, churnReceipts: 3000, scaleCustomers: 1000,
             churnCacheMebibytes: 8)
-    }
-
-    /// The approximate time of one run of notifications: three signatures of each are made, and verified by the gateway.
-    var estimatedNotificationSeconds: Double { Double(notifications) / Self.notificationsPerSecond }
-    private static let notificationsPerSecond = 1500.0
-
-    /// The approximate time of a part in seconds, for its progress.
-    func estimate(_ part: BenchPart) -> Double {
-        let count = Double(runs)
-        return switch part {
-        case .near: 6 * (warmupSeconds + 1) + 8 * count * (seconds + Self.refreshSeconds)
-        case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (4 * seconds + 2)
-        case .verify: 4 * count * seconds
-        case .transactions: 3 * (warmupSeconds + count * seconds)
-        case .notifications: (count + 1) * estimatedNotificationSeconds
-        case .form: 6 * (warmupSeconds + count * seconds)
-        case .shared: count * (3 * seconds + 2)
-        case .fleet: 10 + Double(Bench.mostGateways) * (seconds + 3)
-        case .serverAPI: 3 * count
-        case .tail: warmupSeconds + seconds + 2 * count * (seconds + Self.refreshSeconds)
-        case .flood: warmupSeconds + seconds + 2 * count * seconds
-        case .connections: 12
-        case .growth: warmupSeconds + seconds + 60 * minutes
-        case .churn: Double(churnReceipts) / 1000
-        case .scale: Double(scaleCustomers) / 2000 + count * (16 * seconds + 3 * warmupSeconds)
-        case .bodies: 10
-        case .start: count
-        }
     }
 }
 

@@ -156,14 +156,14 @@ extension [BenchTurn] {
     }
 
     /// A row for each server and number of connections, in the order of all names.
-    var rows: [BenchReport.Server] {
+    var rows: [FigureReport.Server] {
         let counts = Set(map(\.connections)).sorted(by: >)
         return counts.flatMap { over($0).rows(connections: $0) }
     }
 
-    private func rows(connections: Int) -> [BenchReport.Server] {
+    private func rows(connections: Int) -> [FigureReport.Server] {
         BenchServer.Name.allCases.filter { name in contains { $0.name == name } }.map { name in
-            BenchReport.Server(
+            FigureReport.Server(
                 name: name, connections: connections,
                 requestsPerSecond: rates(name, \.requestsPerSecond).median.rounded(toDecimals: 0),
                 requestsPerBusySecond: rates(name, \.requestsPerBusySecond).median.rounded(toDecimals: 0),

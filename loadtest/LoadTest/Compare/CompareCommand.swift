@@ -6,6 +6,7 @@ struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
         abstract: "Show the differences between two runs that are larger than noise.",
+        usage: "receipt-loadtest compare <a.json> <b.json> [<options>]",
         discussion: """
             Examples:
 

@@ -7,6 +7,7 @@ struct CorpusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "corpus",
         abstract: "Write receipts, the answers a verifier must give to them, and the roots to trust.",
+        usage: "receipt-loadtest corpus --out <folder> [<options>]",
         discussion: """
             Makes authorities of its own, random genuine sandbox receipts signed by them, and every known way of being \
             wrong once: in app receipts, in signed transactions (JWS) and in transaction receipts. The same seed gives \

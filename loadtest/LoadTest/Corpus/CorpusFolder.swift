@@ -30,14 +30,19 @@ struct CorpusFolder {
     }
 
     /// Returns the genuine app receipts of the corpus in base64, up to a maximum number.
-    func genuineReceipts(_ count: Int) throws -> [String] {
+    /// - Parameter giants: true to include receipts of rare sizes.
+    func genuineReceipts(_ count: Int, giants: Bool = false) throws -> [String] {
         var receipts: [String] = []
-        for row in (index() ?? []).lazy.filter(\.isGenuineReceipt).prefix(count) {
-            receipts.append(try FileError.text(of: url(of: row.file).path).filter { !$0.isWhitespace })
+        for row in (index() ?? []) where row.isGenuineReceipt && receipts.count < count {
+            let receipt = try FileError.text(of: url(of: row.file).path).filter { !$0.isWhitespace }
+            if giants || receipt.utf8.count <= Self.usualBytes { receipts.append(receipt) }
         }
         guard !receipts.isEmpty else { throw CorpusFolderError.noReceipts(path: path) }
         return receipts
     }
+
+    /// The size in base64 that hardly any customer's receipt exceeds.
+    private static let usualBytes = 64 << 10
 
     private func isPresent() throws(CorpusFolderError) -> Bool {
         var isFolder = false

@@ -3,10 +3,11 @@
 internal import AppleSimulator
 internal import ArgumentParser
 
-struct DeferredCommand: AsyncParsableCommand {
+struct DeferredCommand: LongRunCommand {
     static let configuration = CommandConfiguration(
         commandName: "deferred",
         abstract: "Measure deferred verifications while Apple is away, and after its return.",
+        usage: "receipt-loadtest deferred [<options>]",
         discussion: """
             Starts a gateway with Redis and a simulated Apple that fails, sends distinct receipts with 'Prefer: \
             respond-async', lets Apple return, and waits until no job waits. Then it compares the run with what the \
@@ -51,14 +52,7 @@ struct DeferredCommand: AsyncParsableCommand {
         try check((1...10_000).contains(budget), "--budget takes from 1 to 10,000.")
     }
 
-    func run() async throws {
-        ProgressStream.warnOfDebugging()
-        let report = try await Interruptible.run { [plan] in
-            DeferredReport(try await DeferredRun(plan: plan).run(), plan)
-        }
-        StandardOutput.write((format == .json ? try JSONOutput.of(report) : report.text) + "\n")
-        if !report.passed { throw ExitCode(99) }
-    }
+    func measure() async throws -> FigureReport { try await DeferredRun(plan: plan).run() }
 
     var plan: DeferredPlan {
         DeferredPlan(

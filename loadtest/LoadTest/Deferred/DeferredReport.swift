@@ -1,103 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The results of `deferred`.
-struct DeferredReport: Hashable, Sendable, Encodable {
-    let requests: Int
-    /// Answers by status; `none` counts requests without an answer.
-    let answers: [String: Int]
-    let answersPerSecond: Double
-    let outageSeconds: Double
-    let waiting: Int
-    /// From Apple's return until no job waited; nil if some still do.
-    let drainSeconds: Double?
-    let boundSeconds: Double
-    let jobsPerSecond: Double?
-    let budget: Int
-    let maximumCallsPerSecond: Int
-    let kills: Int
-    let checkedJobs: Int
-    let residentBytes: Int
-    let redisBytesPerJob: Int
-    /// In milliseconds: the request, attempts during the outage, and the last attempt. Nil if gateways were killed.
-    let cpuPerJob: Double?
-    let environment: RunResult.Environment
-    /// The broken promises; none if the run passed.
-    let problems: [String]
-
-    var passed: Bool { problems.isEmpty }
-}
-
-extension DeferredReport {
-    init(_ outcome: DeferredOutcome, _ plan: DeferredPlan) {
-        let jobs = Double(max(1, outcome.waiting))
-        requests = plan.jobs
-        var answers = Dictionary(uniqueKeysWithValues: outcome.statuses.map { ("\($0)", $1) })
-        if outcome.unanswered > 0 { answers["none"] = outcome.unanswered }
-        self.answers = answers
-        let count = outcome.statuses.values.reduce(0, +)
-        answersPerSecond = (Double(count) / max(0.001, outcome.postingSeconds)).rounded(toDecimals: 0)
-        outageSeconds = outcome.outageSeconds.rounded(toDecimals: 1)
-        waiting = outcome.waiting
-        drainSeconds = outcome.drainSeconds?.rounded(toDecimals: 1)
-        boundSeconds = plan.boundSeconds(waiting: outcome.waiting).rounded(toDecimals: 1)
-        jobsPerSecond = outcome.drainSeconds.map { (jobs / max(0.001, $0)).rounded(toDecimals: 1) }
-        (budget, maximumCallsPerSecond) = (plan.budget, outcome.meter.maximumPerSecond)
-        (kills, checkedJobs) = (outcome.kills, outcome.checked)
-        residentBytes = outcome.residentBytes
-        redisBytesPerJob = outcome.redisBytes / max(1, outcome.waiting)
-        cpuPerJob = outcome.cpuSeconds.map { (1000 * $0 / jobs).rounded(toDecimals: 3) }
-        environment = .current()
-        problems = Self.problems(outcome, plan)
-    }
-
-    private static func problems(_ outcome: DeferredOutcome, _ plan: DeferredPlan) -> [String] {
-        let refused = outcome.statuses.filter { ![200, 202].contains($0.key) }.values.reduce(0, +)
-        let accepted = outcome.statuses[202] ?? 0, bound = plan.boundSeconds(waiting: outcome.waiting)
-        let isLate = outcome.drainSeconds.map { $0 > bound } ?? true
-        let faults: [(Bool, String)] = [
-            (outcome.unanswered > 0, "\(outcome.unanswered.grouped) requests got no answer"),
-            (refused > 0, "\(refused.grouped) requests were answered neither 200 nor 202"),
-            (accepted == 0, "no request was deferred"),
-            (
-                outcome.waiting != accepted,
-                "\(accepted.grouped) requests were answered 202, and \(outcome.waiting.grouped) jobs waited"
-            ),
-            (outcome.left > 0, "\(outcome.left.grouped) jobs still wait"),
-            (isLate, "the jobs were not done within \(bound.significant) s of Apple's return"),
-            (outcome.meter.isExceeded, "the requests to Apple exceeded the budget of \(plan.budget) per second"),
-            (outcome.wrong > 0, "\(outcome.wrong) of \(outcome.checked) jobs ended without Apple's verdict"),
-            (accepted > 0 && outcome.checked == 0, "no result was read"),
-        ]
-        return faults.filter(\.0).map(\.1)
-    }
-}
-
-extension DeferredReport {
-    var text: String {
-        let time = drainSeconds.map { "done \($0.significant) s after Apple's return" } ?? "not done"
-        let head =
-            "\(passed ? "PASSED" : "FAILED")  \(waiting.grouped) jobs \(time), bound \(boundSeconds.significant) s"
-        return ([head] + problems.map { "  " + $0 } + ["", table]).joined(separator: "\n")
-    }
-
-    private var table: String {
-        let statuses = answers.sorted { $0.key < $1.key }.map { "\($0.value.grouped) x \($0.key)" }
-        var rows = [
-            ["answers during the outage", statuses.joined(separator: ", ")],
-            ["answers/s", answersPerSecond.asRate],
-            ["outage", "\(outageSeconds.significant) s"],
-            ["jobs done/s", jobsPerSecond?.significant ?? "–"],
-            ["requests to Apple in a second, maximum", "\(maximumCallsPerSecond.grouped) of \(budget.grouped)"],
-            ["results read", checkedJobs.grouped],
-            ["memory of a gateway, maximum", "\((residentBytes >> 20).grouped) MiB"],
-            ["Redis per job", "\(redisBytesPerJob.grouped) bytes"],
-            ["CPU per job", cpuPerJob.map { "\($0.significant) ms" } ?? "–"],
-        ]
-        if kills > 0 { rows.append(["gateways killed", kills.grouped]) }
-        return AlignedTable(header: ["measurement", "value"], rows: rows).text
-    }
-}
-
 /// The observations of a run of `deferred`.
 struct DeferredOutcome: Hashable, Sendable {
     /// The answers to the requests by their statuses, and the requests without an answer.
@@ -123,4 +25,38 @@ struct DeferredOutcome: Hashable, Sendable {
     /// The jobs whose result was read, and the jobs among them without Apple's verdict.
     var checked = 0
     var wrong = 0
+}
+
+extension DeferredOutcome {
+    /// Returns the figures, with the promises of the gateway as their targets.
+    func report(_ plan: DeferredPlan) -> FigureReport {
+        var report = FigureReport(title: "Deferred verifications")
+        let accepted = statuses[202] ?? 0, answered = statuses.values.reduce(0, +), jobs = Double(max(1, waiting))
+        report.add("requests deferred (202)", Double(accepted), "", .atLeast(1))
+        report.addFaults("requests without an answer", unanswered)
+        report.addFaults("answers other than 200 and 202", answered - accepted - (statuses[200] ?? 0))
+        report.addFaults("requests deferred beside jobs that waited, difference", abs(accepted - waiting))
+        report.addFaults("jobs left at the end", left)
+        report.add(
+            "time until no job waited", drainSeconds ?? plan.limitSeconds(waiting: waiting), "s",
+            .atMost(plan.boundSeconds(waiting: waiting)))
+        report.add(
+            "requests to Apple at once, beyond the budget of \(plan.budget) per second", meter.maximumBurst, "",
+            .atMost(meter.permittedBurst))
+        report.add("results read", Double(checked), "", .atLeast(1))
+        report.addFaults("results without Apple's verdict", wrong)
+        for (status, count) in statuses.sorted(by: { $0.key < $1.key }) {
+            report.add("answers \(status) during the outage", Double(count), "")
+        }
+        report.add("answers", Double(answered) / max(0.001, postingSeconds), "/s")
+        report.add("outage", outageSeconds, "s")
+        report.add("jobs that waited at Apple's return", Double(waiting), "")
+        if let drainSeconds { report.add("jobs done", jobs / max(0.001, drainSeconds), "/s") }
+        report.add("requests to Apple in a second, maximum", Double(meter.maximumPerSecond), "")
+        report.add("memory of a gateway, maximum", Double(residentBytes) / 1_048_576, "MiB")
+        report.add("Redis per job", Double(redisBytes) / jobs, "bytes")
+        if let cpuSeconds { report.add("CPU per job", 1000 * cpuSeconds / jobs, "ms") }
+        if kills > 0 { report.add("gateways killed", Double(kills), "") }
+        return report
+    }
 }

@@ -14,8 +14,6 @@ struct DeferredRun: Sendable {
         static let poll = Duration.milliseconds(500)
         /// The interval at which the requests to Apple are counted.
         static let sample = Duration.milliseconds(50)
-        /// Reading the memory takes longer than counting.
-        static let samplesPerMemory = 20
         /// The time between two kills: a gateway has started again, and has taken jobs.
         static let kill = Duration.seconds(15)
         static let bodyBytes = 6000
@@ -24,7 +22,7 @@ struct DeferredRun: Sendable {
     let plan: DeferredPlan
 
     /// Runs with gateways, Redis and a simulated Apple of its own.
-    func run() async throws -> DeferredOutcome {
+    func run() async throws -> FigureReport {
         var shape = FleetShape(gateways: plan.gateways, hasRedis: true, appendFsync: .everysec)
         shape.hasBalancer = plan.gateways > 1
         shape.apple = try DeferredPlan.outage()
@@ -33,9 +31,16 @@ struct DeferredRun: Sendable {
         shape.limits = ""
         return try await RunningFleet.start(shape, gatewayPath: plan.gatewayPath).whileRunning { fleet in
             let samples = DeferredSamples(plan)
-            let sampling = Task { try await sample(fleet, samples) }
-            defer { sampling.cancel() }
-            return try await measure(fleet, samples)
+            return try await LongRun.meanwhile(every: Limits.sample) { now in
+                samples.record(await fleet.questions, at: now.seconds)
+            } _: {
+                // Reading the memory takes longer than counting.
+                try await LongRun.meanwhile(every: .seconds(1)) { _ in
+                    samples.record(residentBytes: await fleet.residentBytes)
+                } _: {
+                    try await measure(fleet, samples).report(plan)
+                }
+            }
         }
     }
 
@@ -46,7 +51,7 @@ struct DeferredRun: Sendable {
         try await post(to: fleet, samples, &outcome)
         outcome.redisBytes = try await fleet.redisMemory - emptyBytes
         outcome.kills = try await withThrowingTaskGroup { group in
-            if plan.kills { group.addTask { try await kill(fleet) } }
+            if plan.kills { group.addTask { try await fleet.killGateways(every: Limits.kill) } }
             try await ContinuousClock().sleep(until: began + .seconds(plan.outageSeconds))
             outcome.waiting = try await fleet.waitingJobs
             outcome.outageSeconds = (ContinuousClock.now - began).seconds
@@ -63,43 +68,16 @@ struct DeferredRun: Sendable {
 
     /// Waits until no job waits.
     private func drain(_ fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws {
-        let start = ContinuousClock.now, end = start + .seconds(plan.limitSeconds(waiting: outcome.waiting))
         let progress = ProgressLine(unit: "jobs", total: max(1, outcome.waiting))
         defer { progress.finish() }
-        repeat {
-            outcome.left = try await fleet.waitingJobs
-            progress.update(done: max(0, outcome.waiting - outcome.left))
-            if outcome.left == 0 {
-                outcome.drainSeconds = (ContinuousClock.now - start).seconds
-                return
-            }
-            try await Task.sleep(for: Limits.poll)
-        } while ContinuousClock.now < end
-    }
-
-    /// Kills the gateways in turn, and starts each again, until it is cancelled.
-    /// - Returns: the number of kills.
-    private func kill(_ fleet: RunningFleet) async throws -> Int {
-        var count = 0
-        while (try? await Task.sleep(for: Limits.kill)) != nil {
-            // Carried through, so that no gateway is missing afterwards.
-            let number = count % plan.gateways + 1
-            try await Task { try await fleet.restartGateway(number, isCrash: true) }.value
-            count += 1
-        }
-        return count
-    }
-
-    /// Counts the requests to Apple and the memory of the gateways, until it is cancelled.
-    private func sample(_ fleet: RunningFleet, _ samples: DeferredSamples) async throws {
-        let start = ContinuousClock.now
-        for number in 0... {
-            samples.record(await fleet.questions, at: (ContinuousClock.now - start).seconds)
-            if number % Limits.samplesPerMemory == 0 {
-                samples.record(residentBytes: await fleet.residentBytes)
-            }
-            try await Task.sleep(for: Limits.sample)
-        }
+        let (waiting, limit) = (outcome.waiting, plan.limitSeconds(waiting: outcome.waiting))
+        var left = waiting
+        outcome.drainSeconds = try await LongRun.wait(atMost: .seconds(limit), every: Limits.poll) {
+            left = try await fleet.waitingJobs
+            progress.update(done: max(0, waiting - left))
+            return left == 0
+        }?.seconds
+        outcome.left = left
     }
 }
 
@@ -215,18 +193,6 @@ extension RunningFleet {
             return count
         }
     }
-
-    /// The bytes that Redis uses for its data.
-    fileprivate var redisMemory: Int {
-        get async throws {
-            let reply = try await redis?.send(["INFO", "memory"]) ?? ""
-            let line = reply.split(whereSeparator: \.isNewline).first { $0.hasPrefix("used_memory:") }
-            guard let number = line.flatMap({ Int($0.drop { !$0.isNumber }) }) else {
-                throw FleetError.redis(said: reply)
-            }
-            return number
-        }
-    }
 }
 
 /// The requests to Apple against a budget: a token bucket that holds the requests of one second. Time is an argument.
@@ -268,6 +234,7 @@ struct CallMeter: Hashable, Sendable {
         maximumPerSecond = max(maximumPerSecond, calls - samples[0].calls)
     }
 
-    /// True if the requests exceeded the budget by more than a tenth of a second's.
-    var isExceeded: Bool { maximumBurst > 1.1 * budget + 1 }
+    /// The most requests at once that a budget permits: a second's, and a tenth of a second's for the clock.
+    var permittedBurst: Double { 1.1 * budget + 1 }
+    var isExceeded: Bool { maximumBurst > permittedBurst }
 }

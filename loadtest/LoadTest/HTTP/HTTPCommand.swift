@@ -22,6 +22,11 @@ struct HTTPCommand: AsyncParsableCommand {
               receipt-loadtest http http://127.0.0.1:8080 --corpus receipts \\
                 --mix notification=0.9,duplicate-notification=0.1
               receipt-loadtest http http://127.0.0.1:8000/ --body post.json -R max
+              sed 's,^,http://127.0.0.1:8000,' paths | receipt-loadtest http --urls -
+
+            A run in which no answer was useful misses its threshold 'useful', whatever its other thresholds: all were \
+            errors or refusals, or the server took no genuine evidence for genuine. A threshold of your own on that \
+            outcome, such as 'rejected>=100%', takes its place.
 
             Exit status: 0 if no threshold was missed, 99 if a threshold was missed, 98 if the generator could not keep its \
             schedule (the figures are then about the generator), 64 for wrong usage, 130 after ^C, with the summary.
@@ -102,14 +107,15 @@ struct HTTPCommand: AsyncParsableCommand {
             "These --stages send nothing.")
     }
 
-    func run() async throws {
+    mutating func run() async throws {
         try traffic.checkAuthority()
         try traffic.writeRoot()
-        guard traffic.url != nil else { return }
+        guard traffic.namesServer else { return }
         ProgressStream.warnOfDebugging()
+        let listed = try traffic.readURLs()
         let plan = try plan()
         let source = try await Interruptible.run { [traffic] in
-            try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
+            try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds, listed: listed)
         }
         if debug { return StandardOutput.write(try await transcript(plan, source)) }
         let result = try await measure(plan, source)

@@ -55,10 +55,11 @@ struct Judgement: Hashable {
     let reasons: [String]
 
     init(
-        _ measurements: LoadMeasurements, _ plan: LoadPlan, _ thresholds: [RunResult.Threshold], wasInterrupted: Bool
+        _ measurements: LoadMeasurements, _ plan: LoadPlan, _ thresholds: [RunResult.Threshold], hint: String? = nil,
+        wasInterrupted: Bool
     ) {
-        let missed = thresholds.filter { !$0.met }.map(\.text)
-        let late = measurements.keptSchedule(of: plan) ? [] : Self.lateness(measurements, plan)
+        let missed = thresholds.filter { !$0.met }.map(\.text) + [hint].compactMap(\.self)
+        let late = measurements.areAboutGenerator(plan) ? Self.lateness(measurements, plan) : []
         if wasInterrupted {
             verdict = .interrupted
             reasons = ["the run was ended early"] + late + missed
@@ -74,7 +75,7 @@ struct Judgement: Hashable {
     private static func lateness(_ measurements: LoadMeasurements, _ plan: LoadPlan) -> [String] {
         let remedy = "use more --workers, a lower rate, or a machine with less to do"
         var reasons: [String] = []
-        if measurements.isLate(plan.limits) {
+        if measurements.isDistorted(plan.limits) {
             reasons.append(
                 "\((100 * measurements.lateShare).fourDigits) % of the requests were sent more than "
                     + "\(plan.limits.late.milliseconds.fourDigits) ms late by the generator itself: \(remedy)")

@@ -20,8 +20,12 @@ struct RunRecord {
     }
 
     func result(_ measurements: LoadMeasurements, _ extras: Extras, wasInterrupted: Bool) -> RunResult {
-        let thresholds = extras.thresholds.map { $0.check(measurements, counts: extras.counts) } + extras.checked
-        let judgement = Judgement(measurements, plan, thresholds, wasInterrupted: wasInterrupted)
+        var thresholds = extras.thresholds.map { $0.check(measurements, counts: extras.counts) } + extras.checked
+        let useful = UsefulAnswers(mix: description.mix, requests: measurements.counts.intended, url: plan.target.url)
+        let useless = useful.missed(by: measurements, beside: extras.thresholds)
+        if let useless { thresholds.append(useless.threshold) }
+        let judgement = Judgement(
+            measurements, plan, thresholds, hint: useless?.hint, wasInterrupted: wasInterrupted)
         return RunResult(
             verdict: judgement.verdict, verdictReasons: judgement.reasons, startedAt: startedAt,
             durationSeconds: measurements.seconds.rounded(toDecimals: 3), plan: description,

@@ -100,12 +100,26 @@ struct TrafficOptions: ParsableArguments {
                 + "all."))
     var root: String?
 
-    @Option(help: .value("file", "Send this file instead of receipts, to any server."))
+    @Flag(
+        help:
+            "Send the corpus's receipts of more than 64 KiB, too, the largest of nearly 7 MB: few customers have such.")
+    var giants = false
+
+    @Option(help: .value("file", "Send this file instead of receipts, to any server; - is standard input."))
     var body: String?
 
     @Option(
+        help: .value(
+            "file",
+            "Send requests to the URLs in this file, a line each and all of one server, in turn; - is standard input. "
+                + "They take the place of the URL."))
+    var urls: String?
+
+    @Option(
         name: [.customShort("X"), .long],
-        help: ArgumentHelp("The method, with --body or without any body; without it, receipts are sent with POST."))
+        help: ArgumentHelp(
+            "The method, with --body, with --urls, or without any body; without it, receipts and bodies are sent with "
+                + "POST."))
     var method: String?
 
     @Option(help: .value("number", "Receipts, their order and chance follow from this number."))
@@ -115,7 +129,10 @@ struct TrafficOptions: ParsableArguments {
     var timeout = TimeSpan(seconds: 10)
 
     func validate() throws {
-        try check(url != nil || root != nil, "Which server? Name its URL, such as http://127.0.0.1:8080.")
+        try check(namesServer || root != nil, "Which server? Name its URL, such as http://127.0.0.1:8080.")
+        try check(url == nil || urls == nil, "--urls name the server; leave out the URL '\(url ?? "")'.")
+        try check(urls != "-" || body != "-", "Standard input is either --urls or --body.")
+        try check(corpus != nil || !giants, "--giants are of a --corpus.")
         if url != nil { _ = try target() }
         try check((1...100_000).contains(connections), "--connections takes from 1 to 100000, not \(connections).")
         try check((1...1000).contains(pipeline), "--pipeline takes from 1 to 1000, not \(pipeline).")
@@ -172,8 +189,10 @@ struct TrafficOptions: ParsableArguments {
         }
     }
 
-    /// False if all requests are equal, without a receipt.
-    var sendsReceipts: Bool { body == nil && method == nil }
+    var namesServer: Bool { url != nil || urls != nil }
+
+    /// False if requests have no receipt.
+    var sendsReceipts: Bool { body == nil && method == nil && urls == nil }
 
     var fields: [HeaderField] {
         header + .bearer(apiKey)

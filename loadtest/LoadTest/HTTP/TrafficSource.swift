@@ -8,7 +8,8 @@ internal import ReceiptForge
 /// The requests that all workers of a run choose from.
 enum TrafficSource: Sendable {
     case receipts(ReceiptPools, RequestMix, KeyPopularity)
-    case same(SameRequest)
+    /// Whole requests, one after the other.
+    case inTurn([ByteBuffer])
     /// Signed transactions: known transactions, and a number of new transactions in each request.
     case signed(TransactionPKI, known: [String], new: Int)
 
@@ -16,7 +17,7 @@ enum TrafficSource: Sendable {
     /// not theirs.
     func traffic(worker: Int, _ plan: LoadPlan, requestsBefore: Int = 0) -> any LoadTraffic {
         switch self {
-        case .same(let request): return request
+        case .inTurn(let requests): return RequestsInTurn(requests, worker: worker, of: plan.workers)
         case .signed(let pki, let known, let count):
             return SignedTraffic(
                 pki, known: known, new: count, target: plan.target,
@@ -31,19 +32,32 @@ enum TrafficSource: Sendable {
 }
 
 extension TrafficOptions {
+    /// Reads the URLs of `--urls`. The first then names the server.
+    mutating func readURLs() throws -> [LoadTarget] {
+        guard let urls else { return [] }
+        let bytes = try FileError.bytes(of: urls, atMost: URLList.maximumBytes)
+        let list = try ContentError.naming(urls) { () throws(URLListFault) in try URLList(bytes) }
+        url = list.targets[0].url
+        return list.targets
+    }
+
+    private func wholeRequests(to targets: [LoadTarget]) throws -> [ByteBuffer] {
+        let content = try body.map { try FileError.bytes(of: $0, atMost: Self.maximumBodyBytes) }
+        let memory = targets.count * (content?.count ?? 0)
+        try check(
+            memory <= 8 << 30,
+            "\(targets.count.grouped) requests with a body of \((content?.count ?? 0).bytesText) take too much memory.")
+        let method = method ?? (body == nil ? "GET" : "POST")
+        return targets.map { RequestForm.request(method, $0, fields, body: content) }
+    }
+
+    private static let maximumBodyBytes = 64 << 20
+
     /// Makes the requests of a run of about so many requests, if that is known, and seconds; shows progress.
-    func source(requests: Double?, seconds: Double) async throws -> TrafficSource {
+    /// - Parameter listed: the URLs of `--urls`.
+    func source(requests: Double?, seconds: Double, listed: [LoadTarget] = []) async throws -> TrafficSource {
         let target = try target()
-        if !sendsReceipts {
-            let content = try body.map { path in
-                guard let data = FileManager.default.contents(atPath: path) else {
-                    throw FileError.notReadable(path: path)
-                }
-                return Array(data)
-            }
-            return .same(
-                SameRequest(request: RequestForm.request(method ?? "POST", target, fields, body: content)))
-        }
+        if !sendsReceipts { return .inTurn(try wholeRequests(to: listed.isEmpty ? [target] : listed)) }
         func form(_ content: RequestForm.Content) -> RequestForm {
             // Apple has no API key.
             let fields = content == .notification ? header : fields
@@ -86,7 +100,9 @@ extension TrafficOptions {
         defer { progress.finish() }
         var pools = ReceiptPools(repeated: [])
         if let corpus {
-            pools.repeated = try CorpusFolder(path: corpus).genuineReceipts(keys).map { PooledRequest($0, form) }
+            pools.repeated = try CorpusFolder(path: corpus).genuineReceipts(keys, giants: giants).map {
+                PooledRequest($0, form)
+            }
         }
         if made > 0 { pools.repeated = await factory.repeated(made) { progress.update(done: $0) } }
         pools.fresh = await factory.fresh(freshCount) { progress.update(done: made + $0) }

@@ -2,7 +2,7 @@
 
 internal import AppleSimulator
 internal import ArgumentParser
-internal import FoundationEssentials
+internal import Foundation
 
 struct GatewayProgram: ParsableArguments {
     @Option(
@@ -20,11 +20,13 @@ enum ReportFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
 
 enum FileError: Error, Hashable, CustomStringConvertible {
     case notReadable(path: String)
+    case tooLarge(path: String, most: Int)
     case notWritable(path: String)
 
     var description: String {
         switch self {
         case .notReadable(let path): "Cannot read '\(path)'."
+        case .tooLarge(let path, let most): "'\(path)' has more than \(most.grouped) bytes."
         case .notWritable(let path): "Cannot write '\(path)'."
         }
     }
@@ -32,6 +34,25 @@ enum FileError: Error, Hashable, CustomStringConvertible {
     static func text(of path: String) throws(FileError) -> String {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { throw .notReadable(path: path) }
         return text
+    }
+
+    /// Reads a whole file, which may be a pipe, or a device without an end; `-` is standard input.
+    static func bytes(of path: String, atMost most: Int) throws(FileError) -> [UInt8] {
+        let bytes = try beginning(of: path, atMost: most)
+        guard bytes.count <= most else { throw .tooLarge(path: path, most: most) }
+        return bytes
+    }
+
+    /// Reads a file up to one byte more than `most`.
+    static func beginning(of path: String, atMost most: Int) throws(FileError) -> [UInt8] {
+        do {
+            let file = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: path))
+            var bytes: [UInt8] = []
+            while bytes.count <= most, let part = try file.read(upToCount: 1 << 20), !part.isEmpty { bytes += part }
+            return bytes
+        } catch {
+            throw .notReadable(path: path)
+        }
     }
 
     /// Writes the whole text or nothing.

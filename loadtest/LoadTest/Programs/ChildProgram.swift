@@ -79,16 +79,12 @@ final class ChildProgram: RunningProgram {
 
     /// Waits until the program accepts connections at these ports; stops it if that takes too long.
     func listens(at ports: Int...) async throws {
-        let end = ContinuousClock.now + Limits.start
         do {
-            for port in ports {
-                while !LoopbackPort.accepts(port) {
-                    guard process.isRunning, ContinuousClock.now < end else {
-                        await stop()
-                        throw ProgramError.notListening(path: path, said: output.lastLine)
-                    }
-                    try await Task.sleep(for: Limits.pause)
-                }
+            let waited = try await LongRun.wait(atMost: Limits.start, every: Limits.pause) {
+                !process.isRunning || ports.allSatisfy(LoopbackPort.accepts)
+            }
+            guard waited != nil, process.isRunning else {
+                throw ProgramError.notListening(path: path, said: output.lastLine)
             }
         } catch {
             await stop()

@@ -9,6 +9,7 @@ struct ReceiverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receiver",
         abstract: "Receive the gateway's webhooks on this machine, check them, and behave badly on request.",
+        usage: "receipt-loadtest receiver [<options>]",
         discussion: """
             Each endpoint listens at a port of its own on the loopback interface. When all do, a line for each says \
             where, with the key that must sign, and a last line where control requests go:

@@ -4,7 +4,6 @@ internal import AppleSimulator
 internal import LoopbackPorts
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 internal import NIOSSL
 internal import ReceiptForge
 internal import Synchronization
@@ -43,18 +42,16 @@ final class WebhookReceiver: Sendable {
         let endpoints = plan.endpoints.map(ReceiverEndpoint.init)
         var ports: [String: ReservedPort] = [:], listeners: [String: ReceiverListener] = [:]
         for endpoint in endpoints {
-            let port = try reserve(endpoint.plan.port)
+            let port = try LoopbackServer.reserve(endpoint.plan.port)
             ports[endpoint.name] = port
             listeners[endpoint.name] = try await ReceiverListener.start(at: port, tls) { .of(endpoint) }
         }
         let receiver = WebhookReceiver(endpoints, ports, listeners, tls)
-        let control = try await ReceiverListener.start(at: reserve(plan.controlPort), nil) { receiver.controlHandler }
+        let control = try await ReceiverListener.start(at: LoopbackServer.reserve(plan.controlPort), nil) {
+            receiver.controlHandler
+        }
         receiver.control.withLock { $0 = control }
         return receiver
-    }
-
-    private static func reserve(_ number: Int) throws(ReceiverError) -> ReservedPort {
-        do { return try ReservedPort(number) } catch { throw .portUnavailable(number, reason: "\(error)") }
     }
 
     var controlURL: String { "http://127.0.0.1:\(control.withLock { $0?.port } ?? 0)" }
@@ -156,14 +153,10 @@ extension WebhookReceiver {
 
 enum ReceiverError: Error, Hashable, CustomStringConvertible {
     case unknownEndpoint([String])
-    case portUnavailable(Int, reason: String)
-    case identityUnusable
 
     var description: String {
         switch self {
         case .unknownEndpoint(let known): "No endpoint has this name; known are \(known.joined(separator: ", "))."
-        case .portUnavailable(let port, let reason): "Cannot listen on port \(port) of 127.0.0.1: \(reason)"
-        case .identityUnusable: "The server's certificate and private key are not a matching pair in PEM."
         }
     }
 }
@@ -171,88 +164,31 @@ enum ReceiverError: Error, Hashable, CustomStringConvertible {
 // MARK: - Listeners
 
 /// A port of the receiver, and the connections to it.
-final class ReceiverListener: Sendable {
-    private enum Limits {
-        static let backlog: Int32 = 1024
-        /// The open connections; one more is closed at once.
-        static let connections = 4096
-    }
+struct ReceiverListener: Sendable {
+    /// The open connections; one more is closed at once.
+    private static let maximumConnections = 4096
 
-    private struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
-        var isClosed = false
-    }
-
-    private let state = Mutex(State())
-    private let server = Mutex<(any Channel)?>(nil)
-
-    private init() {}
+    private let server: LoopbackServer
+    private let connections: Connections
+    var port: Int { server.port }
 
     /// Starts to listen.
     static func start(
         at port: ReservedPort, _ tls: NIOSSLContext?, _ handler: @escaping @Sendable () -> ReceiverHandler
-    ) async throws(ReceiverError) -> ReceiverListener {
-        let listener = ReceiverListener()
-        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: Limits.backlog)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    guard listener.admit(channel) else { return channel.close(promise: nil) }
-                    let pipeline = channel.pipeline.syncOperations
-                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-                    try pipeline.configureHTTPServerPipeline()
-                    try pipeline.addHandler(handler())
-                }
-            }
-        do {
-            let channel = try await bootstrap.bind(host: "127.0.0.1", port: port.number).get()
-            listener.server.withLock { $0 = channel }
-            return listener
-        } catch {
-            throw .portUnavailable(port.number, reason: "\(error)")
+    ) async throws(SimulatorError) -> ReceiverListener {
+        let connections = Connections(maximumConnections: maximumConnections)
+        let server = try await LoopbackServer.start(at: port, connections) { channel in
+            let pipeline = channel.pipeline.syncOperations
+            if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+            try pipeline.configureHTTPServerPipeline()
+            try pipeline.addHandler(handler())
         }
+        return ReceiverListener(server: server, connections: connections)
     }
-
-    var port: Int { server.withLock { $0?.localAddress?.port } ?? 0 }
 
     /// Refuses connections, and closes open connections.
     func stop() async {
-        try? await server.withLock(\.self)?.close()
-        let channels = state.withLock { state in
-            state.isClosed = true
-            return Array(state.channels.values)
-        }
-        for channel in channels { try? await channel.close() }
-    }
-
-    private func admit(_ channel: any Channel) -> Bool {
-        let isAdmitted = state.withLock { state in
-            guard !state.isClosed, state.channels.count < Limits.connections else { return false }
-            state.channels[ObjectIdentifier(channel)] = channel
-            return true
-        }
-        guard isAdmitted else { return false }
-        channel.closeFuture.whenComplete { [self] _ in
-            state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
-        }
-        return true
-    }
-}
-
-extension NIOSSLContext {
-    fileprivate convenience init(serving identity: TLSIdentity) throws(ReceiverError) {
-        do {
-            let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificatePEM.utf8))
-            let key = try NIOSSLPrivateKey(bytes: Array(identity.privateKeyPEM.utf8), format: .pem)
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.applicationProtocols = ["http/1.1"]
-            try self.init(configuration: configuration)
-        } catch {
-            throw .identityUnusable
-        }
+        await server.stop()
+        await connections.closeAll()
     }
 }

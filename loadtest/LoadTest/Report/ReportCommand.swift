@@ -18,7 +18,7 @@ struct ReportCommand: ParsableCommand {
             without plots. The result may come from a third party: its texts are shown, and never run.
             """)
 
-    @Argument(help: .value("result.json", "The JSON that http, scenario or bench wrote."))
+    @Argument(help: .value("result.json", "The JSON of http, scenario, bench, webhooks or deferred."))
     var result: String
 
     @Option(
@@ -30,7 +30,7 @@ struct ReportCommand: ParsableCommand {
         // Once: it may be a pipe.
         let text = try RunResultFile.bytes(of: result)
         let bench = (try? RunResultFile.tree(of: text)).flatMap { _ in
-            try? JSONDecoder().decode(BenchReport.self, from: Data(text))
+            try? JSONDecoder().decode(FigureReport.self, from: Data(text))
         }
         let page = try bench?.page ?? RunResultFile.read(text, from: result).page
         try page.write(to: output ?? (result.hasSuffix(".json") ? result.dropLast(5) : result[...]) + ".html")

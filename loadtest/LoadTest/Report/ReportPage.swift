@@ -128,12 +128,10 @@ private struct ComparedRuns: Encodable {
     }
 }
 
-extension BenchReport {
+extension FigureReport {
     var page: ReportPage {
-        let missed = figures.count { $0.met == false }, all = figures.count
-        let verdict = missed > 0 ? "\(missed) of \(all) targets missed" : "All \(all) targets met"
-        return ReportPage(
-            kicker: "Bench of the gateway", headline: all > 0 ? verdict : "Measured without targets",
-            tone: missed > 0 ? .bad : .good, leads: [], figures: BenchTable(report: self).text, result: self)
+        ReportPage(
+            kicker: title ?? "Bench of the gateway", headline: headline, tone: missed.isEmpty ? .good : .bad, leads: [],
+            figures: text, result: self)
     }
 }

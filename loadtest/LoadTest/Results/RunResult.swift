@@ -151,6 +151,8 @@ extension RunResult {
 
     /// The quality of the generator's own work.
     struct Generator: Codable, Hashable, Sendable {
+        /// False if more than one request in a hundred was sent late, or the generator fell behind. The verdict says
+        /// whether that matters beside the response.
         var keptSchedule: Bool
         /// The time from which a request was due until it was sent.
         var sendLag: Distribution

@@ -26,17 +26,7 @@ enum RunResultFile {
 
     /// Returns at most one byte more than a result may have.
     static func bytes(of path: String) throws(FileError) -> [UInt8] {
-        do {
-            let file = try FileHandle(forReadingFrom: URL(filePath: path))
-            defer { try? file.close() }
-            var bytes: [UInt8] = []
-            while bytes.count <= limits.bytes, let part = try file.read(upToCount: 1 << 20), !part.isEmpty {
-                bytes += part
-            }
-            return bytes
-        } catch {
-            throw .notReadable(path: path)
-        }
+        try FileError.beginning(of: path, atMost: limits.bytes)
     }
 
     /// Returns JSON whose numbers can be added, and converted to `Int`: larger and negative ones are no run's.

@@ -7,6 +7,7 @@ struct ScenarioCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scenario",
         abstract: "Start a fleet, put load on it while faults occur, and check thresholds.",
+        usage: "receipt-loadtest scenario <file> ... [<options>]",
         discussion: """
             Each file says which fleet is started on free ports of this machine (gateways, Redis, HAProxy, a simulated \
             Apple), what its clients send, what happens when, and which thresholds apply. loadtest/scenarios/load has some, with \

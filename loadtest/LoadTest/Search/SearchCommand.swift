@@ -53,18 +53,19 @@ struct SearchCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func validate() throws {
-        try check(traffic.url != nil, "The URL of a server is missing, such as http://127.0.0.1:8080.")
+        try check(traffic.namesServer, "The URL of a server is missing, such as http://127.0.0.1:8080.")
         try check(bounds != nil, "--from and --max-rate take numbers, --from the smaller one.")
         try check((0.1...100).contains(precision), "--precision takes from 0.1 to 100 percent, not \(precision).")
         try check((1...100).contains(maxSteps), "--max-steps takes from 1 to 100, not \(maxSteps).")
         try check((0.1...3600).contains(stepDuration.seconds), "--step-duration takes from 100ms to 1h.")
     }
 
-    func run() async throws {
+    mutating func run() async throws {
         try traffic.checkAuthority()
         try traffic.writeRoot()
         ProgressStream.warnOfDebugging()
-        let report = try await search()
+        let listed = try traffic.readURLs()
+        let report = try await search(listed)
         switch format {
         case .text: StandardOutput.write("\n" + report.conclusion + "\n")
         case .json: StandardOutput.write(try JSONOutput.of(report) + "\n")
@@ -77,14 +78,14 @@ struct SearchCommand: AsyncParsableCommand {
         return (from, to)
     }
 
-    private func search() async throws -> SearchReport {
+    private func search(_ listed: [LoadTarget]) async throws -> SearchReport {
         guard let bounds else { throw ExitCode.validationFailure }
         var search = RateSearch(
             from: bounds.from, to: bounds.to, precision: precision / 100, maximumSteps: maxSteps)
         var report = SearchReport(
             url: try traffic.target().url, slo: slo.thresholds.map(\.expression), end: .found)
         let source = try await Interruptible.run { [traffic, stepDuration] in
-            try await traffic.source(requests: nil, seconds: stepDuration.seconds)
+            try await traffic.source(requests: nil, seconds: stepDuration.seconds, listed: listed)
         }
         var requests = 0
         show(SearchReport.Step.header)
@@ -106,11 +107,13 @@ struct SearchCommand: AsyncParsableCommand {
     }
 
     /// Returns the end of the search if a run shows nothing about the server.
-    private static func end(_ result: RunResult) -> SearchReport.End? {
+    static func end(_ result: RunResult) -> SearchReport.End? {
         switch result.verdict {
         case .interrupted: .interrupted
         case .generatorOverloaded: .generatorOverloaded
-        case .passed, .thresholdMissed: nil
+        // Fewer requests would be rejected or refused as well.
+        case .thresholdMissed: result.isMistaken ? .nothing : nil
+        case .passed: nil
         }
     }
 

@@ -20,7 +20,7 @@ struct SearchReport: Encodable, Hashable, Sendable {
         /// The highest rate allowed met all thresholds.
         case maximumRate = "maximum_rate"
         case maximumSteps = "maximum_steps"
-        /// One request per second missed a threshold.
+        /// One request per second missed a threshold, or the server rejected or refused everything.
         case nothing
         /// The generator could not hold a rate, which shows nothing about the server.
         case generatorOverloaded = "generator_overloaded"

@@ -8,6 +8,7 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Measure parsing and verifying evidence in this process, beside what the cryptography alone takes.",
+        usage: "receipt-loadtest verify [<options>]",
         discussion: """
             Makes evidence of one kind, checks that every implementation accepts all of it, and lets the implementations \
             take short turns in one run, so that a busy machine slows all alike:

@@ -115,11 +115,9 @@ extension WebhookRun {
 
     /// Waits until all gateways have surveyed all endpoints: an endpoint gets the events from its first survey on.
     private func waitForEndpoints(_ fleet: RunningFleet) async throws {
-        let expected = plan.endpoints.count * plan.gateways, end = ContinuousClock.now + plan.quiet
-        while ContinuousClock.now < end {
-            let samples = try await fleet.metrics
-            if samples.count(where: { $0.name == "receipt_gateway_webhook_lag_seconds" }) >= expected { return }
-            try await Task.sleep(for: Limits.poll)
+        let expected = plan.endpoints.count * plan.gateways
+        _ = try await LongRun.wait(atMost: plan.quiet, every: Limits.poll) {
+            try await fleet.metrics.count { $0.name == "receipt_gateway_webhook_lag_seconds" } >= expected
         }
     }
 

@@ -3,10 +3,11 @@
 internal import AppleSimulator
 internal import ArgumentParser
 
-struct WebhooksCommand: AsyncParsableCommand {
+struct WebhooksCommand: LongRunCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks",
         abstract: "Measure the delivery of events to several endpoints, one of them broken.",
+        usage: "receipt-loadtest webhooks [<options>]",
         discussion: """
             Starts gateways with Redis on free ports of this machine and endpoints in this program, posts \
             notifications of Apple as fast as the gateways store them, and waits until the healthy endpoints have \
@@ -66,15 +67,10 @@ struct WebhooksCommand: AsyncParsableCommand {
         do { _ = try receiverFault } catch { throw ValidationError("--fault: \(error)") }
     }
 
-    func run() async throws {
-        ProgressStream.warnOfDebugging()
+    func measure() async throws -> FigureReport {
         let plan = try plan
-        let report = try await Interruptible.run { [self] in
-            let baseline = skipBaseline ? nil : try await WebhookRun(plan: plan.withoutDeliveries).run()
-            return WebhookReport(try await WebhookRun(plan: plan).run(), plan, baseline: baseline)
-        }
-        StandardOutput.write((format == .json ? try JSONOutput.of(report) : report.text) + "\n")
-        if !report.passed { throw ExitCode(99) }
+        let baseline = skipBaseline ? nil : try await WebhookRun(plan: plan.withoutDeliveries).run()
+        return try await WebhookRun(plan: plan).run().report(plan, baseline: baseline)
     }
 
     private var plan: WebhookRun.Plan {

@@ -43,13 +43,13 @@ package struct Corpus: RandomAccessCollection, Sendable {
     }
 
     private enum AnyFault: Sendable {
-        case receipt(Fault)
+        case receipt(ReceiptFault)
         case jws(JWSFault)
         case transactionReceipt(TransactionReceiptFault)
     }
 
     private static let faults: [AnyFault] =
-        Fault.allCases.map(AnyFault.receipt) + JWSFault.allCases.map(AnyFault.jws)
+        ReceiptFault.allCases.map(AnyFault.receipt) + JWSFault.allCases.map(AnyFault.jws)
         + TransactionReceiptFault.allCases.map(AnyFault.transactionReceipt)
 
     private func genuineEntry(number: Int) -> CorpusEntry {

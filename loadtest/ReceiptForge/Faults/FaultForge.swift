@@ -36,7 +36,7 @@ package struct FaultForge: FaultApplying {
     }
 
     /// Returns the evidence that a client would send with this fault.
-    package func evidence(with fault: Fault) -> ForgedEvidence {
+    package func evidence(with fault: ReceiptFault) -> ForgedEvidence {
         switch fault.recipe {
         case .text(let make): .text(make(self))
         case .bytes(let make): .der(make(self))
@@ -98,7 +98,7 @@ extension PurchaseContents {
 
 extension FaultForge {
     /// Returns the contents that a verifier must read from a receipt with this fault; nil unless it is genuine.
-    package func contents(with fault: Fault) -> ReceiptContents? {
+    package func contents(with fault: ReceiptFault) -> ReceiptContents? {
         guard fault.expected == .genuine else { return nil }
         switch fault.recipe {
         case .contents(let edit): return edited(contents, by: edit)

@@ -41,7 +41,7 @@ struct APIAnswer: Sendable {
             json.member("errorCode", error.code)
             json.member("errorMessage", error.message)
         })
-        let retry = error.retryAfter.map { [Phase.HeaderField(name: "Retry-After", value: String($0))] }
+        let retry = error.retryAfter.map { [ScenarioPhase.HeaderField(name: "Retry-After", value: String($0))] }
         return APIAnswer(
             HTTPAnswer(
                 status: HTTPResponseStatus(statusCode: error.httpStatus), contentType: "application/json",

@@ -12,10 +12,10 @@ struct AccountEvidence: Sendable {
     private let answers: [RecordedAnswer]
 
     init(_ body: [UInt8], limits: SimulatorLimits) throws(ControlError) {
-        let members = try ControlMembers(body, known: ["receipts", "signed_transactions", "answers"])
+        let members = try ControlFields(body, known: ["receipts", "signed_transactions", "answers"])
         try self.init(
             receipts: members.texts("receipts"), signed: members.texts("signed_transactions"),
-            answers: members.list("answers"), limits: limits)
+            answers: members.values("answers"), limits: limits)
     }
 
     /// - Parameter recordedAnswers: answers of verifyReceipt as JSON.

@@ -7,7 +7,7 @@ internal import ReceiptForge
 extension Population {
     /// Reads the body of `PUT /customers`.
     init(_ body: [UInt8], limits: SimulatorLimits, createdAt date: UTCDate) throws(ControlError) {
-        let members = try ControlMembers(
+        let members = try ControlFields(
             body, known: ["bundle_id", "count", "environment", "first_transaction_id"])
         let app = try members.app()
         guard let count = try members.integer("count", in: 1...limits.maximumPopulation) else {

@@ -13,7 +13,7 @@ struct RecordedAnswer: Sendable {
 
     /// - Parameter path: the answer's place in the request.
     init(_ value: JSONValue, at path: String) throws(ControlError) {
-        let answer = try RecordedFields(value, at: path)
+        let answer = try ControlFields(value, at: path)
         let status = try answer.required("status") { name throws(ControlError) in try answer.integer(name) }
         guard [0, 21006].contains(status) else { throw .wrongValue(of: answer.path("status"), needed: "0 or 21006") }
         let receipt = try answer.required("receipt", answer.object)
@@ -25,7 +25,7 @@ struct RecordedAnswer: Sendable {
         }
     }
 
-    private init(appReceipt: RecordedFields, in answer: RecordedFields) throws(ControlError) {
+    private init(appReceipt: ControlFields, in answer: ControlFields) throws(ControlError) {
         let name = try answer.required("environment", answer.text)
         guard let environment = Environment(rawValue: name), environment.isApples else {
             throw .wrongValue(of: answer.path("environment"), needed: "Production or Sandbox")
@@ -36,7 +36,7 @@ struct RecordedAnswer: Sendable {
     }
 
     private init(
-        transactionReceipt fields: RecordedFields, in answer: RecordedFields, isOver: Bool
+        transactionReceipt fields: ControlFields, in answer: ControlFields, isOver: Bool
     ) throws(ControlError) {
         var sent = try TransactionReceiptContents(fields)
         // These answers do not name the environment. Transaction IDs of the sandbox begin with 1000000 or 2000000.
@@ -49,7 +49,7 @@ struct RecordedAnswer: Sendable {
 }
 
 extension RecordedAccount {
-    fileprivate init(appReceipt: RecordedFields, in answer: RecordedFields) throws(ControlError) {
+    fileprivate init(appReceipt: ControlFields, in answer: ControlFields) throws(ControlError) {
         let purchases = try appReceipt.required("in_app", appReceipt.list).map(SimulatedTransaction.init)
         inApp = Dictionary(purchases.map { ($0.purchase.transactionID, $0) }) { first, _ in first }
         latest = try answer.list("latest_receipt_info")?.map(SimulatedTransaction.init)
@@ -62,7 +62,7 @@ extension RecordedAccount {
     }
 
     fileprivate init(
-        _ sent: TransactionReceiptContents, in answer: RecordedFields, isOver: Bool
+        _ sent: TransactionReceiptContents, in answer: ControlFields, isOver: Bool
     ) throws(ControlError) {
         let name = isOver ? "latest_expired_receipt_info" : "latest_receipt_info"
         var period = try answer.object(name).map(TransactionReceiptContents.init)
@@ -80,7 +80,7 @@ extension RecordedAccount {
 
 extension SimulatedRenewal {
     /// Reads an element of `pending_renewal_info`.
-    fileprivate init(_ fields: RecordedFields) throws(ControlError) {
+    fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
             originalTransactionID: try fields.required("original_transaction_id", fields.text),
             productID: try fields.required("product_id", fields.text),
@@ -94,14 +94,14 @@ extension SimulatedRenewal {
     }
 
     /// Reads the renewal beside a transaction receipt; nil in an answer of 2012, which has none.
-    fileprivate init?(of period: TransactionReceiptContents, in answer: RecordedFields) throws(ControlError) {
+    fileprivate init?(of period: TransactionReceiptContents, in answer: ControlFields) throws(ControlError) {
         guard let next = try answer.text("auto_renew_product_id") else { return nil }
         self.init(of: PurchaseContents(period))
         nextProductID = next
         try readState(answer)
     }
 
-    private mutating func readState(_ fields: RecordedFields) throws(ControlError) {
+    private mutating func readState(_ fields: ControlFields) throws(ControlError) {
         isOn =
             try fields.required("auto_renew_status") { name throws(ControlError) in
                 try fields.integer(name, in: 0...1)
@@ -113,7 +113,7 @@ extension SimulatedRenewal {
 
 extension SimulatedTransaction {
     /// Reads an element of `latest_receipt_info` or `in_app`.
-    fileprivate init(_ fields: RecordedFields) throws(ControlError) {
+    fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(try PurchaseContents(fields))
         isUpgraded = try fields.flag("is_upgraded") ?? false
         offerCode = try fields.text("offer_code_ref_name")
@@ -129,7 +129,7 @@ extension SimulatedTransaction {
 }
 
 extension PurchaseContents {
-    fileprivate init(_ fields: RecordedFields) throws(ControlError) {
+    fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
             productID: try fields.required("product_id", fields.text),
             transactionID: try fields.required("transaction_id", fields.text),
@@ -152,7 +152,7 @@ extension PurchaseContents {
 
 extension ReceiptContents {
     /// Reads `receipt` of an answer to an app receipt. `app_item_id` repeats `adam_id`.
-    fileprivate init(_ fields: RecordedFields) throws(ControlError) {
+    fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
             bundleID: try fields.required("bundle_id", fields.text),
             creationDate: try fields.required("receipt_creation_date", fields.date))
@@ -171,7 +171,7 @@ extension ReceiptContents {
 
 extension TransactionReceiptContents {
     /// Reads the fields of a transaction receipt. `expires_date` is in milliseconds.
-    fileprivate init(_ fields: RecordedFields) throws(ControlError) {
+    fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
             bundleID: try fields.required("bid", fields.text),
             productID: try fields.required("product_id", fields.text),

@@ -11,7 +11,6 @@ extension Bench {
                 let milliseconds = try await milliseconds(of: body, at: server)
                 report.add("64 KiB of \(body.name), refused", milliseconds, "ms of CPU")
                 most = max(most, milliseconds)
-                passed(1)
             }
             report.add("CPU for the most expensive body that an event loop reads", most, "ms", .atMost(1))
         }
@@ -23,7 +22,7 @@ extension Bench {
         let target = try LoadTarget("http://127.0.0.1:\(server.port)/verifyReceipt")
         let request = RequestForm.request("POST", target, [], body: body.bytes)
         let before = server.processes.cpuSeconds
-        let answers = try await drive(load, .same(SameRequest(request: request))).counts[.ok]
+        let answers = try await drive(load, .inTurn([request])).statuses[200] ?? 0
         let seconds = server.processes.cpuSeconds - before
         guard answers == Self.requestsOfEachBody else {
             let failed = Self.requestsOfEachBody - answers

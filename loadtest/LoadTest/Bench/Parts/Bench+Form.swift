@@ -5,7 +5,7 @@ internal import NIOCore
 internal import ReceiptForge
 
 extension Bench {
-    /// Measures the processor time of a request to each protocol, about the same receipt: from the near cache, and
+    /// Measures the processor time of a request of a client without limits to each protocol, about the same receipt: from the near cache, and
     /// verified each time.
     func measureForm() async throws {
         let account = try await FormAccountFile(gatewayPath, root: root)
@@ -13,11 +13,10 @@ extension Bench {
         for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
             try await withGateway(account.settings + settings) { gateway, _ in
                 let requests = try account.requests(receipt, to: gateway.port)
-                let turns = try await turns(requests.map { .same(SameRequest(request: $0.request)) }, at: gateway)
-                for ((path, _), turns) in zip(requests, turns) {
-                    let times = turns.map { 1e6 / $0.requestsPerBusySecond }
-                    report.add("POST \(path): \(name)", times.median, "µs", note: "a client without rate limits")
+                let loads = requests.map { path, request in
+                    BenchLoad(name: "POST \(path): \(name)", source: .inTurn([request]), figure: .microseconds)
                 }
+                try await measure(loads, at: gateway)
             }
         }
     }

@@ -57,7 +57,6 @@ extension Bench {
                     try await Task.sleep(until: start + .seconds(interval * Double(number)))
                     let now = (ContinuousClock.now - start).seconds
                     points.append(MemoryPoint(seconds: now, residentBytes: server.processes.residentBytes))
-                    passed(interval)
                 }
                 return points
             }
@@ -92,7 +91,6 @@ extension Bench {
                 load.maximumRequests = count
                 _ = try await drive(load, traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh)))
                 done += count
-                passed(Double(count) / 1000)
             }
             let growth = Double(server.processes.residentBytes - before) / 1_048_576
             report.add(

@@ -24,7 +24,6 @@ extension Bench {
                 }
                 floors[server.connections, default: []].append(
                     try floor.receiptsPerSecond(of: Entrant(implementation: .floor, threads: 1)))
-                passed(1)
                 let turn = try await turn(server, source, seconds: plan.seconds, before: sent)
                 sent += turn.requests
                 try check(turn, .local)
@@ -58,32 +57,23 @@ extension Bench {
 
     /// Measures bytes to verified evidence in this process: a known chain, three purchases in an app receipt.
     func measureVerify() async throws {
-        let receipt = try await verify(.receipt, purchases: 3)
-        report.add(
-            "parse-and-verify in process, warm, 3 purchases / crypto floor", receipt.ratioToFloor, "ratio",
-            .atLeast(0.85))
-        report.add("parse-and-verify in process", receipt.receiptsPerSecond, "/s")
-        let jws = try await verify(.jws)
-        report.add(
-            "parse-and-verify of signed transactions in process, warm / crypto floor", jws.ratioToFloor, "ratio",
-            .atLeast(0.85))
-        report.add("parse-and-verify of signed transactions in process", jws.receiptsPerSecond, "/s")
-        report.add(
-            "parse-and-verify of signed transactions in process / chain walked each time", jws.ratioToChainWalk ?? 0,
-            "ratio")
-        let transactionReceipt = try await verify(.transactionReceipt)
-        report.add(
-            "parse-and-verify of transaction receipts in process, warm / crypto floor",
-            transactionReceipt.ratioToFloor, "ratio")
-        report.add("parse-and-verify of transaction receipts in process", transactionReceipt.receiptsPerSecond, "/s")
-        let notification = try await verify(.notification)
-        report.add(
-            "parse-and-verify of notifications in process, warm / crypto floor", notification.ratioToFloor, "ratio")
-        report.add("parse-and-verify of notifications in process", notification.receiptsPerSecond, "/s")
+        let kinds: [(ForgedEvidenceKind, subject: String, purchases: Int, FigureTarget?)] = [
+            (.receipt, "", 3, .atLeast(0.85)), (.jws, " of signed transactions", 1, .atLeast(0.85)),
+            (.transactionReceipt, " of transaction receipts", 1, nil), (.notification, " of notifications", 1, nil),
+        ]
+        for (evidence, subject, purchases, target) in kinds {
+            let row = try await verify(evidence, purchases: purchases), name = "parse-and-verify\(subject) in process"
+            let size = purchases > 1 ? ", \(purchases) purchases" : ""
+            report.add("\(name), warm\(size) / crypto floor", row.ratioToFloor, "ratio", target)
+            report.add(name, row.receiptsPerSecond, "/s")
+            if evidence == .jws, let ratio = row.ratioToChainWalk {
+                report.add("\(name) / chain walked each time", ratio, "ratio")
+            }
+        }
     }
 
     /// Returns the row of a warm chain and one thread.
-    private func verify(_ evidence: ForgedEvidenceKind, purchases: Int = 1) async throws -> VerifyCase {
+    private func verify(_ evidence: ForgedEvidenceKind, purchases: Int) async throws -> VerifyCase {
         try await cores.useGenerators()
         let plan = VerifyPlan(
             evidence: evidence, purchases: [purchases], threads: [1],
@@ -108,7 +98,6 @@ extension Bench {
         for run in 0...plan.runs {
             let milliseconds = try await coldStart()
             if run > 0 { times.append(milliseconds) }
-            passed(1)
         }
         report.add("cold start to the first verified receipt", times.median, "ms", .atMost(100))
     }
@@ -117,15 +106,13 @@ extension Bench {
         let gateway = try await RunningGateway.launch(gatewayPath, localSettings, core: cores.server)
         return try await gateway.whileRunning { gateway in
             let target = try LoadTarget("http://127.0.0.1:\(gateway.dataPort)/v1/verify")
-            let begin = gateway.program.startedAt
-            while ContinuousClock.now - begin < Self.longestStart {
-                try Task.checkCancellation()
+            let waited = try await LongRun.wait(atMost: Self.longestStart, every: .milliseconds(1)) {
                 let reply = try? await Exchange(target: target).send(repeated[0].bytes)
-                let took = ContinuousClock.now - begin
-                if reply?.answer?.outcome == .local { return took.milliseconds }
-                try await Task.sleep(for: .milliseconds(1))
+                return reply?.answer?.outcome == .local
             }
-            throw BenchError.noStart
+            let took = ContinuousClock.now - gateway.program.startedAt
+            guard waited != nil else { throw BenchError.noStart }
+            return took.milliseconds
         }
     }
 

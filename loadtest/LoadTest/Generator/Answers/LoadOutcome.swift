@@ -47,16 +47,40 @@ enum LoadOutcome: String, CaseIterable, Codable, Sendable {
     /// Classifies an answer by its status, its field Cache-Status and the beginning of its body.
     init(status: Int, cache: AnsweredCacheStatus, opening: Span<UInt8>) {
         switch status {
-        case 200..<300: self = Self.verdict(opening, cache) ?? Self.withoutVerdict(cache)
+        case 200..<300: self = Self.verdict(opening, cache) ?? Self.withoutVerdict(opening, cache)
         case 429, 503: self = .shed
         case 300..<500: self = .refused
         default: self = .error
         }
     }
 
-    private static func withoutVerdict(_ cache: AnsweredCacheStatus) -> LoadOutcome {
+    private static func withoutVerdict(_ opening: Span<UInt8>, _ cache: AnsweredCacheStatus) -> LoadOutcome {
+        if let status = appleStatus(opening), let outcome = outcome(ofAppleStatus: status) { return outcome }
         if cache.contains(.degraded) { return .degraded }
         return cache.contains(.hit) ? .hitShared : .ok
+    }
+
+    /// Returns the status that an answer in the form of verifyReceipt begins with.
+    private static func appleStatus(_ opening: Span<UInt8>) -> Int? {
+        let name: StaticString = #"{"status":"#
+        guard opening.starts(with: name) else { return nil }
+        var status = 0
+        for index in name.utf8CodeUnitCount..<min(opening.count, name.utf8CodeUnitCount + 6) {
+            guard let digit = opening[index].decimalValue else { break }
+            status = status * 10 + digit
+        }
+        return status
+    }
+
+    /// Returns nil for a genuine receipt (0, or 21006 with an expired subscription), and for statuses that are not Apple's.
+    private static func outcome(ofAppleStatus status: Int) -> LoadOutcome? {
+        switch status {
+        case 21006: nil
+        // Apple's servers, or the gateway in their place, could not say.
+        case 21005, 21009, 21100...21199: .undecided
+        case 21000...21010: .rejected
+        default: nil
+        }
     }
 
     /// A gateway's answer begins with the verdict; `source` and `cache` stand in the provenance, close behind.
@@ -84,7 +108,7 @@ enum LoadOutcome: String, CaseIterable, Codable, Sendable {
 }
 
 /// The reason for which a request has no answer; the raw values stand in results.
-enum Failure: String, CaseIterable, Codable, Sendable {
+enum RequestFailure: String, CaseIterable, Codable, Sendable {
     case timeout
     case connectionEnded = "connection_ended"
     /// The bytes were no answer in HTTP/1.1, or exceeded a limit.

@@ -114,7 +114,7 @@ struct LoadMeasurements: Sendable {
     var sendLag = Latencies()
     var byOutcome = LoadOutcome.allCases.map { _ in Latencies() }
     var statuses: [Int: Int] = [:]
-    var failures: [Failure: Int] = [:]
+    var failures: [RequestFailure: Int] = [:]
     var cpuSeconds = 0.0
     /// The time for which the workers were ready to run while other threads had the cores.
     var readySeconds = 0.0
@@ -148,13 +148,18 @@ struct LoadMeasurements: Sendable {
         seconds > 0 ? (cpuSeconds + readySeconds) / seconds / Double(workers) : 0
     }
 
-    /// Returns true if requests were taken up when they were due, and the workers had time left.
+    /// Returns true if nearly all requests were taken up when they were due, and the workers had time left.
     func keptSchedule(of plan: LoadPlan) -> Bool {
-        plan.isClosed || !(isLate(plan.limits) || isExhausted(plan))
+        plan.isClosed || !(lateShare > plan.limits.maximumLateShare || isExhausted(plan))
+    }
+
+    /// Returns true if the latencies say more about the generator than about the server.
+    func areAboutGenerator(_ plan: LoadPlan) -> Bool {
+        !plan.isClosed && (isDistorted(plan.limits) || isExhausted(plan))
     }
 
     /// Returns true if too many were taken up too late, and not by little beside the measured latencies.
-    func isLate(_ limits: GeneratorLimits) -> Bool {
+    func isDistorted(_ limits: GeneratorLimits) -> Bool {
         guard lateShare > limits.maximumLateShare else { return false }
         guard let lag = sendLag.milliseconds(atPercentile: 99), let wait = response.milliseconds(atPercentile: 99)
         else {

@@ -62,7 +62,7 @@ struct Recorder: Sendable {
 
     /// Records that there will be no answer. A vain wait counts with its length: a tail without it would look too
     /// short.
-    mutating func failed(_ role: Role, _ failure: Failure, after response: Int64, service: Int64?) {
+    mutating func failed(_ role: Role, _ failure: RequestFailure, after response: Int64, service: Int64?) {
         count(role) { counts in
             switch failure {
             case .timeout: counts.timedOut += 1

@@ -46,7 +46,7 @@ final class LoadConnection: ChannelInboundHandler {
     }
 
     /// Closes the connection; what is under way has failed for this reason.
-    func end(_ failure: Failure) {
+    func end(_ failure: RequestFailure) {
         guard let context else { return }
         leave(failure)
         context.close(promise: nil)
@@ -116,7 +116,7 @@ final class LoadConnection: ChannelInboundHandler {
         }
     }
 
-    private func leave(_ failure: Failure) {
+    private func leave(_ failure: RequestFailure) {
         guard context != nil else { return }
         context = nil
         // What waits behind the first has only lost its connection.

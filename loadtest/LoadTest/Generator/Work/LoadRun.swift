@@ -107,10 +107,21 @@ protocol LoadTraffic: Sendable {
     mutating func next() -> ByteBuffer
 }
 
-struct SameRequest: LoadTraffic {
-    let request: ByteBuffer
+/// Whole requests, which workers send in turn, again and again.
+struct RequestsInTurn: LoadTraffic {
+    private let requests: [ByteBuffer]
+    private var position: Int
+    private let step: Int
 
-    func next() -> ByteBuffer { request }
+    /// - Parameter requests: at least one.
+    init(_ requests: [ByteBuffer], worker: Int = 0, of workers: Int = 1) {
+        (self.requests, position, step) = (requests, worker % requests.count, workers % requests.count)
+    }
+
+    mutating func next() -> ByteBuffer {
+        defer { position = (position + step) % requests.count }
+        return requests[position]
+    }
 }
 
 /// All workers of a run, and their measurements.

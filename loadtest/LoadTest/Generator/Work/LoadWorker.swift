@@ -278,12 +278,12 @@ extension LoadWorker {
         recorder.answered(role(request.intended), answer, response: now - request.intended, service: now - request.sent)
     }
 
-    func failed(_ failure: Failure, _ request: SentRequest) {
+    func failed(_ failure: RequestFailure, _ request: SentRequest) {
         guard state == .working else { return }
         fail(failure, due: request.intended, sent: request.sent)
     }
 
-    private func fail(_ failure: Failure, due: Int64, sent: Int64?) {
+    private func fail(_ failure: RequestFailure, due: Int64, sent: Int64?) {
         let now = Self.now
         turn(at: now)
         plan.completion?(Completion(latency: .nanoseconds(now - due), status: nil, opening: []))

@@ -4,7 +4,7 @@ internal import Receipts
 internal import Yams
 
 /// A part of a scenario: the requests it applies to, and its effects on their answers.
-struct Phase: Hashable, Sendable {
+struct ScenarioPhase: Hashable, Sendable {
     /// The endpoint it applies to; nil for both.
     var endpoint: Endpoint?
     /// The interface it applies to; nil for both.
@@ -30,7 +30,7 @@ struct Phase: Hashable, Sendable {
     }
 }
 
-extension Phase {
+extension ScenarioPhase {
     init(_ value: YAMLValue, limits: SimulatorLimits) throws(ScenarioError) {
         let fields = try YAMLFields(
             value,
@@ -76,9 +76,9 @@ extension Phase {
     }
 }
 
-extension Phase {
+extension ScenarioPhase {
     /// Returns the phase of a scenario that starts at a time: its `Sunset` has a date.
-    func starting(at start: Timestamp) -> Phase {
+    func starting(at start: Timestamp) -> ScenarioPhase {
         guard let sunsetSeconds else { return self }
         var phase = self
         let date = HTTPDate.text(start.advanced(by: .seconds(sunsetSeconds)))
@@ -100,7 +100,7 @@ extension YAMLValue {
     private static let maximumNumber: Int64 = 1_000_000
 }
 
-extension Phase.HeaderField {
+extension ScenarioPhase.HeaderField {
     /// Reads names with a value, or with a list of values for several lines.
     static func all(_ value: YAMLValue) throws(ScenarioError) -> [Self] {
         var fields: [Self] = []

@@ -68,7 +68,7 @@ extension NamedFault: Hashable, CustomStringConvertible {
 }
 
 /// A fault of an app receipt.
-package typealias Fault = NamedFault<FaultForge>
+package typealias ReceiptFault = NamedFault<FaultForge>
 
 /// A fault of a signed transaction. The verifier pins the forged root by its fingerprint, as it does Apple's, for the
 /// environments Production and Sandbox, and trusts nothing else.

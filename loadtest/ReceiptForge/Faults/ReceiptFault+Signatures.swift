@@ -4,26 +4,26 @@ internal import Receipts
 
 /// Receipts with correct fields whose signature is not by this signer over this content.
 extension FaultForge {
-    static let signatures: [Fault] = [
-        Fault(
+    static let signatures: [ReceiptFault] = [
+        ReceiptFault(
             "signature-bit-flipped", .rejected(.signatureInvalid), "One bit of the signature is wrong.",
             .afterSigning { $0.signerInfos[0].signature[128] ^= 1 }),
-        Fault(
+        ReceiptFault(
             "signature-too-short", .rejected(.signatureInvalid),
             "An RSA signature is exactly as long as the modulus (RFC 8017 §8.2.2).",
             .afterSigning { $0.signerInfos[0].signature.removeLast() }),
-        Fault(
+        ReceiptFault(
             "payload-bit-flipped", .rejected(.signatureInvalid),
             "One bit of an opaque attribute is wrong; every field still reads well.",
             .container { $0.withContentReplaced { $0.opaque6[10] ^= 1 } }),
-        Fault(
+        ReceiptFault(
             "content-spliced", .rejected(.signatureInvalid),
             "The content of another receipt under this receipt's signature.",
             .container { $0.withContentReplaced { $0.bundleID = "com.example.victim" } }),
-        Fault(
+        ReceiptFault(
             "expiry-moved", .rejected(.signatureInvalid), "The cheapest attack of all: edit the expiry in place.",
             .container { $0.withContentReplaced { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) } }),
-        Fault(
+        ReceiptFault(
             "digest-relabelled", .rejected(.signatureInvalid),
             "Signed with SHA-256 and labelled SHA-1 throughout; the digest inside the signature gives it away.",
             .afterSigning {
@@ -47,12 +47,12 @@ extension FaultForge {
 /// RFC 5652 §5.4: with signed attributes the signature covers their DER SET instead of the content. A receipt's payload
 /// is itself a DER SET, so one signature can be read both ways.
 extension FaultForge {
-    static let signedAttributes: [Fault] = [
-        Fault(
+    static let signedAttributes: [ReceiptFault] = [
+        ReceiptFault(
             "signed-attributes-confusion", .rejected(.signedAttributesPresent),
             "A genuine payload moved into the signed attributes: Apple's signature verifies over it, and the content is free.",
             .container { $0.confused }),
-        Fault(
+        ReceiptFault(
             "signed-attributes", .rejected(.signedAttributesPresent),
             "Ordinary CMS with content type and message digest, accepted by OpenSSL; no genuine receipt looks like this.",
             .container { $0.withSignedAttributes }),

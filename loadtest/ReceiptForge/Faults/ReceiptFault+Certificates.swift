@@ -4,84 +4,84 @@ internal import Receipts
 
 /// Chains with one wrong certificate, which its authority has signed nevertheless.
 extension FaultForge {
-    static let certificates: [Fault] = [
-        Fault(
+    static let certificates: [ReceiptFault] = [
+        ReceiptFault(
             "leaf-without-marker", .rejected(.leafMarkerMissing),
             "Apple issues certificates to every developer; only 1.2.840.113635.100.6.11.1 may sign receipts.",
             .chain { $0.leaf.remove(.receiptSigningMarker) }),
-        Fault(
+        ReceiptFault(
             "intermediate-without-marker", .rejected(.intermediateMarkerMissing),
             "Apple runs many intermediates; receipts come from those with 1.2.840.113635.100.6.2.1.",
             .chain { $0.intermediate.remove(.worldwideDeveloperRelationsMarker) }),
-        Fault(
+        ReceiptFault(
             "no-markers", .rejected(.leafMarkerMissing), "A perfectly valid chain for something else.",
             .chain {
                 $0.leaf.remove(.receiptSigningMarker)
                 $0.intermediate.remove(.worldwideDeveloperRelationsMarker)
             }),
-        Fault(
+        ReceiptFault(
             "leaf-expired", .rejected(.certificateExpired), "The leaf expired before the receipt was created.",
             .chain { $0.leaf.validity = .init(UTCDate(2016, 1, 1), UTCDate(2018, 1, 1)) }),
-        Fault(
+        ReceiptFault(
             "leaf-not-yet-valid", .rejected(.certificateNotYetValid),
             "The leaf became valid after the receipt was created: the receipt is backdated.",
             .chain { $0.leaf.validity = .init(UTCDate(2030, 1, 1), UTCDate(2036, 1, 1)) }),
-        Fault(
+        ReceiptFault(
             "intermediate-expired", .rejected(.certificateExpired),
             "The intermediate expired years before the receipt was created, far beyond any grace.",
             .chain { $0.intermediate.validity = .init(UTCDate(2015, 1, 1), UTCDate(2020, 1, 1)) }),
-        Fault(
+        ReceiptFault(
             "leaf-is-ca", .rejected(.leafIsCA), "A leaf that may issue certificates could issue its own signers.",
             .chain { $0.leaf.replace(with: .certificateAuthority()) }),
-        Fault(
+        ReceiptFault(
             "intermediate-is-no-ca", .rejected(.issuerNotCA), "An ordinary certificate in the place of the authority.",
             .chain { $0.intermediate.replace(with: .endEntity) }),
-        Fault(
+        ReceiptFault(
             "intermediate-may-not-sign-certificates", .rejected(.keyUsageViolation),
             "Its key usage allows revocation lists only (RFC 5280 §4.2.1.3).",
             .chain { $0.intermediate.replace(with: .keyUsage(.cRLSign)) }),
-        Fault(
+        ReceiptFault(
             "leaf-may-not-sign", .rejected(.keyUsageViolation), "Its key usage allows encryption only.",
             .chain { $0.leaf.replace(with: .keyUsage(.keyEncipherment)) }),
-        Fault(
+        ReceiptFault(
             "critical-extension-unknown", .rejected(.criticalExtensionUnknown),
             "RFC 5280 §4.2: a certificate with an unknown critical extension must be rejected.",
             .chain {
                 $0.leaf.extensions.append(
                     CertificateExtension(identifier: .testExtension, isCritical: true, value: .null))
             }),
-        Fault(
+        ReceiptFault(
             "extension-twice", .rejected(.certificateMalformed),
             "Two basicConstraints that disagree; RFC 5280 §4.2 allows one of each.",
             .chain { $0.leaf.extensions.append(.certificateAuthority()) }),
-        Fault(
+        ReceiptFault(
             "certificate-month-13", .rejected(.certificateMalformed),
             "A validity that ends in a month that does not exist.",
             .chain { $0.leaf.validity.notAfter = DERNode(.utcTime, Array("361301000000Z".utf8)) }),
-        Fault(
+        ReceiptFault(
             "certificate-signed-with-md5", .rejected(.certificateSignatureAlgorithmUnsupported),
             "MD5 collisions have produced a working rogue authority before (2008).", .chain { $0.leaf.digest = .md5 }),
-        Fault(
+        ReceiptFault(
             "leaf-key-of-1024-bits", .rejected(.keyTooSmall), "RSA-1024 is within reach of a state.",
             .container { $0.signed(byLeafWithKey: .shortLeaf) }),
-        Fault(
+        ReceiptFault(
             "leaf-exponent-3", .rejected(.exponentTooSmall),
             "With e = 3 sloppy padding checks let signatures be computed with pencil and paper.",
             .container { $0.signed(byLeafWithKey: .smallExponentLeaf) }),
-        Fault(
+        ReceiptFault(
             "leaf-key-elliptic", .rejected(.keyAlgorithmMismatch), "A P-256 key under an RSA signature algorithm.",
             .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .prime256v1) }),
-        Fault(
+        ReceiptFault(
             "leaf-key-on-another-curve", .rejected(.curveUnsupported),
             "An elliptic key on secp256k1, where Apple has none.",
             .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .secp256k1) }),
-        Fault(
+        ReceiptFault(
             "leaf-key-for-pss-only", .rejected(.keyAlgorithmUnsupported),
             "A key for RSASSA-PSS signatures only (RFC 4055 §1.2).",
             .chain {
                 $0.leaf.subjectPublicKeyInfo = .sequence(.sequence(OID.rsassaPSS.element), .bitString([]))
             }),
-        Fault(
+        ReceiptFault(
             "certificate-signature-flipped", .rejected(.certificateSignatureInvalid),
             "One bit of the intermediate's signature on the leaf is wrong.",
             .afterSigning { $0.certificates[0].der[$0.certificates[0].der.count - 1] ^= 1 }),

@@ -4,35 +4,35 @@ internal import Receipts
 
 /// Faults of the text: errors of the request, not verdicts on a receipt.
 extension FaultForge {
-    static let base64: [Fault] = [
-        Fault(
+    static let base64: [ReceiptFault] = [
+        ReceiptFault(
             "base64-empty", .badRequest(.empty), "An app sends an empty string when its receipt file is missing.",
             .text { _ in "" }),
-        Fault(
+        ReceiptFault(
             "base64-invalid-character", .badRequest(.invalidCharacter),
             "Lenient decoders skip unknown characters, and one receipt gets endless variants.",
             .text { FaultyBase64(of: $0).replacing(at: 100, with: "*") }),
-        Fault(
+        ReceiptFault(
             "base64-url-alphabet", .badRequest(.urlAlphabet),
             "`-` and `_` are another alphabet (RFC 4648 §5), a frequent mistake of clients that deserves its own answer.",
             .text { FaultyBase64(of: $0).inURLAlphabet }),
-        Fault(
+        ReceiptFault(
             "base64-plus-as-space", .badRequest(.missingPadding),
             "A form decoder turned `+` into a space, which a decoder that ignores white space drops.",
             .text { FaultyBase64(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }),
-        Fault(
+        ReceiptFault(
             "base64-missing-padding", .badRequest(.missingPadding),
             "Without `=` a text cut short cannot be told from a complete one.",
             .text { FaultyBase64(of: $0, lengthModulo3: 1).text.replacing("=", with: "") }),
-        Fault(
+        ReceiptFault(
             "base64-non-canonical-bits", .badRequest(.nonCanonicalBits),
             "RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same receipt.",
             .text { FaultyBase64(of: $0, lengthModulo3: 1).withUnusedBitSet }),
-        Fault(
+        ReceiptFault(
             "base64-trailing-data", .badRequest(.trailingData),
             "Common decoders stop at `=` and ignore whatever follows.",
             .text { FaultyBase64(of: $0, lengthModulo3: 1).text + "AAAA" }),
-        Fault(
+        ReceiptFault(
             "base64-twice", .rejected(.derUnexpectedTag),
             "Encoding twice gives perfect base64 of something that is no receipt.",
             .text { Base64Encoder.text(Array(FaultyBase64(of: $0).text.utf8)) }),

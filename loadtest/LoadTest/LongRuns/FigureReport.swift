@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// A measurement, with its target if it has a target.
+struct MeasuredFigure: Codable, Hashable, Sendable {
+    let name: String
+    let value: Double
+    let unit: String
+    let target: String?
+    let met: Bool?
+    let note: String?
+
+    init(_ name: String, _ value: Double, _ unit: String, _ target: FigureTarget? = nil, note: String? = nil) {
+        self.name = name
+        self.unit = unit
+        self.note = note
+        self.value = value.isFinite ? value.rounded(toDecimals: 3) : 0
+        self.target = target?.description
+        met = target.map { value.isFinite && $0.comparison.holds(value, $0.bound) }
+    }
+}
+
+struct FigureTarget: Sendable, CustomStringConvertible {
+    fileprivate let comparison: Threshold.Comparison
+    fileprivate let bound: Double
+
+    static func atLeast(_ bound: Double) -> FigureTarget { FigureTarget(comparison: .atLeast, bound: bound) }
+    static func atMost(_ bound: Double) -> FigureTarget { FigureTarget(comparison: .atMost, bound: bound) }
+
+    var description: String { "\(comparison.rawValue) \(PlainNumber.text(bound))" }
+}
+
+/// The result of a long run: figures with targets, and measurements beside them.
+struct FigureReport: Codable, Sendable {
+    /// The run in a few words; nil for the bench.
+    var title: String?
+    var figures: [MeasuredFigure] = []
+    var servers: [Server] = []
+    var measurements: [MeasuredFigure] = []
+    /// The runs of each server of the bench, and their length.
+    var runs: Int?
+    var secondsPerRun: Double?
+    var environment = RunResult.Environment.current()
+
+    /// A server in a closed loop; medians of all runs.
+    struct Server: Codable, Hashable, Sendable {
+        let name: BenchServer.Name
+        let connections: Int
+        let requestsPerSecond, requestsPerBusySecond, generatorCpuShare: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case name, connections
+            case requestsPerSecond = "requests_per_second"
+            case requestsPerBusySecond = "requests_per_busy_second"
+            case generatorCpuShare = "generator_cpu_share"
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case title, figures, servers, measurements, runs, environment
+        case secondsPerRun = "seconds_per_run"
+    }
+
+    /// Adds a figure if there is a target, else a measurement.
+    mutating func add(
+        _ name: String, _ value: Double, _ unit: String, _ target: FigureTarget? = nil, note: String? = nil
+    ) {
+        let figure = MeasuredFigure(name, value, unit, target, note: note)
+        if target == nil { measurements.append(figure) } else { figures.append(figure) }
+    }
+
+    /// Adds a number of faults, which must be 0.
+    mutating func addFaults(_ name: String, _ count: Int, note: String? = nil) {
+        add(name, Double(count), "", .atMost(0), note: note)
+    }
+
+    var missed: [MeasuredFigure] { figures.filter { $0.met == false } }
+
+    /// `All 7 targets met`.
+    var headline: String {
+        guard !figures.isEmpty else { return "Measured without targets" }
+        let all = figures.count
+        return missed.isEmpty ? "All \(all) targets met" : "\(missed.count) of \(all) targets missed"
+    }
+}
+
+extension FigureReport {
+    /// The figures for readers; of a run with a title, the verdict first.
+    var text: String {
+        let verdict = title.map { "\(missed.isEmpty ? "PASSED" : "FAILED")  \($0): \(headline)" } ?? ""
+        return [verdict, figureTable, notes, serverTable, measurementTable, legend].filter { !$0.isEmpty }
+            .joined(separator: "\n\n")
+    }
+
+    private var figureTable: String {
+        table(["figure", "value", "unit", "target", ""], figures) { figure in
+            let verdict = figure.met == true ? "met" : "MISSED"
+            return [figure.name, figure.value.significant, figure.unit, figure.target ?? "", verdict]
+        }
+    }
+
+    private var notes: String {
+        figures.compactMap { figure in figure.note.map { "\(figure.name): \($0)" } }.joined(separator: "\n")
+    }
+
+    private var serverTable: String {
+        table(["server", "connections", "requests/s", "per busy second", "generator busy"], servers) { row in
+            let share = row.generatorCpuShare, sign = share > BenchTurn.saturation ? " (!)" : ""
+            return [
+                row.name.rawValue, "\(row.connections)", row.requestsPerSecond.asRate, row.requestsPerBusySecond.asRate,
+                "\((100 * share).fixed(0)) %\(sign)",
+            ]
+        }
+    }
+
+    private var measurementTable: String {
+        table(["measured", "value", "unit"], measurements) { [$0.name, $0.value.significant, $0.unit] }
+    }
+
+    private func table<Row>(_ header: [String], _ rows: [Row], _ cells: (Row) -> [String]) -> String {
+        rows.isEmpty ? "" : AlignedTable(header: header, rows: rows.map(cells)).text
+    }
+
+    private var legend: String {
+        guard let runs, let secondsPerRun else { return "" }
+        return """
+            per busy second   requests for each second of the server's own processor time: what ratios are made of, because
+                              a neighbour on the machine changes it less than the rate
+            generator busy    of its core; with (!) it was what limited requests/s, and not the server
+            ratio             the median of the ratios within each of \(runs) runs of \
+            \(secondsPerRun.significant) s, in which servers take turns
+            Servers run on one core and the generator on another one (\(cores)).
+            """
+    }
+
+    private var cores: String {
+        let cores = environment.allowedCores
+        return cores.count > 1 ? "\(cores[0]) and \(cores[1])" : "here there is only one, which all share"
+    }
+}
+
+/// A command that measures for minutes with servers of its own, and prints figures. It ends them also on ^C.
+protocol LongRunCommand: AsyncParsableCommand, Sendable {
+    var format: ReportFormat { get }
+    func measure() async throws -> FigureReport
+}
+
+extension LongRunCommand {
+    /// Exit status 99 stands for a missed target of a run that has a title.
+    func run() async throws {
+        ProgressStream.warnOfDebugging()
+        let report = try await Interruptible.run { [self] in try await measure() }
+        StandardOutput.write((format == .json ? try JSONOutput.of(report) : report.text) + "\n")
+        if report.title != nil, !report.missed.isEmpty { throw ExitCode(99) }
+    }
+}
