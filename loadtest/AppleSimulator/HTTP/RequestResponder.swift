@@ -57,7 +57,8 @@ struct RequestResponder: Sendable {
                 return Self.refusal(
                     .notFound,
                     "Supported: POST /verifyReceipt, /inApps/…, /advancedCommerce/…, GET and DELETE /stats, "
-                        + "GET /stats/details, PUT /scenario, PUT /accounts, PUT /customers, PUT and POST /notifications.")
+                        + "GET /stats/details, PUT /scenario, PUT /accounts, PUT /customers, PUT and POST /notifications."
+                )
             }
             return HTTPAnswer(status: .noContent)
         } catch {
