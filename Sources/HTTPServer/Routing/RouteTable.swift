@@ -175,7 +175,11 @@ package struct RouteMatch: Sendable {
     /// The route, or the first of the path, whose problems a request with another method gets.
     private var nearestRoute: Route? { route ?? path?.routes[0] }
 
-    var bodyLimit: ByteCount? { nearestRoute?.bodyLimit }
+    /// A health check has no body; a body for another method is refused with the method.
+    var bodyLimit: ByteCount? {
+        let isElsewhere = route == nil && path?.routes[0].authentication == .probe
+        return isElsewhere ? nil : nearestRoute?.bodyLimit
+    }
 
     var waitLimit: TimeAmount { nearestRoute?.waitLimit ?? .zero }
 

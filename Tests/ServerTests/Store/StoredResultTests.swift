@@ -250,12 +250,12 @@ struct StoredResultTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 10, .unreadable), (0, 12, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
+            (0, 11, .unreadable), (0, 13, .unreadable), (1, 0, .unreadable), (1, 6, .unreadable), (1, 2, .unreadable),
             (1, 4, .unreadable), (1, 5, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),
-            // The environment, the length of the first text, and its first character.
-            (66, 2, .unreadable), (67, 0xFF, .unreadable), (71, 0xFF, .unreadable),
+            // The number of roots, the environment, the length of the first text, and its first character.
+            (66, 0xFF, .unreadable), (70, 2, .unreadable), (71, 0xFF, .unreadable), (75, 0xFF, .unreadable),
         ] as [(Int, UInt8, SharedCacheFault)])
     func `an invalid byte gives its fault`(offset: Int, value: UInt8, fault: SharedCacheFault) throws {
         var bytes = try Self.bytes(StoreSamples.known())
@@ -265,8 +265,8 @@ struct StoredResultTests {
 
     @Test func `an announced length beyond the end is rejected`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
-        // The number of transactions follows the environment, the bundle ID, the missing revision, consumables and a flag.
-        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4 + 1 + 1
+        // The number of transactions follows the roots, the environment, the bundle ID, the missing revision, consumables and a flag.
+        let count = 66 + 4 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4 + 1 + 1
         #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
         for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
             var changed = bytes
