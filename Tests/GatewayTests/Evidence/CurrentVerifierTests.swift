@@ -19,9 +19,7 @@ struct CurrentVerifierTests {
 
     // MARK: - Signed items
 
-    @Test func `a removed root withdraws verified items, and an added root withdraws no more than rejections`()
-        async throws
-    {
+    @Test func `a removed root withdraws verified items, and an added root withdraws rejections`() async throws {
         let known = Mutex<[Bool]>([])
         let items = SignedItemCache(maximumBytes: 1 << 20) { isKnown in known.withLock { $0.append(isKnown) } }
         let verifier = CurrentVerifier(Samples.verifier, items: items)
@@ -47,6 +45,17 @@ struct CurrentVerifierTests {
         let beganWithout = verifier.local
         verifier.trust(Self.trustStore)
         #expect(!Self.isVerified(by: beganWithout) && Self.isVerified(by: verifier.local))
+    }
+
+    @Test func `the memory of earlier items is free at once, also while a request is in flight`() throws {
+        let known = Mutex<[Bool]>([])
+        let items = SignedItemCache(maximumBytes: 1 << 20) { isKnown in known.withLock { $0.append(isKnown) } }
+        let verifier = CurrentVerifier(Samples.verifier, items: items)
+        let began = verifier.local
+        for _ in 1...2 { #expect(Self.isVerified(by: began)) }
+        verifier.trust(Self.trustStore)
+        #expect(Self.isVerified(by: began))
+        #expect(known.withLock(\.self) == [false, true, false])
     }
 
     @Test func `the roots are reported at the start and at each change`() {
