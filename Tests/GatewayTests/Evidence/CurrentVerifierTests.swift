@@ -130,4 +130,30 @@ struct CurrentVerifierTests {
         #expect(verdicts == [.genuine, .genuine])
         #expect(fixture.customers.requests.map(\.verifier.trustStore) == [Self.trustStore, .apple])
     }
+
+    @Test func `a node asks Apple itself if another node's roots may have been too few`() async throws {
+        for (reason, verifier) in [
+            (DegradedReason.upstreamContradiction, Samples.verifier), (.upstreamContradiction, ReceiptVerifier()),
+            (.upstreamServerError, Samples.verifier),
+        ] {
+            let fixture = CustomerFixture(
+                ["1": [.answered(.customer())]], verifier: verifier, leases: FailedLeases(reason: reason))
+            let answer = try await fixture.ask("1", at: 300)
+            let asks = reason == .upstreamContradiction && verifier.trustStore != .apple
+            #expect(answer.verdict == (asks ? .genuine : .undecided(.upstreamDidNotAnswer)))
+            #expect(answer.provenance.degradedReasons == (asks ? [] : [reason]))
+            #expect(fixture.customers.asked == (asks ? ["1"] : []))
+        }
+    }
+}
+
+/// The leases of a node that waited for another node's request, which failed.
+private struct FailedLeases: FlightLeases {
+    let reason: DegradedReason
+
+    func acquire(_ key: CacheKey, awaiting holder: String?) -> FlightLeaseAttempt { .failed(reason) }
+
+    func release(_ lease: FlightLease, after failure: DegradedReason?) {}
+
+    func waitForChange(of key: CacheKey, upTo span: Duration) {}
 }
