@@ -43,6 +43,15 @@ struct CachedResultTests {
         #expect(Self.extra { $0.revision = String(repeating: "r", count: 1000) } == 1000)
     }
 
+    @Test func `the roots that were trusted count`() {
+        let roots = (0..<100).map { OperatorsRoot(Fingerprint(of: [UInt8($0)].span), .sandbox) }
+        func byteCount(_ roots: some Sequence<OperatorsRoot>) -> Int {
+            let time = Timestamp(millisecondsSince1970: 1_790_000_000_000)
+            return CachedResult(.accountNotFound, fetchedAt: time, freshUntil: time, roots: Set(roots)).byteCount
+        }
+        #expect(byteCount(roots) - byteCount([]) >= roots.count * MemoryLayout<OperatorsRoot>.stride)
+    }
+
     /// Returns the bytes by which an edit enlarges an answer with three transactions and a plan.
     private static func extra(_ edit: (inout UpstreamAnswer) -> Void) -> Int {
         let transactions = (0..<3).map { Transaction(productID: "monthly", transactionID: "\($0)") }

@@ -46,11 +46,17 @@ package struct RequestCharging: Sendable {
         of client: Client, under policies: [ClientPolicy], unknownIDs: RateCharge? = nil, isLong: Bool = false,
         in context: RequestContext, charges: () -> [RateCharge]
     ) -> RequestClient {
-        RequestClient(
+        let inFlight = isLong ? nil : client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) }
+        // A closure that is never called would be an allocation.
+        guard !policies.isEmpty || unknownIDs != nil else {
+            return RequestClient(permittedApps: client.apps, inFlight: inFlight)
+        }
+        var onUnknownIDs: @Sendable (RateAdmission) -> Void = { _ in }
+        if unknownIDs != nil { onUnknownIDs = { record($0, under: [], in: context) } }
+        return RequestClient(
             permittedApps: client.apps, charges: policies.isEmpty ? [] : charges(),
-            onAdmission: { record($0, under: policies, in: context) },
-            inFlight: isLong ? nil : client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) },
-            unknownIDs: unknownIDs, onUnknownIDs: { record($0, under: [], in: context) })
+            onAdmission: { record($0, under: policies, in: context) }, inFlight: inFlight, unknownIDs: unknownIDs,
+            onUnknownIDs: onUnknownIDs)
     }
 
     /// Returns the sender of a request without an API key, charged by its address, and to other buckets.

@@ -19,6 +19,9 @@ struct LocalVerifier: Sendable {
         LocalVerifier(receipts.trusting(trustStore), items: items.emptied)
     }
 
+    /// Removes the items verified before. Requests in flight verify them again.
+    func forgetItems() { items.removeAll() }
+
     /// Verifies all items of the evidence, which must be of one app and environment.
     func verify(_ evidence: Evidence, at now: Timestamp) -> LocalVerification {
         do throws(ReceiptError) {
@@ -119,6 +122,15 @@ package final class SignedItemCache: Sendable {
 
     func insert(_ item: SignedItem, of digest: Fingerprint) {
         items.withLock { $0.insert(item, for: digest, byteCount: item.byteCount) }
+    }
+
+    func removeAll() {
+        let removed = items.withLock { items in
+            defer { items = S3FIFOCache(maximumBytes: maximumBytes) }
+            return items
+        }
+        // Outside the lock.
+        withExtendedLifetime(removed) {}
     }
 }
 

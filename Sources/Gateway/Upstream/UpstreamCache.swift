@@ -130,10 +130,11 @@ extension PurgeHistory {
 }
 
 extension CachedResult {
-    /// The bytes in memory, estimated: a fixed part, and Apple's answer in its two forms.
+    /// The bytes in memory, estimated: a fixed part, the roots, and Apple's answer in its two forms.
     package var byteCount: Int {
-        guard case .answered(let answer) = result else { return Self.fixedByteCount }
-        return Self.fixedByteCount + answer.body.count + (answer.latestReceipt?.count ?? 0)
+        let fixed = Self.fixedByteCount + roots.count * EstimatedBytes.root
+        guard case .answered(let answer) = result else { return fixed }
+        return fixed + answer.body.count + (answer.latestReceipt?.count ?? 0)
             + (answer.revision?.utf8.count ?? 0) + answer.unfinishedConsumables.byteCount
             + answer.transactions.byteCount + answer.renewals.byteCount
             + transactionIDs.count * EstimatedBytes.setElement
@@ -148,6 +149,7 @@ private enum EstimatedBytes {
     static let text = 64
     /// A text in a set, without its bytes: up to half of the places are free.
     static let setElement = 2 * MemoryLayout<String>.stride
+    static let root = 2 * MemoryLayout<OperatorsRoot>.stride
 
     /// A value with two such texts.
     static func value<Value>(_: Value.Type) -> Int { MemoryLayout<Value>.stride + 2 * text }

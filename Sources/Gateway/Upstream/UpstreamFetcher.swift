@@ -87,6 +87,10 @@ final class UpstreamFetcher: Sendable {
         observe(.leased(outcome))
         switch decision {
         case .found(let found): return found
+        // Perhaps that node does not trust the root of Apple's answer, and this request does.
+        case .failed(.upstreamContradiction)
+        where key.api == .serverAPI && !evaluated.trustedRoots(in: key.environment ?? .sandbox).isEmpty:
+            return await fetchFromApple(evaluated, key, since: known)
         case .failed(let reason):
             let now = clock()
             return CachedResult(.unanswered(reason), fetchedAt: now, freshUntil: now)

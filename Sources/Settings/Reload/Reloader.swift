@@ -62,10 +62,20 @@ package struct Reloader: Sendable {
     private mutating func adopt(
         _ next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
     ) throws(ConfigurationProblems) -> [String] {
-        let rules = try AccessRules(next, ClientsFile(next, at: now, readFile: files.read))
-        let trustStore = try TrustStore(next, readFile: files.read), trusted = verifier.now.trustStore
-        let problems = next.contradictions + rules.problems(after: access.now.rules)
-        guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
+        var read: (rules: AccessRules?, trustStore: TrustStore?)
+        var problems = ConfigurationProblems.of { () throws(ConfigurationProblems) in
+            let rules = AccessRules(next, try ClientsFile(next, at: now, readFile: files.read))
+            read.rules = rules
+            let problems = next.contradictions + rules.problems(after: access.now.rules)
+            guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
+        }
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+            read.trustStore = try TrustStore(next, readFile: files.read)
+        }
+        guard problems.isEmpty, let rules = read.rules, let trustStore = read.trustStore else {
+            throw ConfigurationProblems(problems: problems)
+        }
+        let trusted = verifier.now.trustStore
         let changed = rules.settingsChanged(since: access.now.rules) + trustStore.settingsChanged(since: trusted)
         // The roots first: a request that finds no earlier answer must not be verified under earlier roots.
         if trustStore != trusted { verifier.trust(trustStore) }

@@ -23,7 +23,8 @@ package final class CertificateInventory: Sendable {
         var ends: [DependedCertificate: Timestamp] = [:]
         /// The ends of the trusted roots; nil while unknown.
         var roots = TrustStore.apple.ends(or: [:])
-        var unknownIntermediates = 0
+        /// The chains of Apple's with an unknown intermediate. Each is new again after a reload of the trusted roots.
+        var unknown: Set<VerifiedChainInfo> = []
 
         mutating func saw(_ certificate: DependedCertificate, until end: Timestamp?) {
             guard let end else { return }
@@ -42,7 +43,7 @@ package final class CertificateInventory: Sendable {
         }
     }
 
-    var unknownIntermediates: Int { state.withLock { $0.unknownIntermediates } }
+    var unknownIntermediates: Int { state.withLock { $0.unknown.count } }
 
     /// Records the roots that are trusted from now on. A root for local tests does not count: Xcode's end after a year, and
     /// no customer needs them.
@@ -66,12 +67,12 @@ package final class CertificateInventory: Sendable {
             }
         }
         guard chain.isApples else { return }
-        state.withLock { state in
+        let isNews = state.withLock { state in
             state.saw(.signer, until: chain.belowAnchor.first?.notAfter)
             state.saw(.intermediate, until: chain.intermediates.map(\.notAfter).min())
-            if chain.hasUnknownIntermediate { state.unknownIntermediates += 1 }
+            return chain.hasUnknownIntermediate && state.unknown.insert(chain).inserted
         }
-        guard chain.hasUnknownIntermediate else { return }
+        guard isNews else { return }
         logger.warning(
             "A genuine chain has an intermediate certificate unknown to this version",
             metadata: ["sha256": .array(chain.intermediates.map { "\($0.fingerprint)" })])

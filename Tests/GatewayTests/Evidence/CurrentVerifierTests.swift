@@ -19,9 +19,7 @@ struct CurrentVerifierTests {
 
     // MARK: - Signed items
 
-    @Test func `a removed root withdraws verified items, and an added root withdraws no more than rejections`()
-        async throws
-    {
+    @Test func `a removed root withdraws verified items, and an added root withdraws rejections`() async throws {
         let known = Mutex<[Bool]>([])
         let items = SignedItemCache(maximumBytes: 1 << 20) { isKnown in known.withLock { $0.append(isKnown) } }
         let verifier = CurrentVerifier(Samples.verifier, items: items)
@@ -47,6 +45,17 @@ struct CurrentVerifierTests {
         let beganWithout = verifier.local
         verifier.trust(Self.trustStore)
         #expect(!Self.isVerified(by: beganWithout) && Self.isVerified(by: verifier.local))
+    }
+
+    @Test func `the memory of earlier items is free at once, also while a request is in flight`() throws {
+        let known = Mutex<[Bool]>([])
+        let items = SignedItemCache(maximumBytes: 1 << 20) { isKnown in known.withLock { $0.append(isKnown) } }
+        let verifier = CurrentVerifier(Samples.verifier, items: items)
+        let began = verifier.local
+        for _ in 1...2 { #expect(Self.isVerified(by: began)) }
+        verifier.trust(Self.trustStore)
+        #expect(Self.isVerified(by: began))
+        #expect(known.withLock(\.self) == [false, true, false])
     }
 
     @Test func `the roots are reported at the start and at each change`() {
@@ -121,4 +130,30 @@ struct CurrentVerifierTests {
         #expect(verdicts == [.genuine, .genuine])
         #expect(fixture.customers.requests.map(\.verifier.trustStore) == [Self.trustStore, .apple])
     }
+
+    @Test func `a node asks Apple itself if another node's roots may have been too few`() async throws {
+        for (reason, verifier) in [
+            (DegradedReason.upstreamContradiction, Samples.verifier), (.upstreamContradiction, ReceiptVerifier()),
+            (.upstreamServerError, Samples.verifier),
+        ] {
+            let fixture = CustomerFixture(
+                ["1": [.answered(.customer())]], verifier: verifier, leases: FailedLeases(reason: reason))
+            let answer = try await fixture.ask("1", at: 300)
+            let asks = reason == .upstreamContradiction && verifier.trustStore != .apple
+            #expect(answer.verdict == (asks ? .genuine : .undecided(.upstreamDidNotAnswer)))
+            #expect(answer.provenance.degradedReasons == (asks ? [] : [reason]))
+            #expect(fixture.customers.asked == (asks ? ["1"] : []))
+        }
+    }
+}
+
+/// The leases of a node that waited for another node's request, which failed.
+private struct FailedLeases: FlightLeases {
+    let reason: DegradedReason
+
+    func acquire(_ key: CacheKey, awaiting holder: String?) -> FlightLeaseAttempt { .failed(reason) }
+
+    func release(_ lease: FlightLease, after failure: DegradedReason?) {}
+
+    func waitForChange(of key: CacheKey, upTo span: Duration) {}
 }

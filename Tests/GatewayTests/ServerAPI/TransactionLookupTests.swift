@@ -24,13 +24,14 @@ struct CustomerFixture {
         _ script: [String: [UpstreamResult]], apps: Set<String> = [SignedSamples.app], gate: Gate? = nil,
         verifyReceipt: ScriptedUpstream = ScriptedUpstream([:], hasSecret: false),
         verifier: ReceiptVerifier = SignedSamples.verifier, lifecycle: UpstreamLifecycle = UpstreamLifecycle(),
-        receiptUpstream: ReceiptUpstream = .both, states: (any CustomerStates)? = nil, hasApple: Bool = true
+        receiptUpstream: ReceiptUpstream = .both, states: (any CustomerStates)? = nil,
+        leases: any FlightLeases = EmbeddedFlightLeases(), hasApple: Bool = true
     ) {
         clock = TestClock(SignedSamples.signed)
         customers = ScriptedCustomers(script, apps: apps, gate: gate)
         upstream = verifyReceipt
         var ports = FleetPorts.embedded()
-        ports.states = states
+        (ports.states, ports.leases) = (states, leases)
         var timeouts = UpstreamTimeouts()
         (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
         verification = UpstreamVerification(

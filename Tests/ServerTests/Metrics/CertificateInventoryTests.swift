@@ -56,7 +56,8 @@ struct CertificateInventoryTests {
         let stranger = String(repeating: "ab", count: 32)
         inventory.saw(try Self.chain(signer: 20, stranger, 30, root: String(repeating: "cd", count: 32), 250))
         #expect(inventory.unknownIntermediates == 0 && inventory.end(of: .signer) == nil)
-        inventory.saw(try Self.chain(signer: 20, stranger, 30, root: Self.appleRoot, 250))
+        // Verified anew after each reload of the roots, it is no news.
+        for _ in 1...2 { inventory.saw(try Self.chain(signer: 20, stranger, 30, root: Self.appleRoot, 250)) }
         #expect(inventory.unknownIntermediates == 1)
         #expect(lines.containing(stranger).count == 1 && lines.containing(#""level":"warning""#).count == 1)
     }

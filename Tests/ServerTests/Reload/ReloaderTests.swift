@@ -233,9 +233,11 @@ struct ReloaderTests {
         #expect(reload.result == .refused && reload.changed == [])
         #expect(reload.problems.count == 1 && reload.problems.allSatisfy { $0.contains("root.pem") })
         #expect(fixture.verifier.now === before.0 && fixture.access.now === before.1)
-        // Faults elsewhere keep the roots, too.
-        try fixture.write(Self.otherRoot, to: "root.pem")
+        // Faults elsewhere keep the roots, too, and are reported with theirs.
         try fixture.write("clients: 5\n", to: "clients.yaml")
+        let problems = fixture.reload().problems
+        #expect(["root.pem", "clients.yaml"].allSatisfy { name in problems.contains { $0.contains(name) } })
+        try fixture.write(Self.otherRoot, to: "root.pem")
         #expect(fixture.reload().result == .refused && fixture.verifier.now === before.0)
     }
 
