@@ -247,7 +247,7 @@ import TestSupport
         let foreign = try await gateway.verify(sample, key: key)
         #expect(foreign.status == 403)
         #expect(
-            try (foreign.json["detail"] as? String)?.contains(/not permitted to use the app com\.example\./) == true)
+            try (foreign.json["detail"] as? String)?.contains(/not permitted to use the app [A-Za-z0-9.-]+:/) == true)
         let named = try await gateway.verify(sample, ["bundle_id": "com.example.app"], key: key)
         #expect(try named.json["reason"] as? String == "bundle_id_mismatch")
     }

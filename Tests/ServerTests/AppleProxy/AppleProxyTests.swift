@@ -164,7 +164,8 @@ struct AppleProxyTests {
     // MARK: - Rights
 
     private static let everySet: [Set<Client.AppleRight>] = [
-        [], [.read], [.write], [.mass], [.read, .write], [.read, .mass], [.write, .mass], [.read, .write, .mass],
+        [], [.read], [.write], [.mass], [.commerce], [.read, .write], [.read, .mass], [.write, .mass],
+        [.read, .write, .mass],
     ]
 
     @Test(arguments: ProxyCall.all, everySet)
@@ -174,7 +175,8 @@ struct AppleProxyTests {
         let needed: Client.AppleRight =
             switch call.operation {
             case .extendRenewalDate, .consumptionInformation, .setAppAccountToken, .finishTransaction: .write
-            case .massExtendRenewalDates, .testNotification: .mass
+            case .massExtendRenewalDates, .testNotification, .retentionMessagingChange: .mass
+            case .advancedCommerce: .commerce
             default: .read
             }
         // The other app shows that rights are not mixed up.
@@ -184,7 +186,7 @@ struct AppleProxyTests {
             rights: .byApp([ProxySite.app: rights, "com.example.other": others]))
         for (app, granted) in [(ProxySite.app, rights), ("com.example.other", others)] {
             let site = try ProxySite(client: client)
-            let reply = try await site.ask(call.method, call.target, call.body, app: app, environment: "production")
+            let reply = try await site.ask(call, app: app, environment: "production")
             #expect(reply.status == (granted.contains(needed) ? .ok : .forbidden))
             #expect(site.calls.count == (granted.contains(needed) ? 1 : 0))
             guard !granted.contains(needed) else { continue }

@@ -84,9 +84,9 @@ final class ProxySite: Sendable {
         try await send(method, "/v1/apple/\(app)/\(environment)/inApps/\(call)", body)
     }
 
-    func ask(_ call: ProxyCall, environment: String = "sandbox") async throws -> Reply {
+    func ask(_ call: ProxyCall, app: String = app, environment: String = "sandbox") async throws -> Reply {
         try await send(
-            call.method, "/v1/apple/\(Self.app)/\(environment)/\(call.root)/\(call.target)", call.body,
+            call.method, "/v1/apple/\(app)/\(environment)/\(call.root)/\(call.target)", call.body,
             contentType: call.contentType)
     }
 

@@ -297,7 +297,7 @@ struct ConfigurationMessagesTests {
 
     @Test func `an unknown command has the list of commands`() throws {
         let fault = try #require(ReceiptGateway.commandFault(in: ["start-everything"]))
-        #expect(fault.hasPrefix("start-everything is no command; the commands are serve, check-config, doctor, "))
+        #expect(fault.hasPrefix("start-everything is no command; the commands are serve, init, check-config, doctor, "))
     }
 
     @Test(arguments: [

@@ -57,7 +57,7 @@ struct ReloaderTests {
         try FileManager.default.removeItem(at: fixture.folder.url("clients.yaml"))
         #expect(fixture.checks(2) == [false, true])
         let reload = fixture.reload()
-        #expect(reload.result == .refused && reload.problems.contains { $0.hasSuffix("clients.yaml: does not exist") })
+        #expect(reload.result == .refused && reload.problems.contains { $0.hasSuffix("clients.yaml does not exist") })
         #expect(fixture.checks(2) == [false, false])
         try fixture.write(clients: [("back", [APIKey.random()])])
         #expect(fixture.checks(2) == [false, true])
