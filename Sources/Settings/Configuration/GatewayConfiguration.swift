@@ -142,7 +142,9 @@ extension GatewayConfiguration {
                 guard setting != "gateway.redis.key_file", let fault = PEM.fault(of: text) else { return nil }
                 return ConfigurationProblem(location: setting, fault: "\(path) \(fault)")
             } catch {
-                return ConfigurationProblem(location: setting, fault: "\(path) \(error.description)")
+                // Several lines are the contents of the file, set in the wrong place.
+                let shown = path.contains(where: \.isNewline) ? "the file" : path
+                return ConfigurationProblem(location: setting, fault: "\(shown) \(error.description)")
             }
         }
     }
