@@ -157,7 +157,9 @@ extension PEM {
             _ = try certificates(in: text)
             return nil
         } catch {
-            return error
+            // OpenSSL, which reads the file later, knows two more labels.
+            let labels = ["TRUSTED", "X509"].map { "-----BEGIN \($0) CERTIFICATE-----" }
+            return error == .noCertificate && labels.contains { text.contains($0) } ? nil : error
         }
     }
 }

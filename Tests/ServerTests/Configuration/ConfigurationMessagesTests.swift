@@ -217,7 +217,10 @@ struct ConfigurationMessagesTests {
                     "\(name): ca.pem contains no PEM certificate (no line '-----BEGIN CERTIFICATE-----')"
                 ])
         }
-        #expect(problems(settings, files: ["ca.pem": ForgedPKI(seed: 1).rootPEM]) == [])
+        let pem = ForgedPKI(seed: 1).rootPEM
+        for label in ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"] {
+            #expect(problems(settings, files: ["ca.pem": pem.replacing("CERTIFICATE", with: label)]) == [])
+        }
     }
 
     @Test func `a relative path in a file begins at the file's folder, in the environment at the working directory`()
