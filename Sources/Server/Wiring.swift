@@ -93,9 +93,7 @@ struct Wiring {
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
-        for (seen, advice) in configuration.startFaults(access.now.rules) {
-            dependencies.logger.warning("\(seen). \(advice)")
-        }
+        warnOfStartFaults()
         let verifier = try currentVerifier()
         let fleet = try FleetStore(
             configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
@@ -153,6 +151,12 @@ struct Wiring {
         return GatewayServer(
             services: group(of: foundations.compactMap(\.self) + planes.map { UnprintedService($0) } + waits),
             lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
+    }
+
+    private func warnOfStartFaults() {
+        for (seen, advice) in configuration.startFaults(access.now.rules) {
+            dependencies.logger.warning("\(seen). \(advice)")
+        }
     }
 
     private var statusRoute: Route {

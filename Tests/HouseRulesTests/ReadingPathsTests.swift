@@ -2,7 +2,7 @@
 
 import Testing
 
-/// What a role must read stays short: a feature that adds a page to a path shortens others.
+/// The limits of what a role must read: a feature that adds a page to a path shortens others.
 struct ReadingPathsTests {
     private static let limits = [
         "a developer who verifies purchases": 8000, "a developer of webhooks": 9000, "an SRE": 15_000,

@@ -119,7 +119,7 @@ struct RegisteredFamily: Sendable {
     /// The lines of each series up to their values, in the order of declaration.
     private let lineStarts: [[String]]
     private var instruments: [any Instrument]
-    /// Whether each series is exported while it is 0.
+    /// True for each series that is exported while it is 0.
     private let arePreset: [Bool]
     private let indices: [[String]: Int]
     private var reading: SeriesReading?

@@ -10,7 +10,7 @@ import Testing
 @testable import Server
 @testable import Settings
 
-/// What an operator reads after a mistake.
+/// The messages that an operator reads after a mistake.
 @Suite("Mistakes in the configuration")
 struct ConfigurationMessagesTests {
     private static let key = "a:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

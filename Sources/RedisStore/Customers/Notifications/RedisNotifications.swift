@@ -234,7 +234,7 @@ extension RedisNotifications {
         _ entry: RedisValue, in partition: AppPartition, _ keys: NotificationKeys
     ) -> DeadNotification? {
         guard case .array(let parts) = entry, parts.count == 2, case .array(let fields) = parts[1], fields.count >= 4,
-            let id = parts[0].bytes, let time = Int64(stored: id.prefix { $0 != UInt8(ascii: "-") }),
+            let id = parts[0].bytes, let time = Int64(stored: id.prefix { UInt8(ascii: "-") != $0 }),
             let sealed = fields[1].bytes, let reason = fields[3].text
         else { return nil }
         return DeadNotification(
