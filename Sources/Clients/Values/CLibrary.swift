@@ -157,7 +157,7 @@ package enum CLibrary {
     }
 
     /// Returns the reason why a file cannot be read, in words that follow its path.
-    static func readingFault(ofFile path: String) -> String {
+    package static func readingFault(ofFile path: String) -> String {
         let process = "this process (user ID \(geteuid()))"
         var found = stat()
         // SAFETY: both pointers are valid for the call, and the path ends with a zero byte.

@@ -27,13 +27,15 @@ package enum TextFile {
     static let maximumBytes = 4 << 20
 
     package static func read(_ path: String) throws(FileFault) -> String {
-        // Checked before reading and after: the file may grow.
-        guard CLibrary.signature(ofFile: path).map({ $0.size <= maximumBytes }) ?? true else { throw tooLarge(path) }
-        guard let data = FileManager.default.contents(atPath: path) else {
+        // Never more: a device has no size, and no end.
+        guard let bytes = CLibrary.bytes(ofFile: path, maximum: maximumBytes + 1) else {
             throw FileFault(path: path, description: fault(ofReading: path))
         }
-        guard data.count <= maximumBytes else { throw tooLarge(path) }
-        guard let text = String(bytes: data, encoding: .utf8) else {
+        guard bytes.count <= maximumBytes else {
+            throw FileFault(path: path, description: "is larger than \(maximumBytes) bytes")
+        }
+        // Passes over the mark that editors of Windows begin a file with.
+        guard let text = String(bytes: bytes, encoding: .utf8) else {
             throw FileFault(path: path, description: "is not UTF-8")
         }
         return text
@@ -48,9 +50,5 @@ package enum TextFile {
     private static func fault(ofReading path: String) -> String {
         let fault = CLibrary.readingFault(ofFile: path)
         return path.hasPrefix("/") ? fault : "\(fault) (working directory: \(FileManager.default.currentDirectoryPath))"
-    }
-
-    private static func tooLarge(_ path: String) -> FileFault {
-        FileFault(path: path, description: "is larger than \(maximumBytes) bytes")
     }
 }

@@ -78,8 +78,22 @@ package final class Route: Sendable {
     }
 
     /// Creates a health check, which has no body.
-    package convenience init(probe path: String, reply: @escaping @Sendable () throws -> Reply) {
-        self.init(.get, path, authentication: .probe, bodyLimit: .bytes(0)) { _, _ in .done(try reply()) }
+    /// - Parameter endsConnection: true where strangers may check: as after a refusal, they keep no connection.
+    package convenience init(
+        probe path: String, endsConnection: Bool = false, reply: @escaping @Sendable () throws -> Reply
+    ) {
+        self.init(
+            .get, path, authentication: .probe, bodyLimit: .bytes(0),
+            problems: { problem, requestID in
+                var reply = Reply(problem, requestID: requestID)
+                reply.isLast = endsConnection
+                return reply
+            }
+        ) { _, _ in
+            var reply = try reply()
+            reply.isLast = endsConnection
+            return .done(reply)
+        }
     }
 }
 

@@ -75,10 +75,11 @@ package struct NodeHealth: Sendable {
     }
 
     /// The routes of the data plane, for load balancers that check the port to which they send requests. Anyone may call
-    /// them, so they do not say why the node is not ready.
+    /// them without a trace in metrics and log, so they do not say why the node is not ready, and each check takes a
+    /// connection of its own.
     package var openRoutes: [Route] {
         ["/", "/readyz"].map { path in
-            Route(probe: path) {
+            Route(probe: path, endsConnection: true) {
                 if obstacle != nil { throw Problem.notReady }
                 return Self.ready
             }

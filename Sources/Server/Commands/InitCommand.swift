@@ -30,7 +30,7 @@ struct InitCommand: AsyncParsableCommand {
             A file that exists is never replaced. `receipt-gateway hash-key` makes further keys.
 
             Exit status: 0 with all three files, 1 if a file exists or cannot be written, 64 if the command line is wrong; \
-            then nothing is left behind.
+            then no file is left behind.
             """)
 
     @Option(help: ArgumentHelp("An app of the client; repeatable.", valueName: "bundle-id"))

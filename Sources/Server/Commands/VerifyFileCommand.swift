@@ -97,7 +97,7 @@ enum EvidenceFile {
     /// - Parameter path: `-` for standard input.
     static func read(_ path: String) throws(UnreadableEvidence) -> [UInt8] {
         guard let bytes = CLibrary.bytes(ofFile: path == "-" ? nil : path, maximum: Limits.bytes + 1) else {
-            throw UnreadableEvidence(fault: "cannot be read")
+            throw UnreadableEvidence(fault: path == "-" ? "cannot be read" : CLibrary.readingFault(ofFile: path))
         }
         guard bytes.count <= Limits.bytes else {
             throw UnreadableEvidence(fault: "is larger than \(Limits.bytes) bytes")

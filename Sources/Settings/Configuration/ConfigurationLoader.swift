@@ -159,8 +159,9 @@ struct ConfigurationLoader {
         do throws(FileFault) {
             set(key, to: try readFile(path).withoutLineEnds, from: path)
         } catch {
-            // Without the path if it may be the secret, set in the wrong place: base64 may begin with a slash.
-            let shown = path.hasPrefix("/") && !path.hasSuffix("=") ? path : "the file"
+            // Without what is written if it may be the secret, set in the wrong place: base64 may begin with a slash.
+            let folder = path == named ? "" : " in the folder of \(file?.path ?? "")"
+            let shown = named.hasPrefix("/") && !named.hasSuffix("=") ? named : "the file\(folder)"
             report(key, "\(shown) \(error.description)", at: location(of: name))
         }
     }

@@ -142,7 +142,9 @@ extension GatewayConfiguration {
                 guard setting != "gateway.redis.key_file", let fault = PEM.fault(of: text) else { return nil }
                 return ConfigurationProblem(location: setting, fault: "\(path) \(fault)")
             } catch {
-                return ConfigurationProblem(location: setting, fault: "\(path) \(error.description)")
+                // Several lines are the contents of the file, set in the wrong place.
+                let shown = path.contains(where: \.isNewline) ? "the file" : path
+                return ConfigurationProblem(location: setting, fault: "\(shown) \(error.description)")
             }
         }
     }
@@ -155,7 +157,9 @@ extension PEM {
             _ = try certificates(in: text)
             return nil
         } catch {
-            return error
+            // OpenSSL, which reads the file later, knows two more labels.
+            let labels = ["TRUSTED", "X509"].map { "-----BEGIN \($0) CERTIFICATE-----" }
+            return error == .noCertificate && labels.contains { text.contains($0) } ? nil : error
         }
     }
 }

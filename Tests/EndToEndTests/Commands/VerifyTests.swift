@@ -93,7 +93,7 @@ import TestSupport
 
     @Test func `a missing file has status 2, a wrong root 78 or 64`() async throws {
         let missing = try await verify("/nowhere")
-        #expect(missing.status == 2 && missing.errors == "/nowhere: cannot be read\n", "\(missing)")
+        #expect(missing.status == 2 && missing.errors == "/nowhere: does not exist\n", "\(missing)")
         let file = try folder.write(Sample.receipt(), to: "receipt.b64")
         let rootless = try await verify("--root", "/nowhere", file)
         #expect(rootless.status == 78 && rootless.errors.contains("/nowhere: does not exist"), "\(rootless)")

@@ -217,7 +217,10 @@ struct ConfigurationMessagesTests {
                     "\(name): ca.pem contains no PEM certificate (no line '-----BEGIN CERTIFICATE-----')"
                 ])
         }
-        #expect(problems(settings, files: ["ca.pem": ForgedPKI(seed: 1).rootPEM]) == [])
+        let pem = ForgedPKI(seed: 1).rootPEM
+        for label in ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"] {
+            #expect(problems(settings, files: ["ca.pem": pem.replacing("CERTIFICATE", with: label)]) == [])
+        }
     }
 
     @Test func `a relative path in a file begins at the file's folder, in the environment at the working directory`()
@@ -257,6 +260,43 @@ struct ConfigurationMessagesTests {
         #expect(
             problems(["GATEWAY_API_KEY_PEPPER_FILE": "/run/pepper"])
                 == ["GATEWAY_API_KEY_PEPPER_FILE: /run/pepper does not exist"])
+    }
+
+    @Test(arguments: [
+        ("redis: {url_file: \"redis://:hunter2@h:1\"}", "redis.url_file"),
+        ("api_key_pepper_file: hunter2hunter2hunter2", "api_key_pepper_file"),
+    ])
+    func `a secret in place of its file is not shown beside the folder of the configuration`(
+        setting: String, name: String
+    ) {
+        let path = "/etc/gateway.yaml"
+        let fault = #expect(throws: ConfigurationProblems.self) {
+            try load(files: [path: "gateway:\n  \(setting)\n"], path: path)
+        }
+        #expect(
+            fault?.problems.map(\.description) == [
+                "gateway.\(name) (\(path):2): the file in the folder of \(path) does not exist"
+            ])
+    }
+
+    @Test func `a private key in place of its file is not shown`() {
+        let key = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n"
+        let settings = ["GATEWAY_REDIS_URL": "rediss://h:1", "GATEWAY_CACHE_KEYS": Self.key]
+        let found = problems(settings.merging(["GATEWAY_REDIS_KEY_FILE": key]) { $1 }, files: ["a": "b"])
+        #expect(found.contains("GATEWAY_REDIS_KEY_FILE: the file does not exist"), "\(found)")
+        #expect(!found.joined().contains("hunter2"))
+    }
+
+    @Test func `a file without an end is refused`() throws {
+        let fault = #expect(throws: FileFault.self) { try TextFile.read("/dev/zero") }
+        #expect(fault?.description == "is larger than \(TextFile.maximumBytes) bytes")
+    }
+
+    @Test func `the mark at the beginning of a file is no part of a secret`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "marked-\(UUID().uuidString)")
+        try Data("\u{FEFF}0123456789abcdef\r\n".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(try TextFile.read(file.path).withoutLineEnds == "0123456789abcdef")
     }
 
     @Test func `a folder is no file, and a relative path is named with the working directory`() throws {

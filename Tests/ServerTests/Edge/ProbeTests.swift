@@ -25,6 +25,7 @@ struct ProbeTests {
             for _ in 1...3 {
                 let answer = try await gateway.send(check)
                 #expect(answer?.status == 200 && answer?.body == #"{"status":"ready"}"#)
+                #expect(answer?.headers["connection"] == "close")
                 let fields = ["connection", "content-length", "content-type", "date", "x-request-id"]
                 #expect(answer?.headers.keys.allSatisfy(fields.contains) == true, "no version, no limits")
             }
@@ -44,13 +45,14 @@ struct ProbeTests {
         }
     }
 
-    @Test func `a check with HEAD has no body`() async throws {
+    @Test(arguments: ["HEAD / HTTP/1.1\r\nHost: x\r\n\r\n", "HEAD / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"])
+    func `a stranger gets one answer on a connection, and none to what follows`(check: String) async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
-                for _ in 1...2 {
-                    try await connection.send("HEAD / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
-                    #expect(try await connection.answer(toHead: true)?.status == 200)
-                }
+                try await connection.send(check + check)
+                let answer = try await connection.answer(toHead: true)
+                #expect(answer?.status == 200 && answer?.headers["connection"] == "close")
+                #expect(try await connection.isClosed(), "no body, and no second answer")
             }
         }
     }

@@ -118,6 +118,21 @@ import TestSupport
         }
     }
 
+    @Test func `dead letters that one reply cannot hold are listed`() async throws {
+        try await NotificationStage.with { stage in
+            let store = stage.store(maximumBytes: 64 << 20), partition = Samples.partition
+            for number in 1...3 {
+                let text = String(repeating: "\(number)", count: 3 << 20)
+                _ = try await store.store(Samples.record(text), Samples.identity(number), in: partition)
+                let taken = try #require(await store.take(from: partition, includingStalled: false).first)
+                await store.discard(taken, .notGenuine, in: partition)
+            }
+            let dead = try await store.dead(in: partition, maximum: 10)
+            #expect(dead.compactMap { $0.record?.bytes.first } == Array("321".utf8))
+            #expect(try await store.dead(in: partition, maximum: 2).count == 2)
+        }
+    }
+
     @Test func `a restored stream without its group is read from its beginning`() async throws {
         try await NotificationStage.with { stage in
             let store = stage.store(), partition = Samples.partition

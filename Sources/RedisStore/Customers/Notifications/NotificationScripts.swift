@@ -5,7 +5,7 @@ internal import Redis
 
 /// The scripts over the keys of one partition. Each is atomic.
 enum NotificationScripts {
-    static let all = [store, take, finish, discard, survey, merge, due, drop]
+    static let all = [store, take, finish, discard, dead, survey, merge, due, drop]
 
     /// The name of the consumer group, and of its only consumer: a notification is taken over by its idle time, not by
     /// the node that took it.
@@ -119,6 +119,21 @@ enum NotificationScripts {
             redis.call('XACK', KEYS[1], '\(group)', ARGV[1])
             return 1
             """)
+
+    /// KEYS dead; ARGV the newest ID, the maximum number and bytes of entries. Returns them, the newest first; the last may
+    /// exceed the bytes.
+    static let dead = RedisScript(
+        """
+        local entries, bytes, newest = {}, 0, ARGV[1]
+        while #entries < tonumber(ARGV[2]) and bytes < tonumber(ARGV[3]) do
+            local entry = redis.call('XREVRANGE', KEYS[1], newest, '-', 'COUNT', 1)[1]
+            if not entry then break end
+            for _, value in ipairs(entry[2]) do bytes = bytes + #value end
+            entries[#entries + 1] = entry
+            newest = '(' .. entry[1]
+        end
+        return entries
+        """)
 
     /// KEYS pending, seen, totals, dead, states, due, events, relay; ARGV the ages of identities, dead letters and states to
     /// forget, maximum number of states to name, the newest identity that the node knows or nothing, and its age, the

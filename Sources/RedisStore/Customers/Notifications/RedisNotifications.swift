@@ -215,9 +215,18 @@ extension RedisNotifications {
     }
 
     func dead(in partition: AppPartition, maximum: Int) async throws(StoreUnreachable) -> [DeadNotification] {
-        let keys = NotificationKeys(partition), count = min(max(0, maximum), Limits.deadLetters)
-        let entries = try await redis.list(RedisCommand("XREVRANGE", key: keys.dead, "+", "-", "COUNT", count))
-        return entries.compactMap { dead($0, in: partition, keys) }
+        let keys = NotificationKeys(partition)
+        var found: [DeadNotification] = [], newest = "+", left = min(maximum, Limits.deadLetters)
+        // In pages: a notification of version 1 has up to megabytes, and a reply that is too large ends the connection.
+        while left > 0 {
+            let page = try await redis.list(
+                NotificationScripts.dead, keys: [keys.dead], newest, left, Limits.takenBytes)
+            found += page.compactMap { dead($0, in: partition, keys) }
+            guard case .array(let last)? = page.last, let id = last.first?.text else { break }
+            newest = "(\(id)"
+            left -= page.count
+        }
+        return found
     }
 
     /// - Parameter entry: the ID, and the fields that `NotificationScripts.discard` writes; nil for any other.
