@@ -143,8 +143,8 @@ readiness and tells clients to close their connections for as long again, then f
 {{- fail "trustRoots.environments is empty: list each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
 {{- end -}}
 {{- range $variable := .Values.extraEnv -}}
-{{- if has $variable.name (list "GATEWAY_HTTP_HOST" "GATEWAY_HTTP_PORT" "GATEWAY_ADMIN_HOST" "GATEWAY_ADMIN_PORT" "GATEWAY_CLIENTS_FILE") -}}
-{{- fail (printf "extraEnv has %s, which the chart sets itself: its probes, services and policies use ports 8080 and 9090 of the pod, and the clients file comes from secrets.clients. Remove it; service.port is the port for clients." $variable.name) -}}
+{{- if has $variable.name (list "GATEWAY_HTTP_HOST" "GATEWAY_HTTP_PORT" "GATEWAY_ADMIN_HOST" "GATEWAY_ADMIN_PORT" "GATEWAY_CLIENTS_FILE" "GATEWAY_CONFIG_FILE") -}}
+{{- fail (printf "extraEnv has %s, which the chart sets itself: its probes, services and policies use ports 8080 and 9090 of the pod, the clients file comes from secrets.clients, and the configuration from config. Remove it; service.port is the port for clients." $variable.name) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name := list "ingress" "notificationsIngress" -}}
