@@ -12,6 +12,14 @@ port=${GATEWAY_HTTP_PORT:-8080}
 admin=${GATEWAY_ADMIN_PORT:-9090}
 url="http://127.0.0.1:$port/v1/verify"
 
+# Another server here would answer in the place of the gateway.
+for number in "$port" "$admin"; do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$number") 2>/dev/null; then
+        echo "Port $number is taken: set GATEWAY_HTTP_PORT and GATEWAY_ADMIN_PORT." >&2
+        exit 1
+    fi
+done
+
 rm -rf "$samples"
 "$binaries/receipt-loadtest" corpus --out "$samples" --count 20 --seed "${SEED:-1}"
 

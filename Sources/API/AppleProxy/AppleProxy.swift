@@ -150,6 +150,7 @@ package struct AppleProxy: Sendable {
             "environment": "\(request.environment.rawValue)", "bundle_id": "\(request.bundleID)",
             "outcome": "\(result.outcome)",
         ]
+        metadata["change"] = request.call.change.map { "\($0)" }
         metadata["http_status"] = result.httpStatus.map { .stringConvertible($0) }
         metadata["error_code"] = result.errorCode.map { .stringConvertible($0) }
         metadata["purge"] = purge.map { "\($0.rawValue)" }

@@ -28,6 +28,8 @@ package struct ServerAPICall: Hashable, Sendable, Redacted {
     /// The ID in the path: of a transaction, an original transaction, or an app transaction. Nil for a path without an
     /// ID.
     package let transactionID: String?
+    /// The change of the Advanced Commerce API: a word of Apple's, such as `cancel`. Nil for another operation.
+    package let change: String?
 
     package enum Limits {
         package static let queryBytes = 4096
@@ -125,5 +127,6 @@ extension ServerAPICall {
         guard query?.utf8.count ?? 0 <= Limits.queryBytes else { throw .queryTooLong }
         (self.body, bodyType) = (body, template.body)
         transactionID = values.first { $0.parameter.isTransactionID }?.value
+        change = values.first { $0.parameter == .change }?.value
     }
 }

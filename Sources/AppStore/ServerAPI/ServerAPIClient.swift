@@ -220,17 +220,16 @@ extension ServerAPIClient {
         observe(.completed(endpoint, reply.outcome, took: took))
         observe(reply.callOutcome, of: request)
         var pause: Duration?
-        // Apple may end this version alone: its failures say nothing about the host.
-        let isHistoryV1 = request.call.operation == .transactionHistoryV1
+        let failsAlone = request.call.operation.failsAlone
         switch reply {
-        case .unavailable(let span) where !isHistoryV1: pause = span
+        case .unavailable(let span) where !failsAlone: pause = span
         case .throttled(let span), .unavailable(let span):
             guards.pause(request.quota, for: span)
             fleetState.publish(pause: span, of: request.quota)
         case .contradiction(let contradiction): observe(.contradicted(endpoint, contradiction))
         case .answered, .refused, .refusedWithoutCode, .unauthorized, .failed: break
         }
-        let outcome = isHistoryV1 && !reply.provesKey ? .neutral : reply.guardOutcome(after: took)
+        let outcome = failsAlone && !reply.provesKey ? .neutral : reply.guardOutcome(after: took)
         guards[endpoint].release(pass, outcome, pause: pause, observe)
         if let pause { fleetState.publish(.pause(pause), of: endpoint) }
     }

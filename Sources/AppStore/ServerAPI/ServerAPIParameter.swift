@@ -60,6 +60,7 @@ package enum ServerAPIParameter: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .transactionID, .originalTransactionID: value.isTransactionID
         case .requestIdentifier, .imageIdentifier, .messageIdentifier: value.utf8.isUUID
+        case .change: value.utf8.isWord
         default: value.utf8.isName
         }
     }
@@ -75,6 +76,12 @@ extension String.UTF8View {
     fileprivate var isName: Bool {
         (1...ServerAPIParameter.Limits.nameBytes).contains(count) && allSatisfy(ASCII.isSafe)
             && contains { $0 != UInt8(ascii: ".") }
+    }
+
+    /// True for letters, so that it is no ID and may stand in a log.
+    fileprivate var isWord: Bool {
+        (1...ServerAPIParameter.Limits.nameBytes).contains(count)
+            && allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
     }
 
     /// True for 32 hexadecimal digits in five groups (RFC 9562 §4).

@@ -54,6 +54,10 @@ package enum ServerAPIOperation: String, CaseIterable, Hashable, Sendable {
         [.retentionMessagingInfo, .retentionMessagingChange, .advancedCommerce].contains(self)
     }
 
+    /// True for the operations whose failures say nothing about the host, on which verification depends: Apple may end
+    /// version 1 of the history, or suspend an API that it opens to single apps, and nothing else.
+    package var failsAlone: Bool { self == .transactionHistoryV1 || needsAccess }
+
     /// The effect of an operation, which decides the right that a client needs for it.
     package enum Effect: Hashable, Sendable {
         case reads

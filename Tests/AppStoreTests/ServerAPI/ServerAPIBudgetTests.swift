@@ -75,8 +75,11 @@ struct ServerAPIBudgetTests {
     ) throws -> ServerAPIRequest {
         let template = try #require(ServerAPITemplate.all.first { $0.operation == operation })
         let uuid = "758883e8-151b-47b7-abd0-60c4d804c2f5"
+        let values = template.parameters.map { parameter in
+            (parameter, parameter.isTransactionID ? "1" : parameter == .change ? "cancel" : uuid)
+        }
         let call = try ServerAPICall(
-            template, template.parameters.map { ($0, $0.isTransactionID ? "1" : uuid) }, query: [],
+            template, values, query: [],
             body: template.body == .none ? [] : Array("{}".utf8))
         return ServerAPIRequest(call, bundleID: "a", environment: environment, share: share)
     }

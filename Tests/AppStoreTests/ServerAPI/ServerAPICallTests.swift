@@ -212,6 +212,9 @@ struct ServerAPICallTests {
         .init(
             fault: .invalidPathParameter(.change), method: "POST",
             path: "/advancedCommerce/v1/subscription/../1", body: "{}"),
+        .init(
+            fault: .invalidPathParameter(.change), method: "POST",
+            path: "/advancedCommerce/v1/subscription/2000000900000001/1", body: "{}"),
         .init(fault: .invalidPathParameter(.imageIdentifier), method: "DELETE", path: messaging + "/image/1"),
         .init(fault: .invalidPathParameter(.locale), path: messaging + "/default/p/.."),
         .init(fault: .invalidPathParameter(.productID), path: messaging + "/default/%70/fr"),
@@ -309,7 +312,8 @@ struct ServerAPICallTests {
         let refund = try ServerAPICall(
             method: "POST", path: "/advancedCommerce/v1/transaction/requestRefund/7", query: nil,
             body: Array("{}".utf8))
-        #expect(refund.bodyType == .json && refund.transactionID == "7")
+        #expect(refund.bodyType == .json && refund.transactionID == "7" && refund.change == "requestRefund")
+        #expect(image.change == nil)
     }
 
     @Test func `a call does not show its IDs`() throws {

@@ -25,6 +25,11 @@ struct ServerAPIClientTests {
             body: Array(#"{"appAccountToken":"t"}"#.utf8))
     }
 
+    private static let commerce = made {
+        try ServerAPICall(
+            method: "POST", path: "/advancedCommerce/v1/subscription/cancel/7", query: nil, body: Array("{}".utf8))
+    }
+
     private static func made(_ make: () throws -> ServerAPICall) -> ServerAPICall {
         guard let call = try? make() else { preconditionFailure("the call is not one of the list") }
         return call
@@ -290,17 +295,26 @@ struct ServerAPIClientTests {
     }
 
     @Test func `a 401 of an API that Apple opens to single apps does not pause the key for other calls`() async throws {
-        let commerce = try ServerAPICall(
-            method: "POST", path: "/advancedCommerce/v1/subscription/cancel/7", query: nil, body: Array("{}".utf8))
         try await ServerAPIBench.run(sandbox: { $0.head.method == .POST ? .unauthorized : .transactionInfo() }) {
             bench in
-            let request = ServerAPIRequest(commerce, bundleID: Samples.app, environment: .sandbox, share: .full)
+            let request = ServerAPIRequest(Self.commerce, bundleID: Samples.app, environment: .sandbox, share: .full)
             for _ in 0..<2 {
                 #expect(
                     await bench.client.sendToNamedHost(request, deadline: .now + .seconds(3600)).line == "unauthorized")
             }
             #expect(bench.client.pausedKeys.isEmpty)
             #expect(await bench.send(Self.info).answer != nil)
+        }
+    }
+
+    @Test(arguments: [503, 500, 429])
+    func `a failure of an API that Apple opens to single apps is its own`(status: Int) async throws {
+        let failure = Answer(status: .init(statusCode: status), headers: status == 500 ? [:] : ["Retry-After": "60"])
+        try await ServerAPIBench.run(sandbox: { $0.head.method == .POST ? failure : .transactionInfo() }) { bench in
+            for _ in 0..<20 {
+                #expect(await bench.send(Self.commerce).answer == nil)
+                #expect(await bench.send(Self.info).answer != nil)
+            }
         }
     }
 

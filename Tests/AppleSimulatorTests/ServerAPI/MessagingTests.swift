@@ -96,6 +96,17 @@ struct MessagingTests {
         #expect(try store.call(path, .DELETE, at: .sandbox).errorCode == 4_040_021)
     }
 
+    @Test func `the messages of an app are limited, and the apps that have some`() throws {
+        var limits = SimulatorLimits()
+        (limits.maximumMessages, limits.maximumMessagingApps) = (1, 1)
+        let store = try TestStore(limits: limits), messages = "v1/messaging/message/"
+        #expect(try store.call(messages + Self.message, .PUT, Self.text, at: .sandbox).status == 200)
+        #expect(try store.call(messages + Self.image, .PUT, Self.text, at: .sandbox).errorCode == 4_030_016)
+        #expect(try store.call(messages + Self.message, .PUT, Self.text, at: .production).errorCode == 5_000_000)
+        #expect(try store.call(messages + Self.message, .DELETE, at: .sandbox).status == 200)
+        #expect(try store.call(messages + Self.image, .PUT, Self.text, at: .sandbox).status == 200)
+    }
+
     @Test(arguments: [
         ("subscription/cancel/1000", "7e3fb20b-4cdb-47cc-936d-99d65f608138", nil),
         ("transaction/requestRefund/2000", "7e3fb20b-4cdb-47cc-936d-99d65f608138", nil),

@@ -64,6 +64,13 @@ struct UsefulAnswersTests {
         #expect((missed != nil) == isMissed)
     }
 
+    @Test(arguments: [("error>=100%", false), ("errors>=100%", false), ("errors<1%", true), ("errors<=100%", false)])
+    func `errors may be wanted by either name`(given: String, isMissed: Bool) throws {
+        var measurements = Self.measurements([.error: 50], status: nil)
+        measurements.counts.timedOut = 50
+        #expect((try Self.missed("repeat=1", measurements, beside: [given]) != nil) == isMissed)
+    }
+
     @Test(
         arguments: [
             (LoadOutcome.rejected, 200, "GATEWAY_TRUST_ROOTS"), (.undecided, 200, "--mode local"),

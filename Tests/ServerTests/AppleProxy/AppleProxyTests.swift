@@ -290,6 +290,9 @@ struct AppleProxyTests {
             #""request_id":"r-1""#,
         ]
         for member in members { #expect(line.contains(member), "\(line)") }
+        for change in ["cancel", "requestRefund"] {
+            #expect(line.contains(#""change":"\#(change)""#) == call.target.contains("/\(change)/"), "\(line)")
+        }
         #expect(line.contains(#""purge":"done""#) == mayHaveTakenEffect)
         if case .unanswered = result {
             #expect((reply.code == "outcome_unknown") == mayHaveTakenEffect, "\(reply.text)")

@@ -38,9 +38,8 @@ struct UsefulAnswers: Hashable, Sendable {
         let counts = measurements.counts
         let ended = LoadOutcome.allCases.filter { counts[$0] > 0 }
         guard let most = ended.max(by: { counts[$0] < counts[$1] }), useless.isSuperset(of: ended) else { return nil }
-        let isWanted = given.contains { threshold in
-            threshold.metric == .share(most) && threshold.check(measurements).met
-        }
+        let metrics: Set<Threshold.Metric> = most == .error ? [.share(most), .errors] : [.share(most)]
+        let isWanted = given.contains { metrics.contains($0.metric) && $0.check(measurements).met }
         guard !isWanted else { return nil }
         let threshold = RunResult.Threshold(expression: Self.expression, measured: 0, unit: "%", met: false)
         return (threshold, "\(hint(most, measurements)) --debug shows one request and its answer.")
