@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/api.yaml and the running gateway: `api.py GATEWAY LOADTEST [NAME...]`. `.ci/api` calls it.
 
-The document is valid. Three generators make clients from it, and each client verifies a receipt with a gateway and reads a
+The document is valid. Three generators make clients from it; each client verifies a receipt with a gateway, and reads a
 problem. Then schemathesis sends random requests, good and bad, to a gateway with a simulated Apple, and compares every
-answer with the document; docs/test/schemathesis.toml has its seed, its bounds, and what is left out and why. A NAME is one
-of `valid`, `generators` and `requests`.
+answer with the document. docs/test/schemathesis.toml has its seed, its bounds, and what is left out and why. A NAME is
+one of `valid`, `generators` and `requests`.
 """
 
 from __future__ import annotations
