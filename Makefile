@@ -13,8 +13,8 @@ SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands man docs pictures guides tsan helm live bench fuzz deps fleet-deps test-deps \
-	bench-deps clean
+.PHONY: help run fleet build test seeds check lint format commands man docs pictures guides api tsan helm live bench fuzz deps fleet-deps \
+	test-deps api-deps bench-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -42,7 +42,8 @@ seeds: test-deps ## Run the targets with random tests RUNS times (default 10), e
 		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --skip-build --filter '$(RANDOM_TESTS)' || exit 1; \
 	done
 
-check: test docs tsan live ## Everything: lint, arrows, tests, documentation, thread sanitizer, alerts and panels on a fleet
+check: test docs api tsan live ## Everything: lint, arrows, tests, documentation, API, pictures, thread sanitizer, alerts on a fleet
+	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest pictures
 
 lint: ## Check the format of all Swift files
 	swift format lint --strict --recursive $(SOURCES)
@@ -72,6 +73,11 @@ guides: test-deps ## Run every command of the documentation, and the example cli
 	swift build --product receipt-gateway
 	swift build --product receipt-loadtest
 	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest
+
+api: api-deps ## Generate clients from docs/api.yaml and use them, and send a gateway random requests
+	swift build --product receipt-gateway
+	swift build --product receipt-loadtest
+	@.ci/api .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 tsan: test-deps ## Run all tests under the thread sanitizer
 	swift build --build-tests --sanitize thread --scratch-path .build-tsan
@@ -104,6 +110,9 @@ fleet-deps:
 
 test-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps test)
+
+api-deps:
+	@$(if $(SKIP_DEPS),true,.ci/deps api)
 
 bench-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps bench)

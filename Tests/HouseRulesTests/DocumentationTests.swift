@@ -76,8 +76,10 @@ struct DocumentationTests {
         let object = try #require(schemas[schema] as? [String: Any])
         let properties = try #require(object["properties"] as? [String: Any])
         let values = try #require(properties[property] as? [String: Any])
-        // The words of a list are in its elements.
-        return try #require((values["items"] as? [String: Any] ?? values)["enum"] as? [String])
+        // The words of a list are in its elements, those that several schemas share in a schema of their own.
+        let words = values["items"] as? [String: Any] ?? values
+        let shared = (words["$ref"] as? String)?.split(separator: "/").last.flatMap { schemas[String($0)] }
+        return try #require((shared as? [String: Any] ?? words)["enum"] as? [String])
     }
 
     // MARK: - Metrics

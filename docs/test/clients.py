@@ -82,8 +82,10 @@ class Stage:
         self.roots = f"{self.receipts / 'root.pem'},{signer.root}"
         self.write(signed_transactions.evidence(signer))
         scenario = REPOSITORY / "loadtest" / "scenarios" / "quiet.yaml"
-        apple = Program("apple", [loadtest, "apple", "--pki", self.receipts, "--scenario", scenario], folder)
-        self.apple = apple.expect("says where it listens", lambda: addresses(apple.last_words()), SECONDS)
+        self.simulator = Program("apple", [loadtest, "apple", "--pki", self.receipts, "--scenario", scenario], folder)
+        self.apple = self.simulator.expect(
+            "says where it listens", lambda: addresses(self.simulator.last_words()), SECONDS
+        )
 
     def write(self, evidence: dict) -> None:
         """What apps with StoreKit 2 send, beside the receipts: genuine, forged, and nothing of use."""

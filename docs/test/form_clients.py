@@ -26,7 +26,7 @@ def run(report: Report, gateway: Path, loadtest: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         stage = Stage(gateway, loadtest, Path(name))
         try:
-            settings = _account(stage)
+            settings = account(stage)
             for language, command in _commands(stage).items():
                 title = f"the form client in {language} verifies, decrypts and reads answers"
                 report.check(title, lambda command=command: _speaks(stage, settings, command))
@@ -46,7 +46,7 @@ def _bundle(stage: Stage) -> str:
     return stage.app(GENUINE)
 
 
-def _account(stage: Stage) -> dict[str, str]:
+def account(stage: Stage) -> dict[str, str]:
     """Settings with an account, made as operators make it."""
     environment = {"PATH": os.environ["PATH"], "GATEWAY_API_KEY_PEPPER": PEPPER}
 

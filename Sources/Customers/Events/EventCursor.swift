@@ -13,8 +13,9 @@ internal import Receipts
 /// ```
 package struct EventCursor: Hashable, Sendable {
     package enum Limits {
-        /// The maximum length of the text: sixteen apps with long names fit into it.
-        static let textBytes = 8192
+        /// The maximum length of the text: sixteen apps with long names fit into it, and it fits into the target of a
+        /// request (`HTTPLimits.target`).
+        static let textBytes = 8000
         static let apps = EventReader.Limits.apps
     }
 

@@ -160,6 +160,8 @@ struct EventRouteTests {
             ("?types=purchase.completed,", "invalid_query", "types"), ("?types=*", "invalid_query", "types"),
             ("?signed_data=yes", "invalid_query", "signed_data"), ("?limit", "invalid_query", "limit"),
             ("?page=2", "invalid_query", nil),
+            // A request may have a cursor of any permitted length.
+            ("?after=" + String(repeating: "A", count: EventCursor.Limits.textBytes), "invalid_cursor", nil),
             ("?" + Array(repeating: "limit=1", count: 65).joined(separator: "&"), "invalid_query", nil),
         ] as [(String, String, String?)])
     func `a query that is wrong gets a problem with its parameter`(
