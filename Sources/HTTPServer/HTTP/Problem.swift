@@ -127,7 +127,7 @@ extension Problem {
 
     /// Has the same text for every fault of the key.
     static let unauthenticated = Problem(
-        .unauthorized, .unauthenticated, "A valid API key is required.",
+        .unauthorized, .unauthenticated, "A valid API key is required: Authorization: Bearer KEY, or X-API-Key: KEY.",
         headerFields: [.wwwAuthenticate: #"Bearer realm="receipt-gateway""#])
 
     package static let onlyFromThisMachine = Problem(

@@ -105,11 +105,19 @@ enum EvidenceFile {
         return bytes
     }
 
+    /// The members of request bodies, the gateway's and Apple's, that have evidence.
+    private static let evidenceMembers = ["receipt", "signed_transactions", "app_transaction", "receipt-data"]
+
     /// Returns the text that a client would send: base64 of what is still bytes, and any text unchanged.
     static func text(of bytes: [UInt8]) throws(UnreadableEvidence) -> String {
         let trimmed = bytes.withoutOuterWhiteSpace
         guard let first = trimmed.first else { throw UnreadableEvidence(fault: "is empty") }
-        let isPropertyList = first == UInt8(ascii: "{") && (try? JSONValue(parsing: bytes)) == nil
+        let json = first == UInt8(ascii: "{") ? try? JSONValue(parsing: bytes) : nil
+        let isPropertyList = first == UInt8(ascii: "{") && json == nil
+        if let name = evidenceMembers.first(where: { json?[$0] != nil }) {
+            throw UnreadableEvidence(
+                fault: "is the body of a request; put the value of \"\(name)\" alone into the file")
+        }
         // 0x30 begins a receipt in DER. Its base64 begins with M.
         if bytes[0] == 0x30 || isPropertyList {
             var text: [UInt8] = []

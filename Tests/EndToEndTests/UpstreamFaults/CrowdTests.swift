@@ -18,7 +18,7 @@ import TestSupport
             let verdicts = try await stage.verify(all: Array(repeating: Sample.receipt(0), count: 1000))
             #expect(verdicts.count == 1000)
             for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
-            #expect(stage.apple.stats.production == 1)
+            #expect(stage.apple.stats.production == 1, "\(stage.apple.stats)")
             #expect(try await stage.metric("coalesced_requests_total") > 0)
         }
     }

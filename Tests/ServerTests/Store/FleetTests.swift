@@ -68,8 +68,11 @@ struct FleetTests {
             }
             let start = ContinuousClock.now
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
-            #expect(start.duration(to: .now) >= DistributedSingleFlight.Limits.wait)
-            #expect(node.metric(#"\#(Self.reason){outcome="overdue"}"#) == 1)
+            let waited = start.duration(to: .now)
+            #expect(waited >= DistributedSingleFlight.Limits.wait)
+            // On a machine so busy that the lease has expired meanwhile, the node gets it.
+            let wasBusy = waited >= .milliseconds(RedisFlightLeases.Limits.milliseconds)
+            #expect(node.metric(#"\#(Self.reason){outcome="overdue"}"#) == 1 || wasBusy)
             try await eventually {
                 if case .held = await node.fleet.ports.leases.acquire(key, awaiting: nil) { true } else { false }
             }

@@ -111,9 +111,10 @@ struct CorpusCommand: AsyncParsableCommand {
 
     private func summary(of corpus: Corpus, _ duration: Duration) -> String {
         let faults = corpus.count - corpus.genuineReceipts
+        let roots = "\(out)/root.pem,\(out)/jws-root.pem=Sandbox+Production"
         return "Wrote \(count.grouped) genuine and \(faults.grouped) faulty or odd receipts and JWS to \(out) in "
-            + "\(duration.seconds.fixed(1)) s; try them with: "
-            + "GATEWAY_TRUST_ROOTS=\((out + "/root.pem").shellWord) receipt-gateway serve"
+            + "\(duration.seconds.fixed(1)) s; try them with: GATEWAY_APPLE_ENABLED=false GATEWAY_TRUST_ROOTS="
+            + "\(roots.shellWord) receipt-gateway serve"
     }
 }
 
