@@ -142,6 +142,9 @@ readiness and tells clients to close their connections for as long again, then f
 {{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
 {{- fail "trustRoots.environments is empty: list each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
 {{- end -}}
+{{- if and .Values.trustRoots.environments (not .Values.trustRoots.existingConfigMap) -}}
+{{- fail "trustRoots.existingConfigMap is missing: it has the files that trustRoots.environments names." -}}
+{{- end -}}
 {{- range $variable := .Values.extraEnv -}}
 {{- if has $variable.name (list "GATEWAY_CONFIG_FILE" "GATEWAY_HTTP_PORT" "GATEWAY_ADMIN_PORT" "GATEWAY_CLIENTS_FILE") -}}
 {{- fail (printf "extraEnv has %s, which the chart sets itself: its probes, services and policies use ports 8080 and 9090 of the pod, the clients file comes from secrets.clients, and settings from config. Remove it; service.port is the port for clients." $variable.name) -}}
