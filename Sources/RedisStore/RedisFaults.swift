@@ -111,7 +111,11 @@ extension RedisRefusal {
         case .noPermission: "Set the user's Redis ACL to the line in docs/redis.md."
         case .readOnly: "This is a replica: set gateway.redis.url to the master or the sentinels (redis+sentinel://)."
         case .outOfMemory: "Raise maxmemory of Redis, or set maxmemory-policy volatile-lru."
-        case .misconfigured: "Redis cannot save to disk: see its log. The gateway needs no persistence (save \"\")."
+        case .misconfigured:
+            """
+            Redis cannot save to disk: see its log, and free space. Without notifications and deferred verifications \
+            the gateway needs no persistence (save "").
+            """
         case .loading, .busy, .tryAgain, .masterDown, .clusterDown:
             "This is usually temporary: check again in a moment, then see the log of Redis."
         case .moved, .ask: "This is a cluster: use redis+cluster:// in gateway.redis.url."
