@@ -83,7 +83,8 @@ import TestSupport
     }
 
     @Test(arguments: [
-        ("", "is empty"), (#"{"receipt": 1}"#, "is decoded JSON"), ("MIIB*", "outside the base64 alphabet"),
+        ("", "is empty"), (#"{"productId": "a"}"#, "is decoded JSON"), ("MIIB*", "outside the base64 alphabet"),
+        (#"{"receipt": "MIIB"}"#, #"put the value of "receipt" alone into the file"#),
     ])
     func `what is no evidence is named, and has status 2`(text: String, fault: String) async throws {
         let file = try folder.write(text, to: "file"), found = try await verify(file)
