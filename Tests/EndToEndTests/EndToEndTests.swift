@@ -279,7 +279,8 @@ import TestSupport
             ])
         #expect(outcome.status == 78)
         for name in [
-            "GATEWAY_ADMIN_PORT: ", "GATEWAY_APPLE_CA_FILE: /dev/null contains no PEM certificate", "GATEWAY_APPLE_PROXY: ",
+            "GATEWAY_ADMIN_PORT: ", "GATEWAY_APPLE_CA_FILE: /dev/null contains no PEM certificate",
+            "GATEWAY_APPLE_PROXY: ",
         ] {
             #expect((outcome.output + outcome.errors).contains(name), "\(outcome)")
         }
