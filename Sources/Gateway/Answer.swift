@@ -189,7 +189,8 @@ package struct AnswerValidity: Sendable {
 
     /// - Parameter maximumAge: the maximum age that the client accepts; nil for any.
     package func isValid(at now: Timestamp, maximumAge: Duration?) -> Bool {
-        now < freshUntil && version?.isCurrent ?? true && verifiedAt.isAccepted(at: now, maximumAge: maximumAge)
+        now < freshUntil && version?.isCurrent ?? true && !verifiedAt.isInFuture(at: now)
+            && verifiedAt.isWithin(maximumAge, at: now)
     }
 
     package func checkApp(for client: RequestClient) throws(GatewayError) {

@@ -12,11 +12,14 @@ extension Timestamp {
         .milliseconds(other.millisecondsSince1970 - millisecondsSince1970)
     }
 
-    /// Returns true if a result of this time is at most `maximumAge` old at `now`; nil accepts any age. A time in the
-    /// future counts as too old, so that a clock that was set back does not prolong a result.
-    func isAccepted(at now: Timestamp, maximumAge: Duration?) -> Bool {
-        self <= now.advanced(by: .seconds(1)) && maximumAge.map { now <= advanced(by: $0) } ?? true
+    /// Returns true if a result of this time is at most `maximumAge` old at `now`; nil accepts any age.
+    func isWithin(_ maximumAge: Duration?, at now: Timestamp) -> Bool {
+        maximumAge.map { now <= advanced(by: $0) } ?? true
     }
+
+    /// Returns true for the time of a result from before the clock was set back: the clock does not prolong it.
+    /// - Parameter now: the time of the look-up. The request may have come seconds before, and the result meanwhile.
+    func isInFuture(at now: Timestamp) -> Bool { now.advanced(by: .seconds(1)) < self }
 }
 
 /// The time for which an answer may be repeated. Each is a maximum: no answer outlives an entitlement's next boundary.

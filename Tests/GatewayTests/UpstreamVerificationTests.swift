@@ -44,10 +44,12 @@ private struct Fixture {
     }
 
     /// Sends a request `seconds` after the receipt was made.
-    func ask(_ mode: Mode = .auto, at seconds: Int64, _ edit: (inout RequestDraft) -> Void = { _ in })
-        async throws -> Answer
-    {
-        clock.set(Samples.time(seconds))
+    /// - Parameter later: the time at which it is taken up; nil for at once.
+    func ask(
+        _ mode: Mode = .auto, at seconds: Int64, takenUpAt later: Int64? = nil,
+        _ edit: (inout RequestDraft) -> Void = { _ in }
+    ) async throws -> Answer {
+        clock.set(Samples.time(later ?? seconds))
         var draft = RequestDraft(.evidence(.appReceipt(receipt)), mode: mode)
         edit(&draft)
         let now = Samples.time(seconds)
@@ -101,6 +103,17 @@ struct UpstreamVerificationTests {
             answer.provenance
                 == Provenance(source: .apple, cache: .miss, verifiedAt: Samples.time(150), upstreamStatus: 0))
         #expect(fixture.upstream.asked == [.production, .sandbox])
+    }
+
+    @Test func `a result that came while the request waited is used, and none from before the clock was set back`()
+        async throws
+    {
+        let fixture = Fixture(sandboxKnows)
+        _ = try await fixture.ask(at: 115)
+        #expect(try await fixture.ask(at: 110, takenUpAt: 116).provenance.cache == .shared)
+        #expect(fixture.upstream.asked.count == 2)
+        #expect(try await fixture.ask(at: 110).provenance.cache == .miss)
+        #expect(fixture.upstream.asked.count == 4)
     }
 
     @Test func `a receipt that suffices is answered without Apple`() async throws {

@@ -151,7 +151,8 @@ package final class VerifyHandler: Sendable {
     }
 
     private func decideNow(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
-        if let key, let known = nearCache.reply(to: key), known.isValid(at: call.now) {
+        // The request may have waited while the answer came.
+        if let key, let known = nearCache.reply(to: key), known.isValid(at: clock()) {
             return try answerCached(known, to: request.client, call)
         }
         let limited = call.terms?.waitLimit.map { limit in request.with { $0.waitLimit = limit } }

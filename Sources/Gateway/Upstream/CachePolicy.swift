@@ -34,7 +34,7 @@ package struct CachePolicy: Sendable {
         let isUsable =
             isLocal
             ? answersWithoutUpstream(known, about: evaluated.subject, at: now)
-                && known.fetchedAt.isAccepted(at: now, maximumAge: maximumAge)
+                && known.fetchedAt.isWithin(maximumAge, at: now)
             : maximumAge == nil && known.isStale(within: freshness.staleWhileRevalidate, at: now)
                 && !known.hasPassedBoundary(at: now)
         return isUsable ? .stale : .expired

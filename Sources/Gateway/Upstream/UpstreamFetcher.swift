@@ -150,7 +150,7 @@ final class UpstreamFetcher: Sendable {
     private func keep(_ known: CachedResult, for key: CacheKey, of evaluated: EvaluatedRequest) async {
         guard known.isLasting else { return }
         if known.result.isNegative,
-            let before = await trusted(key, for: evaluated).result,
+            let before = await usable(key, for: evaluated).result,
             policy.answersWithoutUpstream(before, about: evaluated.subject, at: known.fetchedAt)
         {
             return
@@ -188,7 +188,7 @@ extension UpstreamFetcher {
     func lookUp(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> (key: CacheKey, found: CacheLookup) {
         var key = key
         for _ in 0...Self.maximumAliases {
-            let found = await trusted(key, for: evaluated)
+            let found = await usable(key, for: evaluated)
             guard case .alias(let alias) = found.result?.result else { return (key, found) }
             guard found.result?.isFresh(at: evaluated.now, maximumAge: nil) == true else { break }
             key = key.canonical(alias)
@@ -196,11 +196,13 @@ extension UpstreamFetcher {
         return (key, CacheLookup(nil, version: cache.version(for: key)))
     }
 
-    /// Looks up a key. A result under a root that the request does not trust counts as missing.
-    private func trusted(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> CacheLookup {
+    /// Looks up a key. A result under a root that the request does not trust counts as missing, and so does one from the
+    /// future.
+    private func usable(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> CacheLookup {
         let found = await cache.lookUp(key, naming: evaluated.transactionIDs(of: key))
-        guard let result = found.result, !evaluated.trusts(result) else { return found }
-        return CacheLookup(nil, version: found.version)
+        guard let result = found.result else { return found }
+        let isUsable = evaluated.trusts(result) && !result.fetchedAt.isInFuture(at: clock())
+        return isUsable ? found : CacheLookup(nil, version: found.version)
     }
 }
 

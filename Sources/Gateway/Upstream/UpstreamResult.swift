@@ -75,13 +75,13 @@ package struct CachedResult: Sendable {
     var isLasting: Bool { fetchedAt < freshUntil }
 
     func isFresh(at now: Timestamp, maximumAge: Duration?) -> Bool {
-        now < freshUntil && fetchedAt.isAccepted(at: now, maximumAge: maximumAge)
+        now < freshUntil && fetchedAt.isWithin(maximumAge, at: now)
     }
 
     func isStale(within span: Duration, at now: Timestamp) -> Bool {
         // The transaction may be known by now.
         if case .unknownTransaction = result { return false }
-        return now < freshUntil.advanced(by: span) && fetchedAt.isAccepted(at: now, maximumAge: nil)
+        return now < freshUntil.advanced(by: span)
     }
 
     /// True if a period of a subscription ended or began since the request: then Apple may know of another.
