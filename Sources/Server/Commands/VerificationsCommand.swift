@@ -77,36 +77,11 @@ struct ListVerificationsCommand: AsyncParsableCommand {
             // One more verification shows that there are more.
             try await fleet.store.jobs.list(status, maximum: limit + 1)
         }
-        let listing = VerificationListing(found, status, maximum: limit)
-        print(format == .json ? listing.json : listing.text, terminator: "")
-        StandardError.write(listing.remark)
-    }
-}
-
-/// The deferred verifications of a status, up to a maximum number.
-struct VerificationListing {
-    private let jobs: ArraySlice<VerificationJob>
-    private let status: JobStatus
-    private let hasMore: Bool
-
-    init(_ found: [VerificationJob], _ status: JobStatus, maximum: Int) {
-        jobs = found.prefix(maximum)
-        self.status = status
-        hasMore = found.count > maximum
+        LimitedListing(found, maximum: limit, none: Self.none(of: status)).write(as: format)
     }
 
-    var text: String {
-        guard !jobs.isEmpty else { return "" }
-        let header = ["CREATED", "CLIENT", "ATTEMPTS", "NEXT", "ANSWER", "ID"]
-        return TextTable(header: header, rows: jobs.map(\.row)).text + "\n"
-    }
-
-    var json: String { jobs.map { $0.operatorJSON + "\n" }.joined() }
-
-    /// The remark for standard error; empty if all verifications were shown.
-    var remark: String {
-        if jobs.isEmpty { return "There are no deferred verifications with the status \(status.rawValue).\n" }
-        return hasMore ? "There are more. Raise --limit.\n" : ""
+    static func none(of status: JobStatus) -> String {
+        "There are no deferred verifications with the status \(status.rawValue)."
     }
 }
 
@@ -146,8 +121,10 @@ struct ShowVerificationCommand: AsyncParsableCommand {
     }
 }
 
-extension VerificationJob {
-    fileprivate var row: [String] {
+extension VerificationJob: ListedEntry {
+    static let header = ["CREATED", "CLIENT", "ATTEMPTS", "NEXT", "ANSWER", "ID"]
+
+    var row: [String] {
         [
             createdAt.description, client, "\(attempts)", nextAttempt?.description ?? "-",
             [result.verdict, result.reason].compactMap(\.self).joined(separator: " "), id,

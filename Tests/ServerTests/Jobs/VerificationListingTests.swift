@@ -23,8 +23,14 @@ struct VerificationListingTests {
                 reason: "upstream_did_not_answer"))
     }
 
+    private static func listing(
+        _ jobs: [VerificationJob], _ status: JobStatus, maximum: Int
+    ) -> LimitedListing<VerificationJob> {
+        LimitedListing(jobs, maximum: maximum, none: ListVerificationsCommand.none(of: status))
+    }
+
     @Test func `each verification is a row, with its client and its answer so far`() {
-        let listing = VerificationListing([Self.job("ver_a"), Self.job("ver_b")], .waiting, maximum: 2)
+        let listing = Self.listing([Self.job("ver_a"), Self.job("ver_b")], .waiting, maximum: 2)
         let lines = listing.text.split(separator: "\n")
         #expect(lines.count == 3 && lines[0].hasPrefix("CREATED"))
         #expect(lines[1].contains("shop") && lines[1].contains("undecided upstream_did_not_answer"))
@@ -33,16 +39,16 @@ struct VerificationListingTests {
     }
 
     @Test func `more than the maximum are remarked, and none too`() {
-        let listing = VerificationListing([Self.job("ver_a"), Self.job("ver_b")], .failed, maximum: 1)
+        let listing = Self.listing([Self.job("ver_a"), Self.job("ver_b")], .failed, maximum: 1)
         #expect(!listing.text.contains("ver_b") && listing.remark == "There are more. Raise --limit.\n")
         // One more than the highest limit.
         #expect(RedisJobStore.Limits.listed > ListVerificationsCommand.Limits.count.upperBound)
-        let empty = VerificationListing([], .failed, maximum: 1)
+        let empty = Self.listing([], .failed, maximum: 1)
         #expect(empty.text.isEmpty && empty.remark.contains("failed"))
     }
 
     @Test func `a line of JSON has the answer and the client`() throws {
-        let listing = VerificationListing([Self.job("ver_a"), Self.job("ver_b", .done)], .waiting, maximum: 9)
+        let listing = Self.listing([Self.job("ver_a"), Self.job("ver_b", .done)], .waiting, maximum: 9)
         let lines = listing.json.split(separator: "\n")
         let objects = try lines.map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])

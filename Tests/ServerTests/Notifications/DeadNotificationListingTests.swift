@@ -17,8 +17,12 @@ struct DeadNotificationListingTests {
         "not_genuine",
         record: NotificationRecord(.v2, Array("secret".utf8), receivedAt: time.advanced(by: .seconds(-60))))
 
+    private static func listing(_ dead: [DeadNotification], maximum: Int) -> LimitedListing<DeadNotification> {
+        LimitedListing(dead, maximum: maximum, none: "none")
+    }
+
     @Test func `a row has what is known, and nothing that Apple signed`() {
-        let listing = DeadNotificationListing([Self.readable, Self.dead("unreadable\u{1B}")], maximum: 2)
+        let listing = Self.listing([Self.readable, Self.dead("unreadable\u{1B}")], maximum: 2)
         #expect(
             listing.text == """
                 GIVEN UP              APP               REASON            VERSION  ARRIVED               BYTES
@@ -34,8 +38,8 @@ struct DeadNotificationListingTests {
     }
 
     @Test func `dead letters beyond the maximum are counted out loud`() {
-        let listing = DeadNotificationListing([Self.readable, Self.readable], maximum: 1)
+        let listing = Self.listing([Self.readable, Self.readable], maximum: 1)
         #expect(listing.json.split(separator: "\n").count == 1 && listing.remark.contains("--limit"))
-        #expect(DeadNotificationListing([], maximum: 1).text.isEmpty)
+        #expect(Self.listing([], maximum: 1).text.isEmpty)
     }
 }

@@ -63,47 +63,21 @@ struct DeadNotificationsCommand: AsyncParsableCommand {
             }
             return dead.sorted { $0.time > $1.time }
         }
-        let listing = DeadNotificationListing(dead, maximum: limit)
-        print(format == .json ? listing.json : listing.text, terminator: "")
-        StandardError.write(listing.remark)
+        LimitedListing(dead, maximum: limit, none: "There are no dead letters.").write(as: format)
     }
 }
 
-/// Dead letters, up to a maximum number.
-struct DeadNotificationListing {
-    private let dead: ArraySlice<DeadNotification>
-    private let hasMore: Bool
+extension DeadNotification: ListedEntry {
+    static let header = ["GIVEN UP", "APP", "REASON", "VERSION", "ARRIVED", "BYTES"]
 
-    /// - Parameter dead: the newest first.
-    init(_ dead: [DeadNotification], maximum: Int) {
-        self.dead = dead.prefix(maximum)
-        hasMore = dead.count > maximum
-    }
-
-    var text: String {
-        guard !dead.isEmpty else { return "" }
-        let header = ["GIVEN UP", "APP", "REASON", "VERSION", "ARRIVED", "BYTES"]
-        return TextTable(header: header, rows: dead.map(\.row)).text + "\n"
-    }
-
-    var json: String { dead.map { $0.json + "\n" }.joined() }
-
-    /// The remark for standard error; empty if all dead letters were shown.
-    var remark: String {
-        if dead.isEmpty { return "There are no dead letters.\n" }
-        return hasMore ? "There are more. Raise --limit.\n" : ""
-    }
-}
-
-extension DeadNotification {
-    fileprivate var row: [String] {
+    var row: [String] {
         [
             time.description, bundleID, reason, record?.version.name ?? "-", record?.receivedAt.description ?? "-",
             "\(storedBytes)",
         ].map { $0.printable() }
     }
 
-    fileprivate var json: String {
+    var operatorJSON: String {
         let json = JSONWriter.object(reservingCapacity: 256) { json in
             json.member("given_up_at", time.description)
             json.member("bundle_id", bundleID)
