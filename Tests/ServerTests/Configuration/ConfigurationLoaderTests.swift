@@ -17,12 +17,12 @@ import TestSupport
 @Suite("Reading the configuration")
 struct ConfigurationLoaderTests {
     @Test func `nothing set gives the defaults`() throws {
-        #expect(try load() == GatewayConfiguration())
+        #expect(try loadConfiguration() == GatewayConfiguration())
     }
 
     @Test func `the environment overrides the file, the file the default`() throws {
         let file = "gateway:\n  http:\n    port: 1\n    limits:\n      body: 1MiB\n  log: {requests: sampled}\n"
-        let configuration = try load(["GATEWAY_HTTP_PORT": "2"], file: file)
+        let configuration = try loadConfiguration(["GATEWAY_HTTP_PORT": "2"], file: file)
         #expect(configuration.http.listener.port == 2)
         #expect(configuration.http.limits.body == .mebibytes(1))
         #expect(configuration.log.values.requests == .sampled)
@@ -30,7 +30,7 @@ struct ConfigurationLoaderTests {
     }
 
     @Test func `a JSON file is read as well`() throws {
-        let configuration = try load(
+        let configuration = try loadConfiguration(
             file: #"{"gateway": {"http": {"port": 81}, "trust_roots": ["a.pem", "b.pem"]}}"#,
             files: ["a.pem": pem, "b.pem": pem])
         #expect(configuration.http.listener.port == 81)
@@ -38,7 +38,7 @@ struct ConfigurationLoaderTests {
     }
 
     @Test func `an empty variable counts as not set`() throws {
-        #expect(try load(["GATEWAY_HTTP_PORT": "", "GATEWAY_HTPT": ""]) == GatewayConfiguration())
+        #expect(try loadConfiguration(["GATEWAY_HTTP_PORT": "", "GATEWAY_HTPT": ""]) == GatewayConfiguration())
     }
 
     @Test(arguments: ConfigurationKeys.all.map(\.name))
@@ -57,7 +57,7 @@ struct ConfigurationLoaderTests {
 
     @Test(arguments: faults)
     func `a fault names its location and the accepted values`(name: String, text: String, message: String) {
-        let problems = #expect(throws: ConfigurationProblems.self) { try load([name: text]) }
+        let problems = #expect(throws: ConfigurationProblems.self) { try loadConfiguration([name: text]) }
         #expect(
             problems?.problems.map(\.description).first?.hasPrefix(message) == true, "\(problems?.description ?? "")")
     }
@@ -65,7 +65,7 @@ struct ConfigurationLoaderTests {
     @Test func `a fault in the file has its line`() {
         let file = "gateway:\n  http:\n    port: many\n    prot: 1\nother: 2\n"
         #expect(
-            problems(file: file) == [
+            configurationProblems(file: file) == [
                 "gateway.http.port (gateway.yaml:3): \"many\" is not an integer; accepted: an integer, from 0 to 65535",
                 "gateway.http.prot (gateway.yaml:4): is not a setting of the gateway; did you mean gateway.http.port?",
                 "other (gateway.yaml:5): is not a setting of the gateway",
@@ -77,19 +77,19 @@ struct ConfigurationLoaderTests {
             "GATEWAY_HTTP_PORT": "x", "GATEWAY_ADMIN_PORT": "70000", "GATEWAY_LOG_LEVLE": "info",
             "GATEWAY_CLIENTS_FILE": "clients.yaml", "GATEWAY_TRUST_ROOTS": "missing.pem",
         ]
-        #expect(problems(environment).count == 6)
+        #expect(configurationProblems(environment).count == 6)
     }
 
     @Test func `a fault among the apps' secrets is found without starting`() {
         let clients = "clients: []\napps:\n- {bundle_id: a, shared_secret_file: gone}\n"
         let environment = ["GATEWAY_CLIENTS_FILE": "clients.yaml", "GATEWAY_API_KEY_PEPPER": "0123456789abcdef"]
         #expect(
-            problems(environment, files: ["clients.yaml": clients])
+            configurationProblems(environment, files: ["clients.yaml": clients])
                 == ["clients.yaml:3: the file of shared_secret_file does not exist"])
     }
 
     @Test func `the hosts and shares of the App Store Server API are read`() throws {
-        let configuration = try load(
+        let configuration = try loadConfiguration(
             ["GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE": "1"],
             file: """
                 gateway:
@@ -114,7 +114,7 @@ struct ConfigurationLoaderTests {
         environment: String
     ) throws {
         let name = "GATEWAY_APPLE_SERVER_API_\(environment.uppercased())_URL"
-        let transport = TransportConfiguration(try load([name: "http://127.0.0.1:8081"]).apple)
+        let transport = TransportConfiguration(try loadConfiguration([name: "http://127.0.0.1:8081"]).apple)
         #expect(transport.allowsPlainHTTP && transport.allowsPrivateAddresses)
         let ordinary = TransportConfiguration(GatewayConfiguration().apple)
         #expect(!ordinary.allowsPlainHTTP && !ordinary.allowsPrivateAddresses)
@@ -123,7 +123,7 @@ struct ConfigurationLoaderTests {
 
     @Test func `the settings of notifications are read, and the token is not shown`() throws {
         let token = "a-Token_of-sixteen-characters"
-        let configuration = try load(
+        let configuration = try loadConfiguration(
             ["GATEWAY_NOTIFICATIONS_TOKEN_FILE": "token"],
             file: "gateway: {notifications: {backlog: 1GiB, replicas: 2, allow_volatile: true, recovery_interval: 5m}}",
             files: ["token": "\(token)\n"])
@@ -137,7 +137,7 @@ struct ConfigurationLoaderTests {
     }
 
     @Test func `the settings of events and webhooks are read`() throws {
-        let configuration = try load(
+        let configuration = try loadConfiguration(
             ["GATEWAY_WEBHOOKS_CONCURRENCY": "4"],
             file: """
                 gateway:
@@ -171,7 +171,7 @@ struct ConfigurationLoaderTests {
         ("GATEWAY_WEBHOOKS_CONCURRENCY", "257"),
     ])
     func `events and webhooks have bounds`(name: String, text: String) {
-        let problems = problems([name: text])
+        let problems = configurationProblems([name: text])
         #expect(
             problems.count == 1 && problems.first?.hasPrefix("\(name): \"\(text)\" is out of range") == true,
             "\(problems)")
@@ -184,7 +184,7 @@ struct ConfigurationLoaderTests {
         ("sechzehn-Zeichen-ä", "the token has other characters"),
     ])
     func `a token that does not suit a path is refused, and not shown`(token: String, fault: String) {
-        let problems = problems(["GATEWAY_NOTIFICATIONS_TOKEN": token])
+        let problems = configurationProblems(["GATEWAY_NOTIFICATIONS_TOKEN": token])
         #expect(problems.count == 1 && problems[0].hasPrefix("GATEWAY_NOTIFICATIONS_TOKEN: \(fault)"), "\(problems)")
         #expect(!problems.joined().contains(token))
     }
@@ -194,11 +194,11 @@ struct ConfigurationLoaderTests {
             "GATEWAY_SERVICE_HOST": "10.0.0.1", "GATEWAY_SERVICE_PORT_HTTP": "80", "GATEWAY_PORT": "tcp://10.0.0.1:80",
             "GATEWAY_PORT_80_TCP_ADDR": "10.0.0.1",
         ]
-        #expect(try load(links) == GatewayConfiguration())
+        #expect(try loadConfiguration(links) == GatewayConfiguration())
     }
 
     @Test func `a host the network reaches needs clients, and the problem says what to do`() throws {
-        let problem = try #require(problems(["GATEWAY_HTTP_HOST": "0.0.0.0"]).first)
+        let problem = try #require(configurationProblems(["GATEWAY_HTTP_HOST": "0.0.0.0"]).first)
         for word in ["0.0.0.0", "hash-key", "GATEWAY_CLIENTS_FILE", "127.0.0.1"] { #expect(problem.contains(word)) }
     }
 
@@ -213,7 +213,7 @@ struct ConfigurationLoaderTests {
     }
 
     @Test func `a secret may come from a file with a line end`() throws {
-        let configuration = try load(
+        let configuration = try loadConfiguration(
             ["GATEWAY_API_KEY_PEPPER_FILE": "pepper"], files: ["pepper": "0123456789abcdef\n"])
         #expect(configuration.apiKeyPepper?.exposed == "0123456789abcdef")
     }
@@ -223,61 +223,65 @@ struct ConfigurationLoaderTests {
         ("user:p%40ss@proxy:3128", "<redacted>@proxy:3128"),
     ])
     func `the password of a proxy is never shown`(_ address: String, _ shown: String) throws {
-        let configuration = try load(["GATEWAY_APPLE_PROXY": address])
+        let configuration = try loadConfiguration(["GATEWAY_APPLE_PROXY": address])
         #expect(configuration.effectiveText.contains("gateway.apple.proxy: \(shown)\n"))
         #expect(!String(reflecting: configuration).contains("hunter2"))
         #expect(configuration.apple.proxy?.exposed == address)
     }
 
     @Test func `a secret is never shown`() throws {
-        let configuration = try load(["GATEWAY_API_KEY_PEPPER": "0123456789abcdef"])
+        let configuration = try loadConfiguration(["GATEWAY_API_KEY_PEPPER": "0123456789abcdef"])
         #expect(configuration.effectiveText.contains("gateway.api_key_pepper: <redacted>\n"))
         #expect(!configuration.effectiveText.contains("0123456789abcdef"))
         #expect(!"\(configuration)".contains("0123456789abcdef"))
         #expect(!String(reflecting: configuration).contains("0123456789abcdef"))
-        #expect(!problems(["GATEWAY_API_KEY_PEPPER": "tooshort"]).joined().contains("tooshort"))
+        #expect(!configurationProblems(["GATEWAY_API_KEY_PEPPER": "tooshort"]).joined().contains("tooshort"))
     }
 
     @Test func `both a secret and its file are a contradiction`() {
         let both = ["GATEWAY_API_KEY_PEPPER": "0123456789abcdef", "GATEWAY_API_KEY_PEPPER_FILE": "pepper"]
-        #expect(problems(both) == ["GATEWAY_API_KEY_PEPPER: is set, and so is its _file variant; set only one"])
+        #expect(
+            configurationProblems(both) == ["GATEWAY_API_KEY_PEPPER: is set, and so is its _file variant; set only one"]
+        )
     }
 
     @Test func `a variable names the file, and the command line wins`() throws {
         let files = ["a.yaml": "gateway: {http: {port: 8081}}", "b.yaml": "gateway: {http: {port: 8082}}"]
         let environment = ["GATEWAY_CONFIG_FILE": "a.yaml"]
-        #expect(try load(environment, files: files).http.listener.port == 8081)
-        #expect(try load(environment, files: files, path: "b.yaml").http.listener.port == 8082)
-        #expect(try load(["GATEWAY_CONFIG_FILE": ""], files: files).http.listener.port == 8080)
+        #expect(try loadConfiguration(environment, files: files).http.listener.port == 8081)
+        #expect(try loadConfiguration(environment, files: files, path: "b.yaml").http.listener.port == 8082)
+        #expect(try loadConfiguration(["GATEWAY_CONFIG_FILE": ""], files: files).http.listener.port == 8080)
     }
 
     @Test func `a missing file is reported where it is named`() {
         let environment = ["GATEWAY_CONFIG_FILE": "a.yaml"]
-        #expect(problems(environment) == ["GATEWAY_CONFIG_FILE: a.yaml does not exist"])
-        #expect(problems(environment, path: "b.yaml") == ["b.yaml: does not exist"])
+        #expect(configurationProblems(environment) == ["GATEWAY_CONFIG_FILE: a.yaml does not exist"])
+        #expect(configurationProblems(environment, path: "b.yaml") == ["b.yaml: does not exist"])
     }
 
     @Test func `a file that is missing or broken is named`() {
-        #expect(problems(file: nil, path: "none.yaml") == ["none.yaml: does not exist"])
-        #expect(problems(file: "gateway: {").first?.hasPrefix("gateway.yaml: is not valid YAML") == true)
+        #expect(configurationProblems(file: nil, path: "none.yaml") == ["none.yaml: does not exist"])
+        #expect(configurationProblems(file: "gateway: {").first?.hasPrefix("gateway.yaml: is not valid YAML") == true)
         #expect(
-            problems(file: "- 1") == [
+            configurationProblems(file: "- 1") == [
                 "gateway.yaml: must be a group named gateway, with the settings indented below it"
             ])
     }
 
     @Test(.timeLimit(.patient), arguments: [bomb, "gateway:\n" + bomb, bomb + "? *i\n: 1\n", manyAsterisks])
     func `a text that expands to a huge tree is rejected`(text: String) {
-        #expect(problems(file: text).count == 1)
-        #expect(problems(file: text).first?.contains("aliases are not read") == true)
+        #expect(configurationProblems(file: text).count == 1)
+        #expect(configurationProblems(file: text).first?.contains("aliases are not read") == true)
     }
 
     @Test func `an anchor is named with its line, an asterisk in a text is none`() {
         #expect(
-            problems(file: "gateway:\n  log:\n    level: &level info\n") == [
+            configurationProblems(file: "gateway:\n  log:\n    level: &level info\n") == [
                 "gateway.yaml: has an anchor on line 3; anchors and aliases are not read"
             ])
-        #expect(problems(file: "gateway: # *note\n  http:\n    host: '*name'\n").first?.contains("*name") == true)
+        #expect(
+            configurationProblems(file: "gateway: # *note\n  http:\n    host: '*name'\n").first?.contains("*name")
+                == true)
     }
 
     /// Seventeen aliases, one more than the parser may see.
@@ -294,12 +298,13 @@ struct ConfigurationLoaderTests {
         "gateway.http: {port: 1}\ngateway: {http.port: 1}",
     ])
     func `a setting in two spellings is a contradiction`(text: String) {
-        #expect(problems(file: text) == ["gateway.http.port (gateway.yaml:2): is already set on line 1"])
+        #expect(configurationProblems(file: text) == ["gateway.http.port (gateway.yaml:2): is already set on line 1"])
     }
 
     @Test func `a name is shown truncated and escaped`() {
         let long = String(repeating: "n", count: 1000)
-        let found = problems(["GATEWAY_\u{1B}[2J": "1"], file: "\"a\\e[31m\\n\\u202e\": 1\n\(long): 2\n? [x]\n: 3\n")
+        let found = configurationProblems(
+            ["GATEWAY_\u{1B}[2J": "1"], file: "\"a\\e[31m\\n\\u202e\": 1\n\(long): 2\n? [x]\n: 3\n")
         #expect(
             found == [
                 "gateway.yaml:3: has a name that is not a text",
@@ -311,7 +316,7 @@ struct ConfigurationLoaderTests {
 
     @Test func `a wrong file is not printed whole`() {
         let lines = (0...ConfigurationFile.maximumEntries).map { "name\($0): 1\n" }.joined()
-        let found = problems(file: lines)
+        let found = configurationProblems(file: lines)
         #expect(found.count == ConfigurationFile.maximumEntries + 1)
         #expect(found.first == "gateway.yaml: has more than 1000 settings")
         let shown = ConfigurationProblems(problems: found.map { ConfigurationProblem(location: $0, fault: "") })
@@ -386,30 +391,6 @@ struct ConfigurationLoaderTests {
     ]
 
     private let pem = ForgedPKI(seed: 1).rootPEM
-
-    private func load(
-        _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:], path: String? = nil
-    ) throws(ConfigurationProblems) -> GatewayConfiguration {
-        var files = files
-        if let file { files["gateway.yaml"] = file }
-        let path = path ?? (file == nil ? nil : "gateway.yaml")
-        return try ConfigurationSource(environment: environment, filePath: path).load {
-            [files] path throws(FileFault) in
-            guard let text = files[path] else { throw FileFault(path: path, description: "does not exist") }
-            return text
-        }
-    }
-
-    private func problems(
-        _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:], path: String? = nil
-    ) -> [String] {
-        do throws(ConfigurationProblems) {
-            _ = try load(environment, file: file, files: files, path: path)
-            return []
-        } catch {
-            return error.problems.map(\.description)
-        }
-    }
 }
 
 @Suite("Configuration values")

@@ -32,16 +32,16 @@ struct ConfigurationMessagesTests {
         ("GATEWAY_TLS_CERT", ""), ("gateway_http_port", "; did you mean GATEWAY_HTTP_PORT?"),
     ])
     func `an unknown variable has a hint at what may be meant, or none`(name: String, hint: String) {
-        #expect(problems([name: "1"]) == ["\(name): is not a setting of the gateway\(hint)"])
+        #expect(configurationProblems([name: "1"]) == ["\(name): is not a setting of the gateway\(hint)"])
     }
 
     @Test func `an unknown name of a known group has the group's settings`() throws {
-        let problem = try #require(problems(["GATEWAY_APPLE_PASSWORD": "x"]).first)
+        let problem = try #require(configurationProblems(["GATEWAY_APPLE_PASSWORD": "x"]).first)
         #expect(problem.contains("; settings with this beginning: GATEWAY_APPLE_ENABLED, "), "\(problem)")
     }
 
     @Test func `a variable in lower case that is none of the gateway's is left alone`() {
-        #expect(problems(["gateway_address": "10.0.0.1"]) == [])
+        #expect(configurationProblems(["gateway_address": "10.0.0.1"]) == [])
     }
 
     // MARK: - The form of the file
@@ -89,17 +89,18 @@ struct ConfigurationMessagesTests {
         ),
     ])
     func `a file of the wrong form has one problem that says how to write it`(file: String, problem: String) {
-        #expect(problems(file: file) == [problem])
+        #expect(configurationProblems(file: file) == [problem])
     }
 
     @Test func `a name without a value is filled by the environment`() throws {
         let file = "gateway: {http: {port: }}"
-        #expect(try load(["GATEWAY_HTTP_PORT": "1"], file: file).http.listener.port == 1)
+        #expect(try loadConfiguration(["GATEWAY_HTTP_PORT": "1"], file: file).http.listener.port == 1)
     }
 
     @Test(arguments: ["{a: b}", "[{id: a, key: b}]", "[a: b]"])
     func `keys that are no texts are no missing keys`(keys: String) {
-        let found = problems(["GATEWAY_REDIS_URL": "redis://h:1"], file: "gateway:\n  cache:\n    keys: \(keys)\n")
+        let found = configurationProblems(
+            ["GATEWAY_REDIS_URL": "redis://h:1"], file: "gateway:\n  cache:\n    keys: \(keys)\n")
         #expect(found.count == 1 && found.first?.contains("each with an ID as id:base64") == true, "\(found)")
     }
 
@@ -108,7 +109,7 @@ struct ConfigurationMessagesTests {
         (key + ",", "has nothing in place of key 2"),
     ])
     func `a wrong key says the form of keys, and how to make one`(keys: String, fault: String) {
-        let found = problems(["GATEWAY_CACHE_KEYS": keys])
+        let found = configurationProblems(["GATEWAY_CACHE_KEYS": keys])
         #expect(found.first?.hasPrefix("GATEWAY_CACHE_KEYS: \(fault); accepted: up to 4 keys") == true, "\(found)")
         #expect(found.count == 1 && found.first?.contains(StoreKeys.recipe) == true)
     }
@@ -136,32 +137,38 @@ struct ConfigurationMessagesTests {
 
     @Test func `a contradiction is named where it is set`() {
         #expect(
-            problems(["GATEWAY_ADMIN_PORT": "8080"]).first?.hasPrefix("GATEWAY_ADMIN_PORT: is 8080, and so is ") == true
+            configurationProblems(["GATEWAY_ADMIN_PORT": "8080"]).first?.hasPrefix(
+                "GATEWAY_ADMIN_PORT: is 8080, and so is ") == true
         )
         let file = "gateway:\n  admin:\n    port: 8080\n"
-        #expect(problems(file: file).first?.hasPrefix("gateway.admin.port (gateway.yaml:3): is 8080") == true)
-        #expect(problems(["GATEWAY_HTTP_PORT": "9090"]).first?.hasPrefix("gateway.admin.port: is 9090") == true)
+        #expect(
+            configurationProblems(file: file).first?.hasPrefix("gateway.admin.port (gateway.yaml:3): is 8080") == true)
+        #expect(
+            configurationProblems(["GATEWAY_HTTP_PORT": "9090"]).first?.hasPrefix("gateway.admin.port: is 9090") == true
+        )
     }
 
     @Test func `an answer may not end before Apple's`() throws {
         let short = ["GATEWAY_HTTP_DEADLINES_ANSWER": "9s"]
         #expect(
-            problems(short).first?.hasPrefix("GATEWAY_HTTP_DEADLINES_ANSWER: is 9s, less than gateway.apple.deadline")
+            configurationProblems(short).first?.hasPrefix(
+                "GATEWAY_HTTP_DEADLINES_ANSWER: is 9s, less than gateway.apple.deadline")
                 == true)
-        #expect(try load(["GATEWAY_HTTP_DEADLINES_ANSWER": "10s"]).http.deadlines.answer == .seconds(10))
-        #expect(problems(short.merging(["GATEWAY_APPLE_ENABLED": "false"]) { $1 }) == [])
+        #expect(try loadConfiguration(["GATEWAY_HTTP_DEADLINES_ANSWER": "10s"]).http.deadlines.answer == .seconds(10))
+        #expect(configurationProblems(short.merging(["GATEWAY_APPLE_ENABLED": "false"]) { $1 }) == [])
     }
 
     @Test(arguments: [
         ["GATEWAY_REDIS_USER": "gateway"], ["GATEWAY_REDIS_URL": "redis://gateway@h:1"],
     ])
     func `a Redis user without a password is a warning`(settings: [String: String]) throws {
-        let configuration = try load(Self.redis.merging(settings) { $1 })
+        let configuration = try loadConfiguration(Self.redis.merging(settings) { $1 })
         let fault = try #require(configuration.startFaults(AccessRules()).first)
         #expect(fault.seen.hasPrefix("A Redis user is set without a password"), "\(fault)")
-        let all = try load(Self.redis.merging(settings.merging(["GATEWAY_REDIS_PASSWORD": "x"]) { $1 }) { $1 })
+        let all = try loadConfiguration(
+            Self.redis.merging(settings.merging(["GATEWAY_REDIS_PASSWORD": "x"]) { $1 }) { $1 })
         #expect(all.startFaults(AccessRules()).isEmpty)
-        #expect(try load(Self.redis).startFaults(AccessRules()).isEmpty)
+        #expect(try loadConfiguration(Self.redis).startFaults(AccessRules()).isEmpty)
     }
 
     // MARK: - Values
@@ -179,7 +186,7 @@ struct ConfigurationMessagesTests {
     ])
     func `an unusable proxy is refused, and its password not shown`(address: String, fault: String) {
         for name in ["GATEWAY_APPLE_PROXY", "GATEWAY_WEBHOOKS_PROXY"] {
-            let found = problems([name: address])
+            let found = configurationProblems([name: address])
             #expect(found.count == 1 && found.first?.hasPrefix("\(name): \(fault)") == true, "\(found)")
             #expect(!found.joined().contains("hunter2"))
         }
@@ -187,7 +194,7 @@ struct ConfigurationMessagesTests {
 
     @Test(arguments: ["proxy:3128", "http://10.0.0.1:80/", "http://[::1]:3128", "HTTPS://u:p%40@proxy.internal:443"])
     func `a proxy is a host and a port`(address: String) throws {
-        #expect(try load(["GATEWAY_APPLE_PROXY": address]).apple.proxy?.exposed == address)
+        #expect(try loadConfiguration(["GATEWAY_APPLE_PROXY": address]).apple.proxy?.exposed == address)
     }
 
     @Test(arguments: [
@@ -197,7 +204,7 @@ struct ConfigurationMessagesTests {
     ])
     func `a listener has an address or a name, without a port`(host: String, isAccepted: Bool) {
         #expect(ListenerConfiguration.accepts(host: host) == isAccepted)
-        let found = problems(["GATEWAY_ADMIN_HOST": host])
+        let found = configurationProblems(["GATEWAY_ADMIN_HOST": host])
         let isRefused = found.first?.hasPrefix("GATEWAY_ADMIN_HOST: \"\(host)\" is not the host of a listener") == true
         // An empty variable counts as not set.
         #expect(isRefused == (!isAccepted && !host.isEmpty), "\(found)")
@@ -210,16 +217,16 @@ struct ConfigurationMessagesTests {
         var settings = Self.redis
         settings["GATEWAY_REDIS_URL"] = "rediss://h:1"
         settings[name] = "ca.pem"
-        #expect(problems(settings) == ["\(name): ca.pem does not exist"])
+        #expect(configurationProblems(settings) == ["\(name): ca.pem does not exist"])
         for text in ["", "no certificate\n"] {
             #expect(
-                problems(settings, files: ["ca.pem": text]) == [
+                configurationProblems(settings, files: ["ca.pem": text]) == [
                     "\(name): ca.pem contains no PEM certificate (no line '-----BEGIN CERTIFICATE-----')"
                 ])
         }
         let pem = ForgedPKI(seed: 1).rootPEM
         for label in ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"] {
-            #expect(problems(settings, files: ["ca.pem": pem.replacing("CERTIFICATE", with: label)]) == [])
+            #expect(configurationProblems(settings, files: ["ca.pem": pem.replacing("CERTIFICATE", with: label)]) == [])
         }
     }
 
@@ -240,7 +247,8 @@ struct ConfigurationMessagesTests {
             "etc/secrets/pepper": "0123456789abcdef", "etc/roots/a.pem": pem, "/etc/b.pem": pem, "/etc/ca.pem": pem,
             "ca.pem": pem,
         ]
-        let configuration = try load(["GATEWAY_WEBHOOKS_CA_FILE": "ca.pem"], files: files, path: "etc/gateway.yaml")
+        let configuration = try loadConfiguration(
+            ["GATEWAY_WEBHOOKS_CA_FILE": "ca.pem"], files: files, path: "etc/gateway.yaml")
         #expect(configuration.clientsFile == "etc/clients.yaml" && configuration.apple.caFile == "/etc/ca.pem")
         #expect(configuration.trustRoots.map(\.path) == ["etc/roots/a.pem", "/etc/b.pem"])
         #expect(configuration.webhooks.caFile == "ca.pem")
@@ -248,17 +256,17 @@ struct ConfigurationMessagesTests {
 
     @Test func `a missing clients file names its setting`() {
         let settings = ["GATEWAY_API_KEY_PEPPER": "0123456789abcdef", "GATEWAY_CLIENTS_FILE": "/clients.yaml"]
-        #expect(problems(settings) == ["GATEWAY_CLIENTS_FILE: /clients.yaml does not exist"])
+        #expect(configurationProblems(settings) == ["GATEWAY_CLIENTS_FILE: /clients.yaml does not exist"])
     }
 
     @Test(arguments: ["0123456789abcdef0123456789abcdef", "/0123456789abcdef0123456789abcde="])
     func `a secret in place of its file is not shown`(secret: String) {
         #expect(
-            problems(["GATEWAY_API_KEY_PEPPER_FILE": secret]) == [
+            configurationProblems(["GATEWAY_API_KEY_PEPPER_FILE": secret]) == [
                 "GATEWAY_API_KEY_PEPPER_FILE: the file does not exist"
             ])
         #expect(
-            problems(["GATEWAY_API_KEY_PEPPER_FILE": "/run/pepper"])
+            configurationProblems(["GATEWAY_API_KEY_PEPPER_FILE": "/run/pepper"])
                 == ["GATEWAY_API_KEY_PEPPER_FILE: /run/pepper does not exist"])
     }
 
@@ -271,7 +279,7 @@ struct ConfigurationMessagesTests {
     ) {
         let path = "/etc/gateway.yaml"
         let fault = #expect(throws: ConfigurationProblems.self) {
-            try load(files: [path: "gateway:\n  \(setting)\n"], path: path)
+            try loadConfiguration(files: [path: "gateway:\n  \(setting)\n"], path: path)
         }
         #expect(
             fault?.problems.map(\.description) == [
@@ -282,7 +290,7 @@ struct ConfigurationMessagesTests {
     @Test func `a private key in place of its file is not shown`() {
         let key = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n"
         let settings = ["GATEWAY_REDIS_URL": "rediss://h:1", "GATEWAY_CACHE_KEYS": Self.key]
-        let found = problems(settings.merging(["GATEWAY_REDIS_KEY_FILE": key]) { $1 }, files: ["a": "b"])
+        let found = configurationProblems(settings.merging(["GATEWAY_REDIS_KEY_FILE": key]) { $1 }, files: ["a": "b"])
         #expect(found.contains("GATEWAY_REDIS_KEY_FILE: the file does not exist"), "\(found)")
         #expect(!found.joined().contains("hunter2"))
     }
@@ -346,31 +354,5 @@ struct ConfigurationMessagesTests {
     ])
     func `commands and options are left to the parser`(arguments: [String]) {
         #expect(ReceiptGateway.commandFault(in: arguments) == nil)
-    }
-
-    // MARK: - Steps
-
-    private func load(
-        _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:], path: String? = nil
-    ) throws(ConfigurationProblems) -> GatewayConfiguration {
-        var files = files
-        if let file { files["gateway.yaml"] = file }
-        let path = path ?? (file == nil ? nil : "gateway.yaml")
-        return try ConfigurationSource(environment: environment, filePath: path).load {
-            [files] path throws(FileFault) in
-            guard let text = files[path] else { throw FileFault(path: path, description: "does not exist") }
-            return text
-        }
-    }
-
-    private func problems(
-        _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:]
-    ) -> [String] {
-        do throws(ConfigurationProblems) {
-            _ = try load(environment, file: file, files: files)
-            return []
-        } catch {
-            return error.problems.map(\.description)
-        }
     }
 }
