@@ -179,7 +179,7 @@ extension Problem {
         case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long. Retry later.")
         case .expectation: self.init(.expectationFailed, .expectationFailed, "Expect supports only 100-continue.")
         case .contentCoding:
-            // RFC 9110 §12.5.3: the field tells a refused coding from a refused media type.
+            // RFC 9110 §12.5.3: the field distinguishes a refused coding from a refused media type.
             self.init(
                 .unsupportedMediaType, .unsupportedMediaType,
                 "Content-Encoding is not supported. Send the body uncompressed, without this field.",

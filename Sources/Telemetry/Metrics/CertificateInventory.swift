@@ -89,7 +89,7 @@ package final class CertificateInventory: Sendable {
 
 extension TrustStore {
     /// Returns the end of each root.
-    /// - Parameter known: the ends of roots of which the store knows only the fingerprint.
+    /// - Parameter known: the ends of roots whose certificates the store does not have.
     fileprivate func ends(or known: [Fingerprint: Timestamp?]) -> [Fingerprint: Timestamp?] {
         let roots = anchors.filter { !$0.isForLocalTests }
         return Dictionary(

@@ -15,7 +15,7 @@ struct URLListTests {
 
     @Test(arguments: [
         "http://h:81/a\nhttp://h:81/b?c=1\n", "http://h:81/a\r\nhttp://h:81/b?c=1",
-        "\n# those of today\n  http://h:81/a  \n\nhttp://H:81/b?c=1\n\n",
+        "\n# a comment\n  http://h:81/a  \n\nhttp://H:81/b?c=1\n\n",
     ])
     func `each line has a URL`(text: String) throws {
         #expect(try Self.paths(text) == ["/a", "/b?c=1"])
