@@ -34,10 +34,7 @@ extension ServerAPICallFault: ProblemError {
     package var problem: Problem {
         switch self {
         case .unknownPath: .notFound
-        case .wrongMethod(let allowed):
-            .methodNotAllowed(
-                allowed: (allowed + (allowed.contains("GET") ? ["HEAD", "OPTIONS"] : ["OPTIONS"])).joined(
-                    separator: ", "))
+        case .wrongMethod(let methods): .methodNotAllowed(allowed: Problem.allowed(methods))
         case .malformedBody(let fault): fault.problem
         case .bodyTooLarge: Problem(.contentTooLarge, .bodyTooLarge, description)
         case .invalidPathParameter(let parameter), .repeatedQueryName(let parameter),

@@ -135,6 +135,11 @@ extension Problem {
 
     package static let notFound = Problem(.notFound, .notFound, "There is no resource at this path.")
 
+    /// Returns the value of `Allow` (RFC 9110 §10.2.1) for the methods of a path: HEAD comes with GET, and OPTIONS always.
+    package static func allowed(_ methods: [String]) -> String {
+        (methods + (methods.contains("GET") ? ["HEAD", "OPTIONS"] : ["OPTIONS"])).joined(separator: ", ")
+    }
+
     /// `Allow` is required with 405 (RFC 9110 §15.5.6).
     package static func methodNotAllowed(allowed: String) -> Problem {
         Problem(

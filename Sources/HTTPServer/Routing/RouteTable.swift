@@ -112,9 +112,7 @@ final class RoutePath: Sendable {
     fileprivate init(_ template: String, _ routes: [Route]) {
         self.template = template
         self.routes = routes
-        let methods = routes.map(\.method)
-        let others: [HTTPRequest.Method] = methods.contains(.get) ? [.head, .options] : [.options]
-        allowed = (methods + others).map(\.rawValue).joined(separator: ", ")
+        allowed = Problem.allowed(routes.map(\.method.rawValue))
         prefix = template.firstIndex(of: "{").map { String(template[..<$0]) }
         hasOneSegment = template.hasSuffix("}") && template.count { $0 == "{" } == 1
         allowsTrailingSlash = routes[0].allowsTrailingSlash
