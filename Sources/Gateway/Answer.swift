@@ -193,9 +193,9 @@ package struct AnswerValidity: Sendable {
             && verifiedAt.isWithin(maximumAge, at: now)
     }
 
-    package func checkApp(for client: RequestClient) throws(GatewayError) {
+    package func checkApp(among apps: PermittedApps) throws(GatewayError) {
         guard isAboutApp else { return }
-        try client.check(mayUse: bundleID)
+        try apps.require(bundleID)
     }
 }
 

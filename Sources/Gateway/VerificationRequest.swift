@@ -133,6 +133,11 @@ package enum PermittedApps: Hashable, Sendable {
         }
     }
 
+    /// Throws `.appNotPermitted` unless the client may use this app; nil stands for an unknown app.
+    package func require(_ bundleID: String?) throws(GatewayError) {
+        guard contains(bundleID) else { throw .appNotPermitted(bundleID) }
+    }
+
     /// The app, if there is exactly one.
     package var only: String? {
         guard case .only(let bundleIDs) = self, bundleIDs.count == 1 else { return nil }
@@ -217,9 +222,9 @@ package struct VerificationOptions: Sendable {
 
     package init() {}
 
-    /// Throws `.appNotPermitted` if the client names an app that it may not use.
-    package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
-        if let bundleID = expectations.bundleID { try client.check(mayUse: bundleID) }
+    /// Throws `.appNotPermitted` if the client names an app that is not one of these.
+    package func checkExpectedApp(among apps: PermittedApps) throws(GatewayError) {
+        if let bundleID = expectations.bundleID { try apps.require(bundleID) }
     }
 }
 
@@ -249,11 +254,6 @@ package final class RequestClient: Sendable {
         (self.permittedApps, self.charges) = (permittedApps, charges)
         (self.onAdmission, self.inFlight) = (onAdmission, inFlight)
         (self.unknownIDs, self.onUnknownIDs) = (unknownIDs, onUnknownIDs)
-    }
-
-    /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
-    func check(mayUse bundleID: String?) throws(GatewayError) {
-        guard permittedApps.contains(bundleID) else { throw .appNotPermitted(bundleID) }
     }
 }
 

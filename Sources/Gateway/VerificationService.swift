@@ -68,7 +68,8 @@ package final class VerificationService: Sendable {
         let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
         // Before other comparisons: a difference would reveal to any client that the evidence is genuine.
-        try request.client.check(mayUse: evidence.bundleID)
+        // The signed app, whatever app the client named. Evidence without an app is for clients that may use all.
+        try request.client.permittedApps.require(evidence.bundleID)
         if let rule = expectations.ruleBroken(byInstallationOf: evidence) {
             // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
@@ -89,7 +90,7 @@ package final class VerificationService: Sendable {
     /// - Throws: `GatewayError` if there is none, the client may not use it, or there is no key for it.
     package func app(ofLookup options: VerificationOptions, by client: RequestClient) throws(GatewayError) -> String {
         guard let bundleID = options.expectations.bundleID ?? client.permittedApps.only else { throw .appMissing }
-        try client.check(mayUse: bundleID)
+        try client.permittedApps.require(bundleID)
         guard apple?.hasServerAPIKey(forApp: bundleID) == true else { throw .serverAPINotConfigured }
         return bundleID
     }

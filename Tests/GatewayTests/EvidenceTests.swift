@@ -60,7 +60,7 @@ struct EvidenceTests {
     }
 
     @Test func `evidence without an app is for clients that may use all apps`() throws {
-        try RequestClient().check(mayUse: nil)
-        #expect(throws: GatewayError.self) { try RequestClient(permittedApps: .only([Samples.app])).check(mayUse: nil) }
+        try RequestClient().permittedApps.require(nil)
+        #expect(throws: GatewayError.self) { try PermittedApps.only([Samples.app]).require(nil) }
     }
 }

@@ -9,7 +9,7 @@ import Synchronization
 extension VerificationService {
     /// Answers one request of a client without limits.
     func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
-        try request.options.checkExpectedApp(for: request.client)
+        try request.options.checkExpectedApp(among: request.client.permittedApps)
         return try await answer(request, at: now).value()
     }
 }
@@ -34,7 +34,7 @@ final class RememberingService: Sendable {
     }
 
     func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
-        try request.options.checkExpectedApp(for: request.client)
+        try request.options.checkExpectedApp(among: request.client.permittedApps)
         return try await admission.admit(request.client) { try self.answer(request, at: now) }.value()
     }
 
@@ -43,7 +43,7 @@ final class RememberingService: Sendable {
         if let before = known.withLock({ $0[key] }),
             before.validity.isValid(at: now, maximumAge: request.options.maximumAge)
         {
-            try before.validity.checkApp(for: request.client)
+            try before.validity.checkApp(among: request.client.permittedApps)
             return .done(before.repeated)
         }
         return try service.answer(request, at: now).map { answer in

@@ -98,9 +98,7 @@ package struct AppleProxy: Sendable {
         _ context: RequestContext, _ method: HTTPRequest.Method, _ body: ByteBuffer
     ) throws -> ServerAPIRequest {
         guard let target = AppleProxyTarget(context.match.parameter) else { throw Problem.notFound }
-        guard context.client.apps.contains(target.bundleID) else {
-            throw GatewayError.appNotPermitted(target.bundleID)
-        }
+        try context.client.apps.require(target.bundleID)
         let call = try ServerAPICall(
             method: method.rawValue, path: target.path, query: context.header.query, body: Array(buffer: body))
         try call.check(contentType: context.header.contentType)

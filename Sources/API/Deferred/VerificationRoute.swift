@@ -79,8 +79,8 @@ package struct VerificationRoute: Sendable {
 
     /// Throws `GatewayError` unless the client may use the job's app now: it may have lost the app, or its key.
     private func check(_ job: VerificationJob, for client: Client) throws(GatewayError) {
-        let apps = access.now.client(named: client.name)?.apps
-        guard apps?.contains(job.result.bundleID) == true else { throw .appNotPermitted(job.result.bundleID) }
+        let apps = access.now.client(named: client.name)?.apps ?? .only([])
+        try apps.require(job.result.bundleID)
     }
 
     private static func wait(in header: RequestHeader) throws(Problem) -> Duration {

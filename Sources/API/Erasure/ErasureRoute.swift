@@ -49,9 +49,7 @@ package struct ErasureRoute: Sendable {
         guard context.client.may.contains(.erase) else { throw Problem.rightMissing(.erase) }
         guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
         let request = try ErasureRequestBody(decoding: body.bytes.readableBytesUInt8Span)
-        guard context.client.apps.contains(request.bundleID) else {
-            throw GatewayError.appNotPermitted(request.bundleID)
-        }
+        try context.client.apps.require(request.bundleID)
         return ChargedWork(bundleID: request.bundleID) {
             let client = context.client.name
             guard places.take(for: client) else { throw Problem.erasureInProgress }

@@ -75,7 +75,7 @@ struct EventsCall: Sendable {
 
     /// Returns the apps that the query names, or all of the client's.
     private static func apps(_ named: [String], of client: Client) throws -> [String] {
-        if let other = named.first(where: { !client.apps.contains($0) }) { throw GatewayError.appNotPermitted(other) }
+        for app in named { try client.apps.require(app) }
         var apps = Set(named)
         if apps.isEmpty {
             guard case .only(let own) = client.apps, own.count <= EventReader.Limits.apps else {

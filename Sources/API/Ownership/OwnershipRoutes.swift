@@ -80,7 +80,7 @@ package struct OwnershipRoutes: Sendable {
     private func chain(
         _ id: String, _ bundleID: String, _ environment: Environment, _ context: RequestContext
     ) throws(GatewayError) -> PurchaseChain {
-        guard context.client.apps.contains(bundleID) else { throw .appNotPermitted(bundleID) }
+        try context.client.apps.require(bundleID)
         return PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
     }
 

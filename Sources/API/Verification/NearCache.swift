@@ -121,8 +121,8 @@ final class CachedReply: Sendable {
         isGenuine = answer.verdict == .genuine
     }
 
-    /// The options that matter when the answer is sent again: they decide the cost and the permitted app. Secrets and
-    /// identifiers that the client sent are not kept.
+    /// The options that matter when the answer is sent again: they decide the charges. Secrets and identifiers that the
+    /// client sent are not kept.
     var options: VerificationOptions {
         var options = VerificationOptions()
         options.expectations.bundleID = expectedApp
@@ -133,8 +133,8 @@ final class CachedReply: Sendable {
         return options
     }
 
-    func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
-        if expectedApp != nil { try options.checkExpectedApp(for: client) }
+    func checkExpectedApp(among apps: PermittedApps) throws(GatewayError) {
+        if let expectedApp { try apps.require(expectedApp) }
     }
 
     func isValid(at now: Timestamp) -> Bool { validity.isValid(at: now, maximumAge: maximumAge) }

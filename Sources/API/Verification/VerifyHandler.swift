@@ -83,7 +83,7 @@ package final class VerifyHandler: Sendable {
             isUnlimited
             ? RequestClient(permittedApps: client.apps)
             : charging.requestClient(of: client, asking: known.options, in: context)
-        try known.checkExpectedApp(for: client)
+        try known.checkExpectedApp(among: client.permittedApps)
         // With nothing to take there is nothing to wait for.
         if isUnlimited { return try answerCached(known, to: client, call) }
         return try charging.admission.admit(client) {
@@ -120,7 +120,7 @@ package final class VerifyHandler: Sendable {
     private func read(_ body: ReservedBody, _ call: Call, for client: RequestClient) throws -> VerifyInput {
         let input = try call.endpoint.read(body.bytes)
         guard case .request(let request) = input else { return input }
-        try request.options.checkExpectedApp(for: client)
+        try request.options.checkExpectedApp(among: client.permittedApps)
         guard case .transactionID = request.subject else { return input }
         let app = try verification.app(ofLookup: request.options, by: client)
         return .request(request.with { $0.expectations.bundleID = app })
@@ -229,7 +229,7 @@ package final class VerifyHandler: Sendable {
 
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.
     private func answerCached(_ known: CachedReply, to client: RequestClient, _ call: Call) throws -> Progress {
-        try known.validity.checkApp(for: client)
+        try known.validity.checkApp(among: client.permittedApps)
         guard let claims = known.claims else { return .done(send(known.reply, known, call)) }
         return .wait { .done(await self.sendCached(known, checking: claims, call)) }
     }
