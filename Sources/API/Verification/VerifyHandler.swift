@@ -78,20 +78,16 @@ package final class VerifyHandler: Sendable {
         else {
             return .compute { try self.verify(body, key, call) }
         }
-        let isUnlimited = client.limits.isUnlimited
-        let client =
-            isUnlimited
-            ? RequestClient(permittedApps: client.apps)
-            : charging.requestClient(of: client, asking: known.options, in: context)
-        try known.checkExpectedApp(among: client.permittedApps)
+        try known.checkExpectedApp(among: client.apps)
         // With nothing to take there is nothing to wait for.
-        if isUnlimited { return try answerCached(known, to: client, call) }
-        return try charging.admission.admit(client) {
+        if client.limits.isUnlimited { return try answerCached(known, call) }
+        let charged = charging.requestClient(of: client, asking: known.options, in: context)
+        return try charging.admission.admit(charged) {
             // The request may have waited for tokens.
             guard known.isValid(at: call.now) else {
-                return .compute { try self.verifyExpired(client, body, key, call) }
+                return .compute { try self.verifyExpired(charged, body, key, call) }
             }
-            return try self.answerCached(known, to: client, call)
+            return try self.answerCached(known, call)
         }
     }
 
@@ -153,7 +149,7 @@ package final class VerifyHandler: Sendable {
     private func decideNow(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
         // The request may have waited while the answer came.
         if let key, let known = nearCache.reply(to: key), known.isValid(at: clock()) {
-            return try answerCached(known, to: request.client, call)
+            return try answerCached(known, call)
         }
         let limited = call.terms?.waitLimit.map { limit in request.with { $0.waitLimit = limit } }
         let step = try verification.answer(limited ?? request, at: call.now)
@@ -228,8 +224,8 @@ package final class VerifyHandler: Sendable {
     }
 
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.
-    private func answerCached(_ known: CachedReply, to client: RequestClient, _ call: Call) throws -> Progress {
-        try known.validity.checkApp(among: client.permittedApps)
+    private func answerCached(_ known: CachedReply, _ call: Call) throws -> Progress {
+        try known.validity.checkApp(among: call.client.apps)
         guard let claims = known.claims else { return .done(send(known.reply, known, call)) }
         return .wait { .done(await self.sendCached(known, checking: claims, call)) }
     }
