@@ -33,11 +33,8 @@ package final class CurrentVerifier: Sendable {
     /// Trusts other roots from now on.
     package func trust(_ trustStore: TrustStore) {
         onTrust(trustStore)
-        let next = local.trusting(trustStore)
-        let earlier = current.withLock { current in
-            defer { current = next }
-            return current
-        }
+        let earlier = local, next = earlier.trusting(trustStore)
+        current.withLock { $0 = next }
         // Here and not under the lock, which each verification takes, nor at the end of the last request that has it: tens
         // of thousands of items take milliseconds.
         earlier.forgetItems()
