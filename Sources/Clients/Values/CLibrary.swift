@@ -114,29 +114,11 @@ package enum CLibrary {
         // SAFETY: the text ends with a zero byte.
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(permissions))
         guard descriptor >= 0 else { return systemError }
-        var written = 0
-        while written < bytes.count {
-            // SAFETY: the pointer is valid for the call, and `rest.count` bytes follow it.
-            let count = unsafe bytes.withUnsafeBytes { buffer in
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
-                return unsafe write(descriptor, rest.baseAddress, rest.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let error = systemError
-                close(descriptor)
-                removeFile(path)
-                return error
-            }
-            written += count
-        }
-        // Some file systems report a full disk here.
-        guard close(descriptor) == 0 else {
-            let error = systemError
-            removeFile(path)
-            return error
-        }
-        return nil
+        var error = writeAll(bytes, to: descriptor) ? nil : systemError
+        // Some file systems report a full disk only here.
+        if close(descriptor) != 0, error == nil { error = systemError }
+        if error != nil { removeFile(path) }
+        return error
     }
 
     /// Creates a folder that only its owner and group may enter, unless there is one.
@@ -184,16 +166,24 @@ package enum CLibrary {
 
     /// Writes bytes to standard error and blocks until they are taken. Bytes that cannot be written are lost.
     @Sendable package static func writeToStandardError(_ bytes: [UInt8]) {
+        _ = writeAll(bytes, to: STDERR_FILENO)
+    }
+
+    /// Writes all bytes and blocks until they are taken.
+    /// - Returns: false, and the reason in `errno`, if some cannot be written.
+    private static func writeAll(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
         var written = 0
         while written < bytes.count {
             // SAFETY: the pointer is valid for the call, and `rest.count` bytes follow it.
             let count = unsafe bytes.withUnsafeBytes { buffer in
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
-                return unsafe write(STDERR_FILENO, rest.baseAddress, rest.count)
+                return unsafe write(descriptor, rest.baseAddress, rest.count)
             }
-            guard count > 0 || errno == EINTR else { return }
-            written += max(0, count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            written += count
         }
+        return true
     }
 }
 
