@@ -82,18 +82,15 @@ package final class Route: Sendable {
     package convenience init(
         probe path: String, endsConnection: Bool = false, reply: @escaping @Sendable () throws -> Reply
     ) {
+        let ending: @Sendable (Reply) -> Reply = { reply in
+            var reply = reply
+            reply.isLast = endsConnection
+            return reply
+        }
         self.init(
             .get, path, authentication: .probe, bodyLimit: .bytes(0),
-            problems: { problem, requestID in
-                var reply = Reply(problem, requestID: requestID)
-                reply.isLast = endsConnection
-                return reply
-            }
-        ) { _, _ in
-            var reply = try reply()
-            reply.isLast = endsConnection
-            return .done(reply)
-        }
+            problems: { problem, requestID in ending(Reply(problem, requestID: requestID)) }
+        ) { _, _ in .done(ending(try reply())) }
     }
 }
 
