@@ -91,7 +91,7 @@ struct UnreadableEvidence: Error, Hashable, Sendable {
 enum EvidenceFile {
     enum Limits {
         /// The bytes of the largest request body by default.
-        static let bytes = 12 << 20
+        static let bytes = HTTPConfiguration().limits.body.bytes
     }
 
     /// - Parameter path: `-` for standard input.
