@@ -30,6 +30,8 @@ struct Dependencies: Sendable {
     var shutdownRequests: AsyncStream<ShutdownRequest>
     var clock: @Sendable () -> Timestamp = { .now() }
     var reloading: Reloading?
+    /// The reader of files whose changes cause a reload.
+    var files: FileReadings { reloading?.files ?? FileReadings() }
     /// Called with the port of each listener once it is open.
     var onListening: @Sendable (ListenerPlane, Int) async -> Void = { _, _ in }
 
@@ -81,8 +83,7 @@ struct Wiring {
         upstreams = UpstreamState(configuration.apple)
         storeHealth = StoreHealth(
             isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
-        let files = dependencies.reloading?.files ?? FileReadings()
-        let clients = try ClientsFile(configuration, at: dependencies.clock(), readFile: files.read)
+        let clients = try ClientsFile(configuration, at: dependencies.clock(), readFile: dependencies.files.read)
         let access = CurrentAccess(Access(AccessRules(configuration, clients)))
         self.access = access
         let isAppleEnabled = configuration.apple.isEnabled
@@ -166,7 +167,7 @@ struct Wiring {
     }
 
     private func webhooks(from fleet: FleetStore) throws(ConfigurationProblems) -> WebhookService? {
-        return try WebhookService(
+        try WebhookService(
             configuration, fleet, access: access, liveNodes: { [storeHealth] in storeHealth.liveNodes },
             metrics: metrics, clock: dependencies.clock)
     }
@@ -176,10 +177,9 @@ struct Wiring {
     }
 
     private func currentVerifier() throws(ConfigurationProblems) -> CurrentVerifier {
-        let files = dependencies.reloading?.files ?? FileReadings()
         let items = SignedItemCache(
             maximumBytes: configuration.signedItemCacheSize.bytes, onLookup: metrics.verification.countSignedItem)
-        return try CurrentVerifier(configuration, metrics, items: items, readFile: files.read)
+        return try CurrentVerifier(configuration, metrics, items: items, readFile: dependencies.files.read)
     }
 
     private func charging(by fleet: FleetStore) -> RequestCharging {
