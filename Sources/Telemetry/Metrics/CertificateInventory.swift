@@ -60,14 +60,12 @@ package final class CertificateInventory: Sendable {
     /// Records a chain that was verified for the first time. Apple's newest signer and intermediate count: old receipts
     /// carry certificates that ended years ago.
     package func saw(_ chain: VerifiedChainInfo) {
-        state.withLock { state in
+        let isNews = state.withLock { state in
             // Not for a request that began before the root was removed.
             if state.roots.keys.contains(chain.anchor.fingerprint) {
                 state.roots.updateValue(chain.anchor.notAfter, forKey: chain.anchor.fingerprint)
             }
-        }
-        guard chain.isApples else { return }
-        let isNews = state.withLock { state in
+            guard chain.isApples else { return false }
             state.saw(.signer, until: chain.belowAnchor.first?.notAfter)
             state.saw(.intermediate, until: chain.intermediates.map(\.notAfter).min())
             return chain.hasUnknownIntermediate && state.unknown.insert(chain).inserted
