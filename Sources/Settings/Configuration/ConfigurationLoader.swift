@@ -181,6 +181,7 @@ struct ConfigurationLoader {
 
     private func location(of fileName: String) -> String {
         if isInEnvironment(fileName) { return ConfigurationKey.environmentName(of: fileName) }
-        return file?.entries[fileName] == nil ? fileName : file?.location(of: fileName) ?? fileName
+        guard let file, file.entries[fileName] != nil else { return fileName }
+        return file.location(of: fileName)
     }
 }

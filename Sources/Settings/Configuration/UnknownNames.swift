@@ -43,7 +43,7 @@ struct UnknownNames {
             // What is below a setting is reported with the setting.
             !known.contains { name == $0 || name.hasPrefix("\($0).") }
         }.sorted()
-        let outside = unknown.filter { name in known.contains { "gateway.\(name)" == $0 } }
+        let outside = unknown.filter { known.contains("gateway.\($0)") }
         return unknown.filter { !outside.contains($0) }.map { name in
             ConfigurationProblem(location: file.location(of: name), fault: fault(of: name, in: file))
         } + problem(of: outside, in: file)
