@@ -49,8 +49,7 @@ struct DocumentationTests {
     func `every word of an answer is in docs/api.yaml, and nothing else is`(
         schema: String, property: String, words: [String]
     ) throws {
-        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
-        #expect(try Self.values(of: property, in: schema, api).sorted() == words.sorted())
+        #expect(try Self.values(of: property, in: schema, Self.api()).sorted() == words.sorted())
     }
 
     /// Applies to every kind of Redis. Sentinels are other servers with other users. Only the doctor uses `INFO`, and
@@ -68,6 +67,16 @@ struct DocumentationTests {
         for name in Set(commands + calls).subtracting(["SENTINEL", "INFO"]).map({ $0.lowercased() }) {
             #expect(allowed.contains { $0 == "+\(name)" || $0.hasPrefix("+\(name)|") }, "\(name)")
         }
+    }
+
+    /// Returns the description of the API.
+    private static func api() throws -> [String: Any] {
+        try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
+    }
+
+    /// Returns the operations of each path, by their methods.
+    private static func paths(of api: [String: Any]) throws -> [String: [String: Any]] {
+        try #require(api["paths"] as? [String: [String: Any]])
     }
 
     private static func values(of property: String, in schema: String, _ api: [String: Any]) throws -> [String] {
@@ -135,8 +144,7 @@ struct DocumentationTests {
     }
 
     @Test func `the paths of the data plane are those of docs/api.yaml, each with its label in the metrics`() throws {
-        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
-        let paths = try #require(api["paths"] as? [String: [String: Any]])
+        let paths = try Self.paths(of: Self.api())
         let served = paths.filter { path in
             let servers = path.value["servers"] as? [[String: String]]
             return servers?.contains { $0["description"] == "data plane" } ?? true
@@ -156,8 +164,7 @@ struct DocumentationTests {
     }
 
     @Test func `docs/api.yaml and the code have equal operations of the proxy`() throws {
-        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
-        let paths = try #require(api["paths"] as? [String: [String: Any]])
+        let paths = try Self.paths(of: Self.api())
         let base = "/v1/apple/{bundle_id}/{environment}"
         let documented = paths.filter { $0.key.hasPrefix(base) }.flatMap { path, operations in
             operations.keys.map { "\($0.uppercased()) \(path.dropFirst(base.utf8.count))" }
@@ -166,10 +173,9 @@ struct DocumentationTests {
     }
 
     @Test func `every operation in docs/api.yaml has a tag that is described`() throws {
-        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
+        let api = try Self.api()
         let tags = try #require(api["tags"] as? [[String: String]]).compactMap { $0["name"] }
-        let paths = try #require(api["paths"] as? [String: [String: Any]])
-        let operations = paths.values.flatMap(\.values).compactMap { $0 as? [String: Any] }
+        let operations = try Self.paths(of: api).values.flatMap(\.values).compactMap { $0 as? [String: Any] }
         #expect(operations.count > 50)
         #expect(Set(operations.map { $0["tags"] as? [String] }) == Set(tags.map { [$0] }))
     }
@@ -238,7 +244,7 @@ struct DocumentationTests {
     @Test func `the version is one, in both programs and in the description`() throws {
         let loadTest = try Repository.text("loadtest/LoadTest/ReceiptLoadtest.swift")
         #expect(loadTest.matches(of: /version: "(.+?)"/).map { String($0.output.1) } == [Version.current])
-        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
+        let api = try Self.api()
         #expect((api["info"] as? [String: Any])?["version"] as? String == Version.current)
     }
 
