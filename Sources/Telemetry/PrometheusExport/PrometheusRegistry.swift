@@ -5,8 +5,8 @@ package import CoreMetrics
 /// The metrics of a process, and their text in the Prometheus format 0.0.4.
 ///
 /// All series are declared first, except the series of the few families that are read at each scrape. A series is exported
-/// from the start, at 0, or from its first event on (`MetricFamily.presetLabelSets`). Callers that count often get a series' handle once, at the start, and count without a lookup or an allocation. No
-/// caller takes a lock.
+/// from the start, at 0, or from its first event on (`MetricFamily.presetLabelSets`). Callers that count often get a series'
+/// handle once, at the start, and count without a lookup or an allocation. No caller takes a lock.
 ///
 /// Requesting an undeclared series is a mistake, but no reason to stop a server: the caller gets a handle that is not
 /// exported, and `PrometheusRegistry.undeclared` counts it.

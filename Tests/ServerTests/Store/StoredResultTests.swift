@@ -265,7 +265,8 @@ struct StoredResultTests {
 
     @Test func `an announced length beyond the end is rejected`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
-        // The number of transactions follows the roots, the environment, the bundle ID, the missing revision, consumables and a flag.
+        // The number of transactions follows the roots, the environment, the bundle ID, the missing revision, consumables
+        // and a flag.
         let count = 66 + 4 + 1 + 4 + StoreSamples.bundleID.utf8.count + 4 + 1 + 1
         #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
         for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
