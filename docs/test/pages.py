@@ -59,18 +59,14 @@ class Block:
     language: str
     text: str = ""
     markers: dict[str, str] = field(default_factory=dict)
-    replacements: list[tuple[str, str]] = field(default_factory=list)
     output: Block | None = None
-
-    def __post_init__(self) -> None:
-        pairs = self.markers.get("in the test", "").splitlines()
-        self.replacements = [tuple(pair.split(" => ", 1)) for pair in pairs]
 
     @property
     def run(self) -> str:
         """The text that is run."""
         text = self.text
-        for written, run in self.replacements:
+        for pair in self.markers.get("in the test", "").splitlines():
+            written, run = pair.split(" => ", 1)
             assert written in self.text, f"line {self.line}: `{written}` does not stand in it"
             text = text.replace(written, run)
         return text
