@@ -11,6 +11,10 @@ define RELEASE
 swift build -c release --static-swift-stdlib $(ARROWS) --product receipt-gateway
 	swift build -c release --static-swift-stdlib $(ARROWS) --product receipt-loadtest
 endef
+define DEBUG
+swift build --product receipt-gateway
+	swift build --product receipt-loadtest
+endef
 SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 
 # The targets with random tests, but for those of whole gateways.
@@ -55,13 +59,11 @@ format: ## Format all Swift files in place
 	swift format --in-place --recursive $(SOURCES)
 
 commands: ## Write docs/commands.md again from --help of both programs
-	swift build --product receipt-gateway
-	swift build --product receipt-loadtest
+	$(DEBUG)
 	@.ci/commands .build/debug >.build/commands.md && mv .build/commands.md docs/commands.md
 
 man: ## Write manual pages to .build/man: man -M .build/man receipt-gateway
-	swift build --product receipt-gateway
-	swift build --product receipt-loadtest
+	$(DEBUG)
 	@.ci/man .build/debug .build/man
 
 docs: ## Build the library's documentation; warnings are errors
@@ -73,13 +75,11 @@ pictures: test-deps ## Take the pictures of the status page in docs/images again
 		.build/release/receipt-gateway .build/release/receipt-loadtest
 
 guides: test-deps ## Run every command of the documentation, and the example clients
-	swift build --product receipt-gateway
-	swift build --product receipt-loadtest
+	$(DEBUG)
 	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 api: api-deps ## Generate clients from docs/api.yaml and use them, and send a gateway random requests
-	swift build --product receipt-gateway
-	swift build --product receipt-loadtest
+	$(DEBUG)
 	@.ci/api .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 tsan: test-deps ## Run all tests under the thread sanitizer
@@ -88,13 +88,11 @@ tsan: test-deps ## Run all tests under the thread sanitizer
 		.ci/test --skip-build --sanitize thread --scratch-path .build-tsan
 
 helm: test-deps ## Check the chart, alerts, dashboards and runbooks, without a cluster
-	swift build --product receipt-gateway
-	swift build --product receipt-loadtest
+	$(DEBUG)
 	@.ci/helm .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 live: test-deps ## Break a real fleet in every way an alert knows; takes six minutes
-	swift build --product receipt-gateway
-	swift build --product receipt-loadtest
+	$(DEBUG)
 	@.ci/helm live .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 bench: bench-deps ## Measure the gateway beside a bare handler, nginx and Varnish, then under each scenario (BENCH=options)
