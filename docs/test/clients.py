@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import signed_transactions
-from drill.processes import Program, addresses, fetch, free_port, wait_until
+from drill.processes import Program, fetch, free_port, start_apple, wait_until
 from report import Report
 from shell import REPOSITORY, SECONDS
 
@@ -82,10 +82,8 @@ class Stage:
         self.roots = f"{self.receipts / 'root.pem'},{signer.root}"
         self.write(signed_transactions.evidence(signer))
         scenario = REPOSITORY / "loadtest" / "scenarios" / "quiet.yaml"
-        self.simulator = Program("apple", [loadtest, "apple", "--pki", self.receipts, "--scenario", scenario], folder)
-        self.apple = self.simulator.expect(
-            "says where it listens", lambda: addresses(self.simulator.last_words()), SECONDS
-        )
+        options = ["--scenario", scenario]
+        self.simulator, self.apple = start_apple(loadtest, self.receipts, folder, *options, seconds=SECONDS)
 
     def write(self, evidence: dict) -> None:
         """What apps with StoreKit 2 send, beside the receipts: genuine, forged, and nothing of use."""

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 
-from drill.processes import Program, addresses, fetch, free_port, wait_until
+from drill.processes import Program, fetch, free_port, start_apple, wait_until
 from report import Report
 from shell import REPOSITORY, SECONDS
 
@@ -73,10 +73,9 @@ def _failing(gateway: Path, loadtest: Path, healthy: int) -> Iterator[str]:
         )
         receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", receipts, "--count", "500"], check=True, capture_output=True)
-        words = [loadtest, "apple", "--pki", receipts, "--scenario", folder / "scenario.yaml"]
-        apple = Program("apple", words, folder)
         try:
-            urls = apple.expect("says where it listens", lambda: addresses(apple.last_words()), SECONDS)
+            options = ["--scenario", folder / "scenario.yaml"]
+            _, urls = start_apple(loadtest, receipts, folder, *options, seconds=SECONDS)
             environment = {
                 "PATH": os.environ["PATH"],
                 "GATEWAY_HTTP_PORT": str(http),

@@ -22,7 +22,7 @@ import yaml
 from chart import NAMESPACE, REPOSITORY, Rendered
 from configuration import CLIENTS, Pod
 from drill.fleet import APP, WEBHOOK_KEY, Receiver, Redis
-from drill.processes import Program, addresses, fetch, free_port
+from drill.processes import Program, fetch, free_port, start_apple
 from report import Report
 
 sys.path.append(str(REPOSITORY / "docs" / "test"))
@@ -118,8 +118,7 @@ def _cluster(folder: Path, gateway: Path, loadtest: Path):
     receipts = folder / "receipts"
     subprocess.run([loadtest, "corpus", "--out", receipts, "--count", "1"], check=True, capture_output=True)
     redis, receiver = Redis(folder), Receiver()
-    apple = Program("apple", [loadtest, "apple", "--pki", receipts, "--customers", "1", "--customers-app", APP], folder)
-    urls = apple.expect("prints its addresses", lambda: addresses(apple.last_words()))
+    apple, urls = start_apple(loadtest, receipts, folder, "--customers", "1", "--customers-app", APP)
     rendered = _rendered(_values(redis, urls, receipts))
     pod = Pod(rendered, folder / "pod", _clients(receiver, apple.log.read_text()))
     node = None

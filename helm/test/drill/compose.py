@@ -15,7 +15,7 @@ import yaml
 
 from chart import REPOSITORY
 from drill.fleet import Redis
-from drill.processes import Program, addresses, fetch, free_port
+from drill.processes import Program, fetch, free_port, start_apple
 
 COMPOSE = REPOSITORY / "compose.yaml"
 FOLDER = REPOSITORY / "docs" / "compose"
@@ -42,9 +42,8 @@ def _start(gateway: Path, loadtest: Path, folder: Path, programs: list[Program])
     redis = Redis(folder)
     programs.append(redis.program)
     scenario = REPOSITORY / "loadtest" / "scenarios" / "quiet.yaml"
-    apple = Program("apple", [loadtest, "apple", "--pki", folder / "receipts", "--scenario", scenario], folder)
+    apple, urls = start_apple(loadtest, folder / "receipts", folder, "--scenario", scenario)
     programs.append(apple)
-    urls = apple.expect("prints its addresses", lambda: addresses(apple.last_words()))
     moved = {
         "redis:6379": f"127.0.0.1:{redis.port}",
         "http://127.0.0.1:9001/verifyReceipt": urls["production"],

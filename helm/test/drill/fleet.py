@@ -18,7 +18,7 @@ from pathlib import Path
 
 import yaml
 
-from drill.processes import Program, addresses, fetch, free_port
+from drill.processes import Program, fetch, free_port, start_apple
 
 SHARED_SECRET = "0123456789abcdef0123456789abcdef"
 PEPPER = "for-checks-only-0123456789"
@@ -225,9 +225,8 @@ class Fleet:
         self.strange = texts(lambda item: item["reason"] == "anchor_untrusted")
 
     def _apple(self) -> None:
-        program = Program("apple", [self.loadtest_program, "apple", "--pki", self.folder / "receipts"], self.folder)
+        program, self.apple = start_apple(self.loadtest_program, self.folder / "receipts", self.folder)
         self.programs.append(program)
-        self.apple = program.expect("prints its addresses", lambda: addresses(program.last_words()))
         self.play(QUIET)
 
     def play(self, scenario: dict) -> None:

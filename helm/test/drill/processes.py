@@ -56,12 +56,6 @@ def fetch(url: str, data: bytes | None = None, method: str | None = None, second
         return 0, b""
 
 
-def addresses(log: str) -> dict[str, str] | None:
-    """Returns the addresses that the simulator printed, once there are both."""
-    found = dict(re.findall(r"^(production|sandbox) (\S+)$", log, re.M))
-    return found if len(found) == 2 else None
-
-
 class Program:
     """A process that logs into a file of the same name."""
 
@@ -115,3 +109,16 @@ class Program:
                 self.process.wait(10)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+
+def start_apple(
+    loadtest: Path, receipts: Path, folder: Path, *options: object, seconds: float = 30
+) -> tuple[Program, dict[str, str]]:
+    """Starts the simulated Apple with the keys of a corpus. Returns it, and the URLs that it prints, by environment."""
+    program = Program("apple", [loadtest, "apple", "--pki", receipts, *options], folder)
+
+    def urls() -> dict[str, str] | None:
+        found = dict(re.findall(r"^(production|sandbox) (\S+)$", program.last_words(), re.M))
+        return found if len(found) == 2 else None
+
+    return program, program.expect("prints its addresses", urls, seconds)
