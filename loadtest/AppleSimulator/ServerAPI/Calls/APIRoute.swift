@@ -41,12 +41,16 @@ struct APIRoute: Hashable, Sendable {
             self.operation = operation
         }
 
-        /// Returns the values for the asterisks; nil for another path.
+        /// Returns the values for the asterisks; nil for another path. A question mark stands for any word.
         func values(in path: [String]) -> [String]? {
             guard path.count == parts.count else { return nil }
             var values: [String] = []
             for (part, template) in zip(path, parts) {
-                if template == "*" { values.append(part) } else if part != template { return nil }
+                switch template {
+                case "*": values.append(part)
+                case "?", part[...]: continue
+                default: return nil
+                }
             }
             return values
         }
@@ -84,8 +88,8 @@ struct APIRoute: Hashable, Sendable {
         Template(.DELETE, "inApps/v1/messaging/realtime/url", .retentionMessagingChange),
         Template(.POST, "inApps/v1/messaging/performanceTest", .retentionMessagingChange),
         Template(.GET, "inApps/v1/messaging/performanceTest/result/*", .retentionMessagingInfo),
-        Template(.POST, "advancedCommerce/v1/subscription/*/*", .advancedCommerce),
-        Template(.POST, "advancedCommerce/v1/transaction/*/*", .advancedCommerce),
+        Template(.POST, "advancedCommerce/v1/subscription/?/*", .advancedCommerce),
+        Template(.POST, "advancedCommerce/v1/transaction/?/*", .advancedCommerce),
     ]
 }
 

@@ -35,27 +35,22 @@ struct ClaimedTransaction: Sendable {
 
 extension ServerAPI {
     /// Finds the customer with a transaction ID, an original transaction ID or an app transaction ID.
-    /// - Parameter id: nil for the first value of the path.
     func customer(
-        _ call: APICall, id: String? = nil, malformed: APIError = .invalidTransactionID,
-        unknown: APIError = .transactionIDNotFound
+        _ call: APICall, malformed: APIError = .invalidTransactionID, unknown: APIError = .transactionIDNotFound
     ) throws(APIError) -> CustomerView {
-        let id = id ?? call.id
-        guard Self.isTransactionID(id) else { throw malformed }
-        guard let view = view(ofCustomerWithID: id, call), view.hasID(id) else { throw unknown }
+        guard Self.isTransactionID(call.id) else { throw malformed }
+        guard let view = view(ofCustomerWithID: call.id, call), view.hasID(call.id) else { throw unknown }
         guard !view.account.isDeleted else { throw .accountNotFound }
         return view
     }
 
     /// Finds a customer's transaction.
     func transaction(
-        _ call: APICall, id: String? = nil, malformed: APIError = .invalidTransactionID,
-        unknown: APIError = .transactionIDNotFound
+        _ call: APICall, malformed: APIError = .invalidTransactionID, unknown: APIError = .transactionIDNotFound
     ) throws(APIError) -> (view: CustomerView, transaction: ClaimedTransaction) {
-        let id = id ?? call.id
-        let view = try customer(call, id: id, malformed: malformed, unknown: unknown)
-        guard let transaction = view.transaction(id) else {
-            throw id == view.customer.appTransactionID ? .appTransactionIDNotSupported : unknown
+        let view = try customer(call, malformed: malformed, unknown: unknown)
+        guard let transaction = view.transaction(call.id) else {
+            throw call.id == view.customer.appTransactionID ? .appTransactionIDNotSupported : unknown
         }
         return (view, transaction)
     }

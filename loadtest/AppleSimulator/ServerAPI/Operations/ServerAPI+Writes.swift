@@ -60,10 +60,8 @@ extension ServerAPI {
     /// nothing here.
     func advancedCommerce(_ call: APICall) throws(APIError) -> APIAnswer {
         let reference = try call.request.members()["requestInfo"]?["requestReferenceId"]?.string
-        guard let reference, UUID(uuidString: reference) != nil, let id = call.route.values.last else {
-            throw .badRequest
-        }
-        let (view, transaction) = try transaction(call, id: id)
+        guard let reference, UUID(uuidString: reference) != nil else { throw .badRequest }
+        let (view, transaction) = try transaction(call)
         return .json { json in
             json.member("signedTransactionInfo", jws(transaction, of: view, call))
             let subscription = view.account.subscriptions.first {
