@@ -64,7 +64,7 @@ struct APIError: Error, Hashable, Sendable {
 
     /// Creates an error with Apple's text, if the code is listed below.
     init(code: Int) {
-        self = (Self.all + Self.ofMessaging).first { $0.code == code } ?? APIError(code, "An unknown error occurred.")
+        self = Self.all.first { $0.code == code } ?? APIError(code, "An unknown error occurred.")
     }
 
     /// The first three digits of the code.
@@ -124,7 +124,8 @@ extension APIError {
     static let rateLimitExceeded = APIError(4_290_000, "Rate limit exceeded.")
     static let unknownError = APIError(5_000_000, "An unknown error occurred.")
 
-    private static let all = [
+    private static let all = ofTransactions + ofMessaging
+    private static let ofTransactions = [
         badRequest, APIError(4_000_002, "Invalid app identifier."), invalidRevision, invalidTransactionID,
         invalidOriginalTransactionID, invalidExtendByDays, invalidExtendReasonCode, invalidRequestIdentifier,
         startDateTooFarInPast, startDateAfterEndDate, invalidPaginationToken, invalidStartDate, invalidEndDate,
