@@ -36,8 +36,6 @@ struct URLList: Hashable, Sendable {
 }
 
 extension LoadTarget {
-    fileprivate var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
-
     fileprivate func isSameServer(as other: LoadTarget) -> Bool {
         isSecure == other.isSecure && host.lowercased() == other.host.lowercased() && port == other.port
     }

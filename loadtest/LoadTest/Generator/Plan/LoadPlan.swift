@@ -100,7 +100,8 @@ struct LoadTarget: Hashable, Sendable {
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 
-    var url: String { "\(isSecure ? "https" : "http")://\(authority)\(path)" }
+    var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
+    var url: String { origin + path }
 }
 
 enum LoadTargetError: Error, Hashable, CustomStringConvertible {
