@@ -171,3 +171,7 @@ struct DeferredTests {
         return outcome
     }
 }
+
+extension CallMeter {
+    fileprivate var isExceeded: Bool { maximumBurst > permittedBurst }
+}

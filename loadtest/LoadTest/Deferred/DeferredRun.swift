@@ -236,5 +236,4 @@ struct CallMeter: Hashable, Sendable {
 
     /// The most requests at once that a budget permits: a second's, and a tenth of a second's for the clock.
     var permittedBurst: Double { 1.1 * budget + 1 }
-    var isExceeded: Bool { maximumBurst > permittedBurst }
 }
