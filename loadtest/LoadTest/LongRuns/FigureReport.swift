@@ -71,8 +71,8 @@ struct FigureReport: Codable, Sendable {
     }
 
     /// Adds a number of faults, which must be 0.
-    mutating func addFaults(_ name: String, _ count: Int, note: String? = nil) {
-        add(name, Double(count), "", .atMost(0), note: note)
+    mutating func addFaults(_ name: String, _ count: Int) {
+        add(name, Double(count), "", .atMost(0))
     }
 
     var missed: [MeasuredFigure] { figures.filter { $0.met == false } }

@@ -5,8 +5,8 @@ internal import NIOCore
 internal import ReceiptForge
 
 extension Bench {
-    /// Measures the processor time of a request of a client without limits to each protocol, about the same receipt: from the near cache, and
-    /// verified each time.
+    /// Measures the processor time of a request of a client without limits to each protocol, about the same receipt:
+    /// from the near cache, and verified each time.
     func measureForm() async throws {
         let account = try await FormAccountFile(gatewayPath, root: root)
         let receipt = Data(pki.sign(Self.contents(purchases: factory.purchases))).base64EncodedString()
