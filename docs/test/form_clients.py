@@ -41,11 +41,6 @@ def _commands(stage: Stage) -> dict[str, list]:
     return {"Python": [shutil.which("python3"), CLIENTS / "python" / "form_client.py"], "Swift": [program]}
 
 
-
-def _bundle(stage: Stage) -> str:
-    return stage.app(GENUINE)
-
-
 def account(stage: Stage) -> dict[str, str]:
     """Settings with an account, made as operators make it."""
     environment = {"PATH": os.environ["PATH"], "GATEWAY_API_KEY_PEPPER": PEPPER}
@@ -57,10 +52,10 @@ def account(stage: Stage) -> dict[str, str]:
         ).stdout.strip()
 
     key = said(["hash-key", "--import"], KEY).removeprefix("- hash: ")
-    apps = [{"token": TOKEN, "bundle_id": _bundle(stage)}]
+    apps = [{"token": TOKEN, "bundle_id": stage.app(GENUINE)}]
     for token, encryption_key in ENCRYPTION_KEYS.items():
         sealed = said(["seal-key"], encryption_key).removeprefix("encryption_key: ")
-        apps.append({"token": token, "bundle_id": _bundle(stage), "encryption_key": sealed})
+        apps.append({"token": token, "bundle_id": stage.app(GENUINE), "encryption_key": sealed})
     file = stage.folder / "form-clients.yaml"
     file.write_text(json.dumps({"clients": [{"name": "shop", "form": {"keys": [{"hash": key}], "apps": apps}}]}))
     return {"GATEWAY_CLIENTS_FILE": str(file), "GATEWAY_API_KEY_PEPPER": PEPPER}
@@ -75,7 +70,7 @@ def _product(url: str, receipt: Path) -> str:
 
 
 def _speaks(stage: Stage, settings: dict[str, str], command: list) -> None:
-    bundle = _bundle(stage)
+    bundle = stage.app(GENUINE)
     with stage.running(**settings) as gateway:
         wanted = _product(gateway.url, stage.receipts / GENUINE)
 
