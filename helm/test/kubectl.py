@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-KINDS = {"deploy": "deployment", "deployment": "deployment", "deployments": "deployment"}
+DEPLOYMENT = ("deploy", "deployment", "deployments")
 # Commands that name a deployment, or pods by their labels.
 NAMING = [["get", "pods"], ["describe", "pod"], ["describe"], ["logs"], ["rollout", "status"], ["rollout", "undo"]]
 
@@ -38,7 +38,7 @@ def main(pod: dict, words: list[str]) -> int:
 
 def _is_the_deployment(pod: dict, named: list[str]) -> None:
     kind, _, name = named[0].partition("/") if len(named) == 1 else ("", "", "")
-    if KINDS.get(kind) != "deployment" or name != pod["deployment"]:
+    if kind not in DEPLOYMENT or name != pod["deployment"]:
         raise SystemExit(f"kubectl: {' '.join(named)} is not the chart's deployment, {pod['deployment']}")
 
 

@@ -85,8 +85,8 @@ def _run(commands: list[str], environment: dict[str, str]) -> None:
 def _refuses(gateway: Path) -> None:
     """Proves that the checks can fail."""
     with tempfile.TemporaryDirectory() as folder:
-        pod = Pod(_rendered({}), Path(folder))
-        environment = _operator(Path(folder), pod, _rendered({}), gateway)
+        rendered = _rendered({})
+        environment = _operator(Path(folder), Pod(rendered, Path(folder)), rendered, gateway)
         exec_ = f"kubectl exec deploy/{RELEASE} --"
         for command in [
             f"{exec_} redis-cli ping",
@@ -124,8 +124,7 @@ def _cluster(folder: Path, gateway: Path, loadtest: Path):
     node = None
     try:
         node = _node(folder, pod, gateway, urls)
-        environment = _operator(folder, pod, rendered, gateway) | {"GATEWAY_REDIS_URL": redis.url}
-        yield environment
+        yield _operator(folder, pod, rendered, gateway) | {"GATEWAY_REDIS_URL": redis.url}
     finally:
         for program in (node, apple, redis.program):
             if program:
