@@ -28,20 +28,23 @@ package struct RequestCharging: Sendable {
         of client: Client, asking options: VerificationOptions, isLong: Bool = false, in context: RequestContext
     ) -> RequestClient {
         requestClient(
-            of: client, under: client.limits.policies, client.charges(for: options, from: address(of: context)),
-            unknownIDs: options.isLookup ? client.chargeForUnknownID : nil, isLong: isLong, in: context)
+            of: client, under: client.limits.policies, unknownIDs: options.isLookup ? client.chargeForUnknownID : nil,
+            isLong: isLong, in: context
+        ) {
+            client.charges(for: options, from: address(of: context))
+        }
     }
 
     /// Returns the client of a request that was not read: only the limits that do not depend on the app.
     func requestClient(of client: Client, in context: RequestContext) -> RequestClient {
-        requestClient(
-            of: client, under: client.limits.policiesWithoutApp, client.charges(from: address(of: context)),
-            in: context)
+        requestClient(of: client, under: client.limits.policiesWithoutApp, in: context) {
+            client.charges(from: address(of: context))
+        }
     }
 
     private func requestClient(
-        of client: Client, under policies: [ClientPolicy], _ charges: [RateCharge], unknownIDs: RateCharge? = nil,
-        isLong: Bool = false, in context: RequestContext
+        of client: Client, under policies: [ClientPolicy], unknownIDs: RateCharge? = nil, isLong: Bool = false,
+        in context: RequestContext, charges: () -> [RateCharge]
     ) -> RequestClient {
         let inFlight = isLong ? nil : client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) }
         // A closure that is never called would be an allocation.
@@ -51,8 +54,9 @@ package struct RequestCharging: Sendable {
         var onUnknownIDs: @Sendable (RateAdmission) -> Void = { _ in }
         if unknownIDs != nil { onUnknownIDs = { record($0, under: [], in: context) } }
         return RequestClient(
-            permittedApps: client.apps, charges: charges, onAdmission: { record($0, under: policies, in: context) },
-            inFlight: inFlight, unknownIDs: unknownIDs, onUnknownIDs: onUnknownIDs)
+            permittedApps: client.apps, charges: policies.isEmpty ? [] : charges(),
+            onAdmission: { record($0, under: policies, in: context) }, inFlight: inFlight, unknownIDs: unknownIDs,
+            onUnknownIDs: onUnknownIDs)
     }
 
     /// Returns the sender of a request without an API key, charged by its address, and to other buckets.
