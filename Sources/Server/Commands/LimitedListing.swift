@@ -11,7 +11,7 @@ protocol ListedEntry {
     var operatorJSON: String { get }
 }
 
-/// What a command lists: the first entries, up to a maximum number.
+/// The first entries of a listing, up to a maximum number.
 struct LimitedListing<Entry: ListedEntry> {
     private let entries: ArraySlice<Entry>
     private let hasMore: Bool
