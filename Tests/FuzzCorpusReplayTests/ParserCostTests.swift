@@ -19,7 +19,7 @@ struct ParserCostTests {
 
         /// The lengths that are compared. The edge reads small pieces, which takes long in a debug build.
         static func lengths(for target: FuzzTarget) -> (small: Int, large: Int) {
-            target == .edge ? (512, 2 << 10) : (8 << 10, 32 << 10)
+            target == .edge ? (512, 2 << 10) : (4 << 10, 16 << 10)
         }
     }
 

@@ -24,7 +24,8 @@ struct NoFailureByChanceTests {
     @Test func `no test asserts that an operation was fast`() throws {
         let clock = /\.now - |duration\(to: \.now\)|\b(elapsed|lasted|duration)\b|\.took\b|\blatency\b/
         for file in try Self.files() {
-            for (number, line) in file.lines.enumerated() where line.contains(/#(expect|require)\(/) {
+            for (number, line) in file.lines.enumerated() where line.contains("#expect(") || line.contains("#require(")
+            {
                 let isBound = line.contains(clock) && line.contains(#/ <=? |\.\.[<.]/#)
                 #expect(!isBound, "\(file.path):\(number + 1) has an upper bound of time")
             }
@@ -49,12 +50,17 @@ struct NoFailureByChanceTests {
         let setting = /"GATEWAY_(REDIS|APPLE)_\w*(DEADLINE|TIMEOUT)": "(\d+ms|\ds)"/
         let answer = /deadlines\.answer = \.milliseconds\(|\banswer: \.milliseconds\(/
         for file in try Self.files() {
-            for (above, line) in zip(file.lines, file.lines.dropFirst()) {
+            for (above, line) in zip(file.lines, file.lines.dropFirst()) where Self.mayBeLimit(line) {
                 let isSet = line.contains(limit) || line.contains(setting) || line.contains(answer)
                 guard isSet, !line.contains("#expect(") else { continue }
                 #expect((above + line).contains("// It passes"), "\(file.path): use Patience:\(line)")
             }
         }
+    }
+
+    /// Few lines have the words at all: a pattern is slow in a debug build.
+    private static func mayBeLimit(_ line: Substring) -> Bool {
+        ["Deadline", "_DEADLINE", "_TIMEOUT", "answer"].contains { line.contains($0) }
     }
 
     @Test func `a pause says what it is for`() throws {

@@ -9,9 +9,20 @@ import Testing
 struct CorpusAuthorityTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "receipt-forge-\(UUID().uuidString)")
 
-    private func withCorpus(_ body: () throws -> Void) async throws {
+    /// The files of one corpus. The keys of a corpus take seconds in a debug build.
+    private static let files = Task {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "receipt-forge-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try await CorpusWriter(directory: folder.path).write(Corpus(seed: .max, genuineReceipts: 1))
+        return try ["pki.json", "root.pem", "jws-root.pem"].map {
+            ($0, try Data(contentsOf: folder.appending(path: $0)))
+        }
+    }
+
+    private func withCorpus(_ body: () throws -> Void) async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for (name, contents) in try await Self.files.value { try contents.write(to: folder.appending(path: name)) }
         try body()
     }
 
