@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def values_files() -> list[Path]:
 
 
 def load_values(path: Path) -> dict:
-    return yaml.safe_load(path.read_text()) or {}
+    return yaml.load(path.read_text(), yaml.CSafeLoader) or {}
 
 
 class Rendered:
@@ -37,7 +38,7 @@ class Rendered:
             texts = loaded.render(values, name=release, namespace=namespace)
         self.notes = next(text for path, text in texts.items() if path.endswith("NOTES.txt"))
         self.templates = {
-            path.split("/templates/", 1)[1]: [d for d in yaml.safe_load_all(text) if d]
+            path.split("/templates/", 1)[1]: [d for d in yaml.load_all(text, yaml.CSafeLoader) if d]
             for path, text in texts.items()
             if path.endswith(".yaml")
         }
@@ -52,8 +53,14 @@ class Rendered:
             document
             for document in self.documents
             if document["kind"] == kind
-            and document["metadata"]["labels"].get("app.kubernetes.io/component") == component
+            and document["metadata"].get("labels", {}).get("app.kubernetes.io/component") == component
         ]
         if len(found) != 1:
             raise AssertionError(f"expected one {kind} of component {component}, found {len(found)}")
         return found[0]
+
+
+@functools.cache
+def rendered(file: Path) -> Rendered:
+    """The chart with the values of a file, rendered once. Nobody changes it."""
+    return Rendered(load_values(file))

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from chart import CHART, Rendered, load_values, values_files
+from chart import CHART, Rendered, rendered, values_files
 from report import Report
 
 # Settings that the chart makes itself or takes from secrets. `config` offers all others.
@@ -84,7 +84,7 @@ def _leaves(schema: dict, prefix: str = "") -> list[str]:
 
 def _accepts(binary: Path, file: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        pod = Pod(Rendered(load_values(file)), Path(folder))
+        pod = Pod(rendered(file), Path(folder))
         found = pod.check_config(binary)
         assert found.returncode == 0, found.stdout + found.stderr
         inside = {line.split(":", 1)[0] for line in found.stdout.splitlines() if not line.endswith("# default")}
@@ -94,7 +94,7 @@ def _accepts(binary: Path, file: Path) -> None:
 def _refuses(binary: Path) -> None:
     """Removes a secret, to prove that the check can fail."""
     with tempfile.TemporaryDirectory() as folder:
-        pod = Pod(Rendered(load_values(CHART / "ci" / "everything-values.yaml")), Path(folder))
+        pod = Pod(rendered(CHART / "ci" / "everything-values.yaml"), Path(folder))
         (pod.folder / "run/secrets/receipt-gateway/cache-keys/cache-keys").unlink()
         assert pod.check_config(binary).returncode == 78, "a missing secret went unnoticed"
 
@@ -102,9 +102,9 @@ def _refuses(binary: Path) -> None:
 class Pod:
     """The files and variables of the rendered pod, below a folder. Paths in the configuration point into it."""
 
-    def __init__(self, rendered: Rendered, folder: Path, clients: str | None = None):
+    def __init__(self, chart: Rendered, folder: Path, clients: str | None = None):
         self.folder = folder
-        spec = rendered.only("Deployment")["spec"]["template"]["spec"]
+        spec = chart.only("Deployment")["spec"]["template"]["spec"]
         container = spec["containers"][0]
         volumes = {volume["name"] for volume in spec["volumes"]}
         self.clients = clients or CLIENTS
@@ -112,7 +112,7 @@ class Pod:
             self.clients += WEBHOOKS if "secret-webhooks" in volumes else ""
             self.clients += SERVER_API if "secret-apps" in volumes else ""
         for mount in container["volumeMounts"]:
-            self._mount(mount["mountPath"], next(v for v in spec["volumes"] if v["name"] == mount["name"]), rendered)
+            self._mount(mount["mountPath"], next(v for v in spec["volumes"] if v["name"] == mount["name"]), chart)
         self.environment = {variable["name"]: self._value(variable) for variable in container["env"]}
 
     def check_config(self, binary: Path) -> subprocess.CompletedProcess:
@@ -127,19 +127,19 @@ class Pod:
     def _inside(self, path: str) -> str:
         return str(self.folder / path.lstrip("/"))
 
-    def _mount(self, path: str, volume: dict, rendered: Rendered) -> None:
+    def _mount(self, path: str, volume: dict, chart: Rendered) -> None:
         target = Path(self._inside(path))
         target.mkdir(parents=True)
-        for name, content in self._files(volume, rendered).items():
+        for name, content in self._files(volume, chart).items():
             # Paths in the configuration point into this folder too.
             (target / name).write_text(
                 re.sub(r"(?<![\w.])(/run/secrets|/etc/receipt-gateway)(?=/)", rf"{self.folder}\1", content)
             )
 
-    def _files(self, volume: dict, rendered: Rendered) -> dict[str, str]:
+    def _files(self, volume: dict, chart: Rendered) -> dict[str, str]:
         if "secret" in volume:
             return SECRETS | {"clients.yaml": self.clients}
-        own = rendered.only("ConfigMap")
+        own = chart.only("ConfigMap")
         if volume.get("configMap", {}).get("name") == own["metadata"]["name"]:
             return own["data"]
         return {"test.pem": CERTIFICATE, "xcode.pem": CERTIFICATE}

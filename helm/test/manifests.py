@@ -3,22 +3,30 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from pathlib import Path
 
 import helm_python
 import kubernetes_validate
 import yaml
 
-from chart import CHART, Rendered, load_values, values_files
+from chart import CHART, Rendered, load_values, rendered, values_files
 from report import Report
 
-KUBERNETES = ("1.30", "1.31", "1.32", "1.33", "1.34")
-# Kinds of the Prometheus operator. Their fields are compared here; promtool checks the rules.
-OPERATOR_KINDS = {
-    "ServiceMonitor": {"selector", "endpoints"},
+KUBERNETES = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37")
+# Kinds that are no part of Kubernetes. Their fields are compared here; promtool checks the rules.
+OTHER_KINDS = {
+    "ServiceMonitor": {"namespaceSelector", "selector", "endpoints"},
     "PrometheusRule": {"groups"},
+    "HTTPRoute": {"parentRefs", "hostnames", "rules"},
 }
+# What `kubectl apply` and Argo CD can keep of an object in an annotation.
+MOST_BYTES = 262_144
 BROKEN = Path(__file__).parent / "broken"
+
+# The package reads the definitions of a version for each object again.
+kubernetes_validate.utils.schema_contents = functools.cache(kubernetes_validate.utils.schema_contents)
 
 
 def run(report: Report) -> None:
@@ -28,7 +36,8 @@ def run(report: Report) -> None:
             report.check(
                 f"{file.name} on Kubernetes {version}", lambda file=file, version=version: _validate(file, version)
             )
-        report.check(f"{file.name}: references are valid", lambda file=file: _refer(Rendered(load_values(file))))
+        report.check(f"{file.name}: references are valid", lambda file=file: _refer(rendered(file)))
+        report.check(f"{file.name}: objects fit into an annotation", lambda file=file: _fit(rendered(file)))
     for file in sorted(BROKEN.glob("*.yaml")):
         report.check(f"broken/{file.name} is rejected", lambda file=file: _reject(file))
 
@@ -41,12 +50,12 @@ def _lint(values: dict) -> None:
 
 
 def _validate(file: Path, version: str) -> None:
-    documents = Rendered(load_values(file)).documents
+    documents = rendered(file).documents
     assert documents, "renders nothing"
     for document in documents:
         name = f"{document['kind']} {document['metadata']['name']}"
-        if document["kind"] in OPERATOR_KINDS:
-            unknown = set(document["spec"]) - OPERATOR_KINDS[document["kind"]]
+        if document["kind"] in OTHER_KINDS:
+            unknown = set(document["spec"]) - OTHER_KINDS[document["kind"]]
             assert not unknown, f"{name}: unknown fields {unknown}"
             continue
         try:
@@ -55,19 +64,27 @@ def _validate(file: Path, version: str) -> None:
             raise AssertionError(f"{name}: {error.message} at {'.'.join(map(str, error.absolute_path))}") from None
 
 
-def _refer(rendered: Rendered) -> None:
+def _fit(chart: Rendered) -> None:
+    sizes = {f"{document['kind']} {document['metadata']['name']}": len(json.dumps(document)) for document in chart.documents}
+    large = {name: size for name, size in sizes.items() if size > MOST_BYTES}
+    assert not large, f"these have more than {MOST_BYTES} bytes: {large}"
+
+
+def _refer(chart: Rendered) -> None:
     """Checks references between documents: selectors, names and ports."""
-    template = rendered.only("Deployment")["spec"]["template"]
+    names = [(document["kind"], document["metadata"]["name"]) for document in chart.documents]
+    assert len(set(names)) == len(names), f"two objects have one name: {names}"
+    template = chart.only("Deployment")["spec"]["template"]
     labels = template["metadata"]["labels"]
     container = template["spec"]["containers"][0]
     ports = {port["name"] for port in container["ports"]}
-    for document in rendered.documents:
+    for document in chart.documents:
         if document["kind"] == "Service" and not document["metadata"]["name"].endswith("-redis"):
             _selects(document["spec"]["selector"], labels, document)
             assert {port["targetPort"] for port in document["spec"]["ports"]} <= ports, (
                 "a service targets a port that the pod does not have"
             )
-    for document in rendered.documents:
+    for document in chart.documents:
         if document["kind"] == "PodDisruptionBudget":
             _selects(document["spec"]["selector"]["matchLabels"], labels, document)
     volumes = {volume["name"] for volume in template["spec"]["volumes"]}

@@ -8,43 +8,36 @@ silent. The series of both differ in job or namespace alone, so that a rule that
 from __future__ import annotations
 
 import re
-import subprocess
-import tempfile
-from pathlib import Path
 
-import yaml
-
+import promtool
 from report import Report
 
-TESTS = Path(__file__).parent / "rules"
 # The release of the tests.
 JOB = "receipt-gateway"
 
 
-def run(report: Report, groups: list[dict]) -> None:
-    for name in sorted({rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule}):
-        report.check(f"{name} knows two releases", lambda name=name: _two_releases(name, groups))
+def run(report: Report, alerts: list[str]) -> None:
+    for name in alerts:
+        report.check(f"{name} knows two releases", lambda name=name: _two_releases(name))
 
 
-def _two_releases(alert: str, groups: list[dict]) -> None:
-    needed = _rules_of(alert, groups)
+def _two_releases(alert: str) -> None:
+    needed = promtool.rules_of({alert})
     plain = [_without_annotations(group) for group in needed]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for interval, tests in _pairs(alert).items():
-            by_job = [_beside(sick, well, {}, {"job": f"{JOB}/well"}) for sick, well in tests]
-            _promtool(folder, needed, by_job, interval)
-            # Annotations may name the job.
-            sick_labels, well_labels = ({"job": f"{JOB}/eu", "namespace": name} for name in ("sick", "well"))
-            by_namespace = [_unannotated(_beside(sick, well, sick_labels, well_labels)) for sick, well in tests]
-            _promtool(folder, plain, by_namespace, interval)
+    cases = []
+    for interval, tests in _pairs(alert).items():
+        by_job = [_beside(sick, well, {}, {"job": f"{JOB}/well"}) for sick, well in tests]
+        # Annotations may name the job.
+        sick_labels, well_labels = ({"job": f"{JOB}/eu", "namespace": name} for name in ("sick", "well"))
+        by_namespace = [_unannotated(_beside(sick, well, sick_labels, well_labels)) for sick, well in tests]
+        cases += [(needed, by_job, interval), (plain, by_namespace, interval)]
+    promtool.run(cases)
 
 
 def _pairs(alert: str) -> dict[str, list[tuple[dict, dict]]]:
     """Returns the tests in which the alert fires, each with one in which it is silent, by evaluation interval."""
     found: dict[str, list[tuple[dict, dict]]] = {}
-    for file in sorted(TESTS.glob("*_test.yaml")):
-        content = yaml.safe_load(file.read_text())
+    for content in promtool.files().values():
         firing, silent = [], []
         for test in content["tests"]:
             expected = [case for case in test.get("alert_rule_test", []) if case["alertname"] == alert]
@@ -93,22 +86,6 @@ def _series(test: dict, labels: dict) -> list[dict]:
     return changed
 
 
-def _rules_of(alert: str, groups: list[dict]) -> list[dict]:
-    """Returns the groups with the rules of the alert and the recorded series that they need."""
-    records = {rule["record"]: rule["expr"] for group in groups for rule in group["rules"] if "record" in rule}
-    needed: set[str] = set()
-    waiting = [rule["expr"] for group in groups for rule in group["rules"] if rule.get("alert") == alert]
-    while waiting:
-        named = set(re.findall(r"receipt_gateway:[\w:]+", waiting.pop())) - needed
-        needed |= named
-        waiting += [records[name] for name in named]
-    kept = [
-        [rule for rule in group["rules"] if rule.get("alert") == alert or rule.get("record") in needed]
-        for group in groups
-    ]
-    return [{**group, "rules": rules} for group, rules in zip(groups, kept) if rules]
-
-
 def _without_annotations(group: dict) -> dict:
     return {**group, "rules": [{key: rule[key] for key in rule if key != "annotations"} for rule in group["rules"]]}
 
@@ -119,11 +96,3 @@ def _unannotated(test: dict) -> dict:
         for case in test["alert_rule_test"]
     ]
     return {**test, "alert_rule_test": cases}
-
-
-def _promtool(folder: Path, groups: list[dict], tests: list[dict], interval: str) -> None:
-    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
-    content = {"rule_files": ["rules.yaml"], "evaluation_interval": interval, "tests": tests}
-    (folder / "tests.yaml").write_text(yaml.safe_dump(content))
-    found = subprocess.run(["promtool", "test", "rules", "tests.yaml"], cwd=folder, capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout + found.stderr

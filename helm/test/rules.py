@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tempfile
-from pathlib import Path
 
 import yaml
 
+import promtool
 import releases
-from chart import CHART, REPOSITORY, Rendered, load_values
+from chart import CHART, REPOSITORY, rendered
+from promtool import ALERTS
 from report import Report
 
-ALERTS = CHART / "files" / "alerts.yaml"
 RUNBOOKS = REPOSITORY / "docs" / "runbooks"
 RUNBOOK_URL = "https://github.com/receipt-gateway/receipt-gateway/blob/main/docs/runbooks/"
 SEVERITIES = {"critical", "warning", "info"}
@@ -24,10 +23,10 @@ FOREIGN = {"up"}
 
 
 def run(report: Report) -> None:
-    report.check("promtool check rules", lambda: _promtool("check", "rules", ALERTS))
-    for file in sorted((Path(__file__).parent / "rules").glob("*_test.yaml")):
-        report.check(f"promtool test rules {file.name}", lambda file=file: _promtool("test", "rules", file))
-    releases.run(report, yaml.safe_load(ALERTS.read_text())["groups"])
+    report.check("promtool check rules", lambda: promtool.promtool("check", "rules", ALERTS))
+    for name, content in promtool.files().items():
+        report.check(f"promtool test rules {name}", lambda content=content: promtool.run_file(content))
+    releases.run(report, names())
     report.check("the chart's rule is the file", _the_chart_installs_the_file)
     report.check("every alert is tested by promtool", _every_alert_is_tested)
     report.check("docs/metrics.md describes every metric", lambda: known(metrics_of(ALERTS.read_text())))
@@ -37,36 +36,29 @@ def run(report: Report) -> None:
 
 
 def alerts() -> list[dict]:
-    groups = yaml.safe_load(ALERTS.read_text())["groups"]
-    return [rule for group in groups for rule in group["rules"] if "alert" in rule]
+    return [rule for group in promtool.groups() for rule in group["rules"] if "alert" in rule]
 
 
 def names() -> list[str]:
     return sorted({alert["alert"] for alert in alerts()})
 
 
-def _promtool(*arguments) -> None:
-    found = subprocess.run(["promtool", *arguments], capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout + found.stderr
-
-
 def _the_chart_installs_the_file() -> None:
-    rendered = Rendered(load_values(CHART / "values-production.yaml"))
-    spec = rendered.only("PrometheusRule")["spec"]
-    assert spec["groups"] == yaml.safe_load(ALERTS.read_text())["groups"], (
+    spec = rendered(CHART / "values-production.yaml").only("PrometheusRule")["spec"]
+    assert spec["groups"] == promtool.groups(), (
         "the rendered groups are not those of alerts.yaml"
     )
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump(spec, file)
         file.flush()
-        _promtool("check", "rules", file.name)
+        promtool.promtool("check", "rules", file.name)
 
 
 def _every_alert_is_tested() -> None:
     """Some test makes each alert fire, with each of its severities."""
     fired = set()
-    for file in (Path(__file__).parent / "rules").glob("*_test.yaml"):
-        for test in yaml.safe_load(file.read_text())["tests"]:
+    for content in promtool.files().values():
+        for test in content["tests"]:
             for expected in test.get("alert_rule_test", []):
                 fired |= {
                     (expected["alertname"], a["exp_labels"]["severity"]) for a in expected.get("exp_alerts") or []

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Leaves room for the longest suffix, -dashboards. */}}
+{{/* Leaves room for the suffixes of services and pods, whose names have 63 characters at most. */}}
 {{- define "receipt-gateway.fullname" -}}
 {{- $name := include "receipt-gateway.name" . -}}
 {{- if .Values.fullnameOverride -}}
@@ -23,20 +23,6 @@ app.kubernetes.io/name: {{ include "receipt-gateway.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "receipt-gateway.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: receipt-gateway
-{{- end }}
-
-{{/* Labels of the gateway's own objects. */}}
-{{- define "receipt-gateway.gatewayLabels" -}}
-{{ include "receipt-gateway.labels" . }}
-{{ include "receipt-gateway.selectorLabels" . }}
-app.kubernetes.io/component: gateway
-{{- end }}
-
 {{- define "receipt-gateway.gatewaySelector" -}}
 {{ include "receipt-gateway.selectorLabels" . }}
 app.kubernetes.io/component: gateway
@@ -45,6 +31,28 @@ app.kubernetes.io/component: gateway
 {{- define "receipt-gateway.redisSelector" -}}
 {{ include "receipt-gateway.selectorLabels" . }}
 app.kubernetes.io/component: redis
+{{- end }}
+
+{{/* All labels of an object or pod of `root`. Optional: its `component`, and further `labels`. */}}
+{{- define "receipt-gateway.labels" -}}
+{{- $chart := printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" -}}
+{{- $labels := dict "helm.sh/chart" $chart "app.kubernetes.io/managed-by" .root.Release.Service "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/part-of" "receipt-gateway" -}}
+{{- $selected := include "receipt-gateway.selectorLabels" .root | fromYaml -}}
+{{- $component := dict "app.kubernetes.io/component" (.component | default "gateway") -}}
+{{ mergeOverwrite $labels .root.Values.commonLabels (.labels | default dict) $selected $component | toYaml }}
+{{- end }}
+
+{{/*
+Name, namespace, labels and annotations of an object of `root`. Optional: its `name`, or a `suffix` of the usual name;
+`namespace`; `component`; further `labels` and `annotations`.
+*/}}
+{{- define "receipt-gateway.metadata" -}}
+name: {{ .name | default (list (include "receipt-gateway.fullname" .root) .suffix | compact | join "-") }}
+namespace: {{ .namespace | default .root.Release.Namespace }}
+labels: {{- include "receipt-gateway.labels" . | nindent 2 }}
+{{- with mergeOverwrite (dict) .root.Values.commonAnnotations (.annotations | default dict) }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- define "receipt-gateway.redisName" -}}
@@ -78,7 +86,9 @@ app.kubernetes.io/component: redis
 
 {{/* The smallest number of nodes. */}}
 {{- define "receipt-gateway.nodes" -}}
-{{ if .Values.autoscaling.enabled }}{{ .Values.autoscaling.minReplicas }}{{ else }}{{ .Values.replicaCount }}{{ end }}
+{{- if .Values.autoscaling.enabled -}}{{ .Values.autoscaling.minReplicas }}
+{{- else -}}{{ .Values.replicaCount | default (dig "redis" "expected_nodes" 0 .Values.config) }}
+{{- end -}}
 {{- end }}
 
 {{/* A duration such as 500ms, 15s, 5m, 1h or 1d in whole seconds, rounded up. */}}
@@ -127,6 +137,9 @@ readiness and tells clients to close their connections for as long again, then f
 {{- if ne (empty $secrets.redisTLS.certFilename) (empty $secrets.redisTLS.certKeyFilename) -}}
 {{- fail "secrets.redisTLS needs both certFilename and certKeyFilename, or neither." -}}
 {{- end -}}
+{{- if eq (include "receipt-gateway.nodes" . | int) 0 -}}
+{{- fail "replicaCount is null, so another autoscaler sets the number of nodes: set config.redis.expected_nodes to its smallest number." -}}
+{{- end -}}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
 {{- fail "autoscaling.minReplicas is greater than autoscaling.maxReplicas." -}}
 {{- end -}}
@@ -135,6 +148,10 @@ readiness and tells clients to close their connections for as long again, then f
 {{- end -}}
 {{- if and .Values.autoscaling.enabled .Values.autoscaling.targetCPUUtilizationPercentage (not (dig "requests" "cpu" "" .Values.resources)) -}}
 {{- fail "autoscaling.targetCPUUtilizationPercentage needs resources.requests.cpu, which is missing." -}}
+{{- end -}}
+{{- $rolling := .Values.strategy.rollingUpdate | default dict -}}
+{{- if and (hasPrefix "0" (toString $rolling.maxUnavailable)) (hasPrefix "0" (toString $rolling.maxSurge)) -}}
+{{- fail "strategy.rollingUpdate has maxUnavailable 0 and maxSurge 0, so that no node could be replaced: set one of them." -}}
 {{- end -}}
 {{- if and .Values.podDisruptionBudget.enabled (eq (kindIs "invalid" .Values.podDisruptionBudget.minAvailable) (kindIs "invalid" .Values.podDisruptionBudget.maxUnavailable)) -}}
 {{- fail "podDisruptionBudget needs minAvailable or maxUnavailable, not both: set the other one to null." -}}
@@ -150,10 +167,52 @@ readiness and tells clients to close their connections for as long again, then f
 {{- fail (printf "extraEnv has %s, which the chart sets itself: its probes, services and policies use ports 8080 and 9090 of the pod, the clients file comes from secrets.clients, and settings from config. Remove it; service.port is the port for clients." $variable.name) -}}
 {{- end -}}
 {{- end -}}
+{{- range $name := list "commonLabels" "podLabels" -}}
+{{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
+{{- if hasKey (get $.Values $name) $label -}}
+{{- fail (printf "%s has %s, by which the chart selects its pods. Remove it; nameOverride and fullnameOverride are for other names." $name $label) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := list "initContainers" "extraContainers" -}}
+{{- range $container := get $.Values $name -}}
+{{- if eq $container.name "gateway" -}}
+{{- fail (printf "%s has a container named gateway, which is the chart's own: give it another name." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- range $name := list "ingress" "notificationsIngress" -}}
 {{- $ingress := get $.Values $name -}}
-{{- if and $ingress.enabled (not $ingress.hostname) -}}
-{{- fail (printf "%s.hostname is missing: an ingress without a host name would match every host." $name) -}}
+{{- if and $ingress.enabled (not $ingress.hostnames) -}}
+{{- fail (printf "%s.hostnames is empty: an ingress without a host name would match every host." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- $service := .Values.service -}}
+{{- range $field, $types := dict "loadBalancerClass" (list "LoadBalancer") "loadBalancerSourceRanges" (list "LoadBalancer") "externalTrafficPolicy" (list "LoadBalancer" "NodePort") -}}
+{{- if and (get $service $field) (not (has $service.type $types)) -}}
+{{- fail (printf "service.%s has no effect with service.type %s: set the type %s, or remove it." $field $service.type (join " or " $types)) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.networkPolicy.enabled -}}
+{{- include "receipt-gateway.checkNetworkPolicy" . -}}
+{{- end -}}
+{{- end }}
+
+{{/* Rejects a network policy that would silently drop the traffic which the other values ask for. */}}
+{{- define "receipt-gateway.checkNetworkPolicy" -}}
+{{- $policy := .Values.networkPolicy -}}
+{{- $doors := compact (list (ternary "ingress.enabled" "" .Values.ingress.enabled) (ternary "notificationsIngress.enabled" "" .Values.notificationsIngress.enabled) (ternary "" (printf "service.type %s" .Values.service.type) (eq .Values.service.type "ClusterIP"))) -}}
+{{- if and $doors (not $policy.clients) -}}
+{{- fail (printf "networkPolicy.clients is empty, with %s: the policy would admit the pods of the cluster alone, and drop what comes from machines and load balancers without a trace. Name the peers that send requests, such as {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ingress-nginx}}} or {ipBlock: {cidr: 10.0.0.0/8}}." (join " and " $doors)) -}}
+{{- end -}}
+{{- $url := .Values.redis.url -}}
+{{- if and $url (not (contains "+unix:" $url)) -}}
+{{- $default := contains "+sentinel:" $url | ternary ":26379" ":6379" -}}
+{{- range $host := regexFind "^[^/?]*" (regexReplaceAll "^[a-z+]+://([^@/]*@)?" $url "") | splitList "," -}}
+{{- $port := regexFind ":[0-9]+$" $host | default $default | trimPrefix ":" -}}
+{{- if not (has $port (toStrings $policy.redis.ports)) -}}
+{{- fail (printf "networkPolicy.redis.ports lacks port %s of redis.url: the gateway could not reach Redis. Add it; behind a service it is the port of the pods. With networkPolicy.enabled false the chart restricts nothing." $port) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -262,13 +321,7 @@ names:
 {{- define "receipt-gateway.ingress" -}}
 apiVersion: networking.k8s.io/v1
 kind: Ingress
-metadata:
-  name: {{ .name }}
-  namespace: {{ .root.Release.Namespace }}
-  labels: {{- include "receipt-gateway.gatewayLabels" .root | nindent 4 }}
-  {{- with .ingress.annotations }}
-  annotations: {{- toYaml . | nindent 4 }}
-  {{- end }}
+metadata: {{- include "receipt-gateway.metadata" (dict "root" .root "suffix" .suffix "annotations" .ingress.annotations) | nindent 2 }}
 spec:
   {{- with .ingress.className }}
   ingressClassName: {{ . }}
@@ -277,16 +330,18 @@ spec:
   tls: {{- toYaml . | nindent 4 }}
   {{- end }}
   rules:
-    - host: {{ .ingress.hostname | quote }}
+    {{- range .ingress.hostnames }}
+    - host: {{ quote . }}
       http:
         paths:
           {{- $gateway := dict "service" (dict "name" (include "receipt-gateway.fullname" $.root) "port" (dict "name" "http")) }}
-          {{- range .ingress.extraPaths }}
+          {{- range $.ingress.extraPaths }}
           - {{- toYaml (merge (dict) . (dict "pathType" "Prefix" "backend" $gateway)) | nindent 12 }}
           {{- end }}
-          {{- range .paths }}
+          {{- range $.paths }}
           - path: {{ index . 0 }}
             pathType: {{ index . 1 }}
             backend: {service: {name: {{ include "receipt-gateway.fullname" $.root }}, port: {name: http}}}
           {{- end }}
+    {{- end }}
 {{- end }}
