@@ -20,7 +20,7 @@ SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands man docs pictures guides api tsan helm live bench fuzz deps fleet-deps \
+.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api tsan helm live bench fuzz deps fleet-deps \
 	test-deps api-deps bench-deps clean
 
 help: ## Show this list
@@ -61,6 +61,9 @@ format: ## Format all Swift files in place
 commands: ## Write docs/commands.md again from --help of both programs
 	$(DEBUG)
 	@.ci/commands .build/debug >.build/commands.md && mv .build/commands.md docs/commands.md
+
+chart: ## Write the values in helm/receipt-gateway/README.md again from the comments of values.yaml
+	@.ci/helm values
 
 man: ## Write manual pages to .build/man: man -M .build/man receipt-gateway
 	$(DEBUG)

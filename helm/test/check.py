@@ -12,6 +12,7 @@ import dashboards
 import documents
 import examples
 import manifests
+import readme
 import rules
 import runbooks
 import suites
@@ -28,6 +29,7 @@ def main() -> int:
     report = Report()
     suites.run(report)
     manifests.run(report)
+    readme.run(report)
     configuration.run(report, binary)
     rules.run(report)
     dashboards.run(report)
