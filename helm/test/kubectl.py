@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for kubectl, for commands of the documentation: `kubectl.py POD COMMAND...`.
 
-`exec` runs what follows `--` on this machine, with the variables of the pod and with the program of its image alone. Other commands
-only check that what they name is in the rendered chart. POD is a JSON file that runbooks.py writes.
+`exec` runs what follows `--` on this machine, with the variables of the pod and with the program of its image alone. `get secret` and
+`patch secret` read and write the files that the pod has mounted. Other commands only check that what they name is in the
+rendered chart. POD is a JSON file that runbooks.py writes.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import subprocess
@@ -15,7 +17,7 @@ from pathlib import Path
 
 DEPLOYMENT = ("deploy", "deployment", "deployments")
 # Commands that name a deployment, or pods by their labels.
-NAMING = [["get", "pods"], ["describe", "pod"], ["describe"], ["logs"], ["rollout", "status"], ["rollout", "undo"]]
+NAMING = [["get", "pods"], ["describe", "pod"], ["describe"], ["logs"], ["rollout", "status"], ["rollout", "undo"], ["rollout", "restart"]]
 
 
 def main(pod: dict, words: list[str]) -> int:
@@ -25,6 +27,10 @@ def main(pod: dict, words: list[str]) -> int:
         end = words.index("--")
         _is_the_deployment(pod, words[1:end])
         return _exec(pod, words[end + 1 :])
+    if words[:2] == ["get", "secret"] and words[3:4] == ["-o"]:
+        return _get(_secret(pod, words[2]), words[4:])
+    if words[:2] == ["patch", "secret"] and words[3:4] == ["--patch"]:
+        return _patch(_secret(pod, words[2]), words[4:])
     command = next((command for command in NAMING if words[: len(command)] == command), None)
     if command is None:
         raise SystemExit(f"kubectl: the stand-in does not know `{' '.join(words)}`")
@@ -46,6 +52,36 @@ def _selects(pod: dict, named: list[str]) -> None:
     labels = dict(pair.split("=", 1) for pair in named[0].split(",")) if len(named) == 1 else {}
     if not labels or labels.items() - pod["labels"].items():
         raise SystemExit(f"kubectl: -l {' '.join(named)} does not select the chart's pods, {pod['labels']}")
+
+
+def _secret(pod: dict, name: str) -> Path:
+    if name not in pod["secrets"]:
+        raise SystemExit(f"kubectl: {name} is not a secret of the chart's pod, {sorted(pod['secrets'])}")
+    return Path(pod["secrets"][name])
+
+
+def _get(secret: Path, output: list[str]) -> int:
+    """Prints one key, `jsonpath={.data.KEY}` with each dot of the key behind a backslash."""
+    key = output[0].removeprefix("jsonpath={.data.").removesuffix("}").replace("\\.", "/").replace(".", "") if len(output) == 1 else ""
+    file = secret / key.replace("/", ".")
+    if not key or not file.is_file():
+        raise SystemExit(f"kubectl: {' '.join(output)} is not the path of a key of the secret")
+    print(base64.b64encode(file.read_bytes()).decode(), end="")
+    return 0
+
+
+def _patch(secret: Path, patches: list[str]) -> int:
+    """Replaces keys in one step, as kubelet does."""
+    (patch,) = map(json.loads, patches)
+    if set(patch) != {"data"}:
+        raise SystemExit(f"kubectl: the stand-in patches `data` alone, not {sorted(patch)}")
+    for key, value in patch["data"].items():
+        if not (secret / key).is_file():
+            raise SystemExit(f"kubectl: the secret has no key {key}")
+        written = secret / f".{key}"
+        written.write_bytes(base64.b64decode(value, validate=True))
+        written.replace(secret / key)
+    return 0
 
 
 def _exec(pod: dict, command: list[str]) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of the runbooks as they stand: in the rendered chart's pod, with a stand-in for kubectl.
+"""Runs the commands of the runbooks and of docs/kubernetes.md as they stand: in the rendered chart's pod, with a stand-in for kubectl.
 
 The pod has a real Redis, a simulated Apple, and a receiver of webhooks. Each `sh` block that is marked `in a pod`, and each
 command of kubectl within a sentence, must succeed.
@@ -22,12 +22,13 @@ import yaml
 from chart import NAMESPACE, REPOSITORY, Rendered
 from configuration import CLIENTS, Pod
 from drill.fleet import APP, WEBHOOK_KEY, Receiver, Redis
-from drill.processes import Program, fetch, free_port, start_apple
+from drill.processes import Program, fetch, free_port, start_apple, wait_until
 from report import Report
 
 sys.path.append(str(REPOSITORY / "docs" / "test"))
 import pages  # noqa: E402
 
+KUBERNETES = REPOSITORY / "docs" / "kubernetes.md"
 RUNBOOKS = sorted((REPOSITORY / "docs" / "runbooks").glob("*.md"))
 # The release that docs/kubernetes.md installs.
 RELEASE = "receipt-gateway"
@@ -42,7 +43,7 @@ BARE = re.compile(r"(?:^|`)(?:receipt-gateway (?!--)[a-z]|(?:events|notification
 def run(report: Report, gateway: Path, loadtest: Path) -> None:
     report.check("runbooks: every command says where it is run", _complete)
     report.check("runbooks: the stand-in for kubectl refuses what a cluster would", lambda: _refuses(gateway))
-    found = {page: _commands(page) for page in RUNBOOKS}
+    found = {page: _commands(page) for page in [*RUNBOOKS, KUBERNETES]}
     with tempfile.TemporaryDirectory() as folder:
         try:
             with _cluster(Path(folder), gateway, loadtest) as environment:
@@ -50,6 +51,7 @@ def run(report: Report, gateway: Path, loadtest: Path) -> None:
                     if commands:
                         name = page.relative_to(REPOSITORY)
                         report.check(f"{name}: its commands work in a pod", lambda commands=commands: _run(commands, environment))
+                report.check(f"{KUBERNETES.name}: its commands replace an API key without a gap", lambda: _rotate(environment))
         except (RuntimeError, TimeoutError, subprocess.CalledProcessError) as fault:
             report.check("runbooks: the pod starts", lambda: _fail(fault))
 
@@ -73,13 +75,35 @@ def _complete() -> None:
     assert sum(len(_commands(page)) for page in RUNBOOKS) > 20, "found no commands"
 
 
-def _run(commands: list[str], environment: dict[str, str]) -> None:
+def _run(commands: list[str], environment: dict[str, str]) -> str:
+    """Runs each command, in a shell of its own and one folder. Returns what the last printed on standard error."""
     for command in commands:
         found = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
-            env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS,
+            env=environment, cwd=environment["HOME"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS,
         )
         assert found.returncode == 0, f"{command.strip()}\nends with {found.returncode}:\n{found.stdout}{found.stderr}"
+    return found.stderr
+
+
+def _rotate(environment: dict[str, str]) -> None:
+    """Runs the commands for an API key twice: each adds a key, and removes the key before."""
+    (add, remove) = [block.text for block in pages.read(KUBERNETES).blocks if "EDITOR" in block.text]
+    keys = []
+    for _ in range(2):
+        found = _run([add], environment)
+        keys.append(re.search(r"rgk_\w+\.\S+", found)[0])
+        for key in keys[-2:]:
+            _expect(environment["NODE"], key, 200)
+        _run([remove], environment)
+        _expect(environment["NODE"], keys[-1], 200)
+    _expect(environment["NODE"], keys[0], 401)
+
+
+def _expect(node: str, key: str, status: int) -> None:
+    """Waits until the node has loaded the files."""
+    status_page = f"{node}/v1/status"
+    wait_until(f"a key gets {status}", lambda: fetch(status_page, headers={"X-API-Key": key})[0] == status, seconds=30)
 
 
 def _refuses(gateway: Path) -> None:
@@ -92,6 +116,9 @@ def _refuses(gateway: Path) -> None:
             f"{exec_} redis-cli ping",
             f"{exec_} receipt-gateway health",
             f"{exec_} receipt-gateway check-config --config /nowhere",
+            "kubectl get secret gateway-client -o jsonpath='{.data.pepper}'",
+            "kubectl get secret gateway-clients -o jsonpath='{.data.clients.yaml}'",
+            "kubectl patch secret gateway-clients --patch '{\"data\": {\"clients.yaml\": \"not base64\"}}'",
             "kubectl exec deploy/gateway -- receipt-gateway check-config",
             "kubectl get pods -l app=receipt-gateway",
             "receipt-gateway check-config",
@@ -123,8 +150,8 @@ def _cluster(folder: Path, gateway: Path, loadtest: Path):
     pod = Pod(rendered, folder / "pod", _clients(receiver, apple.log.read_text()))
     node = None
     try:
-        node = _node(folder, pod, gateway, urls)
-        yield _operator(folder, pod, rendered, gateway) | {"GATEWAY_REDIS_URL": redis.url}
+        node, origin = _node(folder, pod, gateway, urls)
+        yield _operator(folder, pod, rendered, gateway) | {"GATEWAY_REDIS_URL": redis.url, "NODE": origin}
     finally:
         for program in (node, apple, redis.program):
             if program:
@@ -137,6 +164,7 @@ def _values(redis: Redis, urls: dict[str, str], receipts: Path) -> dict:
     return {
         "replicaCount": 1,
         "redis": {"url": redis.url},
+        "networkPolicy": {"redis": {"ports": [int(redis.url.rpartition(":")[2])]}},
         "secrets": {
             "clients": {"existingSecret": "gateway-clients"},
             "cacheKeys": {"existingSecret": "gateway-cache-keys"},
@@ -157,9 +185,10 @@ def _clients(receiver: Receiver, printed: str) -> str:
     return yaml.safe_dump({"clients": [client]} | key)
 
 
-def _node(folder: Path, pod: Pod, gateway: Path, urls: dict[str, str]) -> Program:
-    """Starts the pod's own process, on free ports, and tells Apple its URL."""
+def _node(folder: Path, pod: Pod, gateway: Path, urls: dict[str, str]) -> tuple[Program, str]:
+    """Starts the pod's own process, on free ports, and tells Apple its URL. Returns the process and the URL."""
     http, admin = free_port(), free_port()
+    origin = f"http://127.0.0.1:{http}"
     pod.environment |= {
         "GATEWAY_HTTP_HOST": "127.0.0.1", "GATEWAY_HTTP_PORT": str(http),
         "GATEWAY_ADMIN_HOST": "127.0.0.1", "GATEWAY_ADMIN_PORT": str(admin),
@@ -170,12 +199,20 @@ def _node(folder: Path, pod: Pod, gateway: Path, urls: dict[str, str]) -> Progra
     for environment, url in urls.items():
         target = {
             "bundle_id": APP, "environment": environment, "version": 2,
-            "url": f"http://127.0.0.1:{http}/apple/notifications",
+            "url": f"{origin}/apple/notifications",
         }
         status, body = fetch(url.replace("/verifyReceipt", "/notifications"), json.dumps(target).encode(), "PUT")
         if status // 100 != 2:
             raise RuntimeError(f"the simulator rejects {target}: {status} {body.decode()}")
-    return node
+    return node, origin
+
+
+def _secrets(deployment: dict, pod: Pod) -> dict[str, str]:
+    """The folders of the mounted secrets, by name."""
+    spec = deployment["spec"]["template"]["spec"]
+    names = {volume["name"]: volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume}
+    mounts = spec["containers"][0]["volumeMounts"]
+    return {names[mount["name"]]: str(pod.folder / mount["mountPath"].lstrip("/")) for mount in mounts if mount["name"] in names}
 
 
 def _operator(folder: Path, pod: Pod, rendered: Rendered, gateway: Path) -> dict[str, str]:
@@ -189,9 +226,11 @@ def _operator(folder: Path, pod: Pod, rendered: Rendered, gateway: Path) -> dict
         "deployment": deployment["metadata"]["name"],
         "namespace": NAMESPACE,
         "labels": deployment["spec"]["template"]["metadata"]["labels"],
+        "secrets": _secrets(deployment, pod),
         "environment": pod.environment | {"PATH": str(image)},
     }))
-    words = [sys.executable, str(Path(__file__).with_name("kubectl.py")), str(folder / "pod.json")]
-    (commands / "kubectl").write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
-    (commands / "kubectl").chmod(0o755)
-    return {"PATH": f"{commands}:{os.environ['PATH']}", "HOME": str(folder)}
+    for name, arguments in {"kubectl": [str(folder / "pod.json")], "editor": []}.items():
+        words = [sys.executable, str(Path(__file__).with_name(f"{name}.py")), *arguments]
+        (commands / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        (commands / name).chmod(0o755)
+    return {"PATH": f"{commands}:{os.environ['PATH']}", "HOME": str(folder), "EDITOR": "editor"}

@@ -211,7 +211,7 @@ readiness and tells clients to close their connections for as long again, then f
 {{- range $host := regexFind "^[^/?]*" (regexReplaceAll "^[a-z+]+://([^@/]*@)?" $url "") | splitList "," -}}
 {{- $port := regexFind ":[0-9]+$" $host | default $default | trimPrefix ":" -}}
 {{- if not (has $port (toStrings $policy.redis.ports)) -}}
-{{- fail (printf "networkPolicy.redis.ports lacks port %s of redis.url: the gateway could not reach Redis. Add it; behind a service it is the port of the pods. With networkPolicy.enabled false the chart restricts nothing." $port) -}}
+{{- fail (printf "networkPolicy.redis.ports lacks port %s of redis.url: the gateway could not reach Redis. Add it, and behind a service also the port of its pods." $port) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -44,9 +44,11 @@ def wait_until(what: str, condition: Callable[[], object], seconds: float, pause
         time.sleep(pause)
 
 
-def fetch(url: str, data: bytes | None = None, method: str | None = None, seconds: float = 10) -> tuple[int, bytes]:
+def fetch(
+    url: str, data: bytes | None = None, method: str | None = None, seconds: float = 10, headers: dict[str, str] | None = None
+) -> tuple[int, bytes]:
     """Returns status and body; status 0 if the server does not answer."""
-    request = urllib.request.Request(url, data=data, method=method)
+    request = urllib.request.Request(url, data=data, method=method, headers=headers or {})
     try:
         with urllib.request.urlopen(request, timeout=seconds) as answer:
             return answer.status, answer.read()
