@@ -62,5 +62,5 @@ class Rendered:
 
 @functools.cache
 def rendered(file: Path) -> Rendered:
-    """The chart with the values of a file, rendered once. Nobody changes it."""
+    """The chart with the values of a file, rendered once. Its documents must not be changed."""
     return Rendered(load_values(file))

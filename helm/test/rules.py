@@ -33,6 +33,7 @@ def run(report: Report) -> None:
     for alert in alerts():
         report.check(f"{alert['alert']} has a severity, texts and a runbook", lambda alert=alert: _complete(alert))
     report.check("alerts and runbooks correspond", _runbooks)
+    report.check("CHANGELOG.md renames alerts and metrics that are gone to those that are here", _renamed)
 
 
 def alerts() -> list[dict]:
@@ -94,6 +95,16 @@ def _runbooks() -> None:
         assert found == [f"# {name}", *HEADINGS], f"{name}.md: the headings must be {HEADINGS}"
         known(metrics_of(text))
         assert f"({name}.md)" in index, f"docs/runbooks/README.md does not list {name}"
+
+
+def _renamed() -> None:
+    section = re.search(r"### Renamed alerts and metrics\n(.*?)\n### ", (REPOSITORY / "CHANGELOG.md").read_text(), re.S)[1]
+    rows = re.findall(r"^\| `(\w+)(.*?)` \| `(\w+)", section, re.M)
+    assert len(rows) > 20, "found no table of renamed alerts and metrics"
+    existing = {name.removeprefix("ReceiptGateway") for name in names()}
+    existing |= {name.removeprefix("receipt_gateway_") for name in documented()}
+    wrong = [(old, new) for old, label, new in rows if new not in existing or (old in existing and not label)]
+    assert not wrong, f"CHANGELOG.md renames wrongly: {wrong}"
 
 
 def documented() -> set[str]:
