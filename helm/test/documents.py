@@ -97,7 +97,8 @@ def _completions(binary: Path) -> None:
 def _links() -> None:
     """Checks relative links and their headings."""
     broken = []
-    for page in [*REPOSITORY.glob("*.md"), REPOSITORY / "loadtest" / "README.md", CHART / "README.md", *(REPOSITORY / "docs").rglob("*.md")]:
+    pages = [REPOSITORY / "loadtest" / "README.md", CHART / "README.md", *(REPOSITORY / "docs").rglob("*.md")]
+    for page in [*REPOSITORY.glob("*.md"), *pages]:
         for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
             if not re.match(r"[a-z]+:", target) and not _has_target(page, target):
                 broken.append(f"{page.relative_to(REPOSITORY)}: {target}")

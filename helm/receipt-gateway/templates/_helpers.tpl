@@ -39,7 +39,7 @@ app.kubernetes.io/component: redis
 {{- $labels := dict "helm.sh/chart" $chart "app.kubernetes.io/managed-by" .root.Release.Service "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/part-of" "receipt-gateway" -}}
 {{- $selected := include "receipt-gateway.selectorLabels" .root | fromYaml -}}
 {{- $component := dict "app.kubernetes.io/component" (.component | default "gateway") -}}
-{{ mergeOverwrite $labels .root.Values.commonLabels (.labels | default dict) $selected $component | toYaml }}
+{{ mergeOverwrite $labels (.root.Values.commonLabels | default dict) (.labels | default dict) $selected $component | toYaml }}
 {{- end }}
 
 {{/*
@@ -50,7 +50,7 @@ Name, namespace, labels and annotations of an object of `root`. Optional: its `n
 name: {{ .name | default (list (include "receipt-gateway.fullname" .root) .suffix | compact | join "-") }}
 namespace: {{ .namespace | default .root.Release.Namespace }}
 labels: {{- include "receipt-gateway.labels" . | nindent 2 }}
-{{- with mergeOverwrite (dict) .root.Values.commonAnnotations (.annotations | default dict) }}
+{{- with mergeOverwrite (dict) (.root.Values.commonAnnotations | default dict) (.annotations | default dict) }}
 annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
@@ -169,13 +169,13 @@ readiness and tells clients to close their connections for as long again, then f
 {{- end -}}
 {{- range $name := list "commonLabels" "podLabels" -}}
 {{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
-{{- if hasKey (get $.Values $name) $label -}}
+{{- if hasKey (get $.Values $name | default dict) $label -}}
 {{- fail (printf "%s has %s, by which the chart selects its pods. Remove it; nameOverride and fullnameOverride are for other names." $name $label) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- range $name := list "initContainers" "extraContainers" -}}
-{{- range $container := get $.Values $name -}}
+{{- range $container := get $.Values $name | default list -}}
 {{- if eq $container.name "gateway" -}}
 {{- fail (printf "%s has a container named gateway, which is the chart's own: give it another name." $name) -}}
 {{- end -}}
