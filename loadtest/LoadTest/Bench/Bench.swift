@@ -14,6 +14,8 @@ final class Bench {
     let root: String
     let repeated: [PooledRequest]
     var report: FigureReport
+    /// The requests that were sent so far: a load of new requests begins behind them.
+    private var sent = 0
 
     init(_ plan: BenchPlan, gatewayPath: String, templates: String, folder: ScratchFolder)
         async throws
@@ -103,29 +105,32 @@ extension Bench {
         return load
     }
 
-    /// Returns a plan that sends as fast as the server answers.
-    func closedPlan(for port: Int, seconds: Double) throws -> LoadPlan {
+    /// Returns a plan that sends as fast as the server answers, for some seconds or a number of requests.
+    func closedPlan(
+        for port: Int, over connections: Int, seconds: Double = BenchPlan.longestSeconds, requests: Int? = nil
+    ) throws -> LoadPlan {
         var load = try plan(for: port)
-        (load.isClosed, load.closedSeconds) = (true, seconds)
+        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, seconds, requests)
+        load.connections = connections
         return load
     }
 
     func openPlan(for port: Int, rate: Double, seconds: Double) throws -> LoadPlan {
         var load = try plan(for: port)
-        let curve = RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)])
-        load.schedule = LoadSchedule(curve: curve, pattern: .constant, first: rate)
+        load.schedule = .constant(rate, seconds: seconds)
         return load
     }
 
-    func run(_ load: LoadPlan, _ source: TrafficSource, before: Int = 0) -> LoadRun {
-        LoadRun(plan: load) { source.traffic(worker: $0, load, requestsBefore: before) }
+    func run(_ load: LoadPlan, _ source: TrafficSource) -> LoadRun {
+        LoadRun(plan: load) { [sent] in source.traffic(worker: $0, load, requestsBefore: sent) }
     }
 
     /// Runs a plan; throws if more than a hundredth of the requests failed.
-    func drive(_ load: LoadPlan, _ source: TrafficSource, before: Int = 0) async throws -> LoadMeasurements {
-        let measurements = try await run(load, source, before: before).run()
+    func drive(_ load: LoadPlan, _ source: TrafficSource) async throws -> LoadMeasurements {
+        let measurements = try await run(load, source).run()
         try Task.checkCancellation()
         let counts = measurements.counts
+        sent += counts.sent
         guard counts.intended > 0, counts.errors * 100 <= counts.intended else {
             throw BenchError.failures(load.target.authority, count: counts.errors, of: counts.intended)
         }
@@ -151,61 +156,61 @@ extension Bench {
         }
     }
 
-    /// Measures a server in a closed loop.
+    /// Measures a server in a closed loop, for some seconds or a number of requests.
     @discardableResult
     func turn(
-        _ server: BenchServer, _ source: TrafficSource, seconds: Double, before: Int = 0
+        _ server: BenchServer, _ source: TrafficSource, seconds: Double = BenchPlan.longestSeconds,
+        requests: Int? = nil
     ) async throws -> BenchTurn {
         let cpu = server.processes.cpuSeconds
-        var load = try closedPlan(for: server.port, seconds: seconds)
-        load.connections = server.connections
-        let measurements = try await drive(load, source, before: before)
+        let load = try closedPlan(for: server.port, over: server.connections, seconds: seconds, requests: requests)
+        let measurements = try await drive(load, source)
         return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
     }
 
-    /// Lets loads on one gateway take turns, after one run of each that does not count, and adds a figure of each load.
-    func measure(_ loads: [BenchLoad], at server: BenchServer) async throws {
-        var turns = loads.map { _ in [BenchTurn]() }
-        var sent = 0
-        for run in 0...plan.runs {
-            for (position, load) in loads.enumerated() {
-                let seconds = run == 0 ? plan.warmupSeconds : plan.seconds
-                let turn = try await turn(server, load.source, seconds: seconds, before: sent)
-                sent += turn.requests
-                guard run > 0 else { continue }
-                if let outcome = load.outcome { try check(turn, outcome) }
-                turns[position].append(turn)
-            }
-        }
-        for (load, turns) in zip(loads, turns) {
-            let rates = turns.map(\.requestsPerBusySecond)
-            switch load.figure {
-            case .requestsPerBusySecond: report.add(load.name, rates.median, "per busy second")
-            case .microseconds: report.add(load.name, rates.map { 1e6 / $0 }.median, "µs")
-            }
-        }
+    /// Measures a load once.
+    func turn(_ load: BenchLoad) async throws -> BenchTurn {
+        let turn = try await turn(load.server, load.source, seconds: plan.seconds)
+        if let outcome = load.outcome { try check(turn, outcome) }
+        return turn
     }
 
-    private static let neededShare = 0.97
+    /// Lets loads take turns; each run begins with another load.
+    ///
+    /// - Returns: the turns of each load.
+    func takeTurns(
+        _ loads: [BenchLoad], _ turn: (BenchLoad) async throws -> BenchTurn
+    ) async throws -> [[BenchTurn]] {
+        var turns = loads.map { _ in [BenchTurn]() }
+        for run in 0..<plan.runs {
+            for position in loads.indices {
+                let next = (position + run) % loads.count
+                turns[next].append(try await turn(loads[next]))
+            }
+        }
+        return turns
+    }
+
+    /// Lets loads take turns after a turn of each that does not count, and returns their rates by name.
+    func rates(of loads: [(name: String, load: BenchLoad)]) async throws -> [(name: String, rates: Rates)] {
+        for (_, load) in loads { try await turn(load.server, load.source, seconds: plan.warmupSeconds) }
+        let turns = try await takeTurns(loads.map(\.load)) { try await turn($0) }
+        return zip(loads, turns).map { ($0.name, $1.perBusySecond) }
+    }
 
     /// Throws unless nearly all answers had this outcome: a near cache forgets after some seconds, and looks once more.
-    func check(_ turn: BenchTurn, _ outcome: LoadOutcome) throws(BenchError) {
+    func check(_ turn: BenchTurn, _ outcome: LoadOutcome, share needed: Double = 0.97) throws(BenchError) {
         let share = Double(turn.outcomes[outcome.index]) / Double(max(1, turn.requests))
-        guard share >= Self.neededShare else {
+        guard share >= needed else {
             throw .otherwiseAnswered(turn.name.rawValue, wanted: outcome.rawValue, share: share)
         }
     }
 }
 
-/// A load on a gateway, and its line in the report.
+/// A load in a closed loop.
 struct BenchLoad {
-    enum Figure {
-        case requestsPerBusySecond, microseconds
-    }
-
-    let name: String
+    let server: BenchServer
     let source: TrafficSource
     /// The outcome of nearly all answers; nil for any.
     var outcome: LoadOutcome?
-    var figure = Figure.requestsPerBusySecond
 }

@@ -118,6 +118,8 @@ struct BenchPlan: Hashable, Sendable {
     var warmupSeconds = 2.0
     /// The time before each run with full caches: enough to send each receipt several times.
     static let refreshSeconds = 0.5
+    /// The end of a load that a number of requests ends.
+    static let longestSeconds = 600.0
     var minutes = 1.0
     var keys = 1000
     /// The approximate size of a request's body.

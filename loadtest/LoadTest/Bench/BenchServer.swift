@@ -146,28 +146,30 @@ extension [BenchTurn] {
     /// Returns the turns over so many connections.
     func over(_ connections: Int) -> [BenchTurn] { filter { $0.connections == connections } }
 
-    func rates(_ name: BenchServer.Name, _ value: (BenchTurn) -> Double) -> Rates {
-        filter { $0.name == name }.map(value)
-    }
+    func of(_ name: BenchServer.Name) -> [BenchTurn] { filter { $0.name == name } }
+
+    var perBusySecond: Rates { map(\.requestsPerBusySecond) }
 
     /// Returns the ratio of requests per second of processor time: the median of the ratios within each run.
     func ratio(_ name: BenchServer.Name, to other: BenchServer.Name) -> Double {
-        rates(name, \.requestsPerBusySecond).ratio(to: rates(other, \.requestsPerBusySecond))
+        of(name).perBusySecond.ratio(to: of(other).perBusySecond)
     }
 
     /// A row for each server and number of connections, in the order of all names.
     var rows: [FigureReport.Server] {
-        let counts = Set(map(\.connections)).sorted(by: >)
-        return counts.flatMap { over($0).rows(connections: $0) }
+        Set(map(\.connections)).sorted(by: >).flatMap { connections in
+            BenchServer.Name.allCases.compactMap { over(connections).of($0).row }
+        }
     }
 
-    private func rows(connections: Int) -> [FigureReport.Server] {
-        BenchServer.Name.allCases.filter { name in contains { $0.name == name } }.map { name in
+    /// The medians of one server's turns; nil without a turn.
+    private var row: FigureReport.Server? {
+        first.map { turn in
             FigureReport.Server(
-                name: name, connections: connections,
-                requestsPerSecond: rates(name, \.requestsPerSecond).median.rounded(toDecimals: 0),
-                requestsPerBusySecond: rates(name, \.requestsPerBusySecond).median.rounded(toDecimals: 0),
-                generatorCpuShare: rates(name, \.generatorShare).median.rounded(toDecimals: 2))
+                name: turn.name, connections: turn.connections,
+                requestsPerSecond: map(\.requestsPerSecond).median.rounded(toDecimals: 0),
+                requestsPerBusySecond: perBusySecond.median.rounded(toDecimals: 0),
+                generatorCpuShare: map(\.generatorShare).median.rounded(toDecimals: 2))
         }
     }
 }

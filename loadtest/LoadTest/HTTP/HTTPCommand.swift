@@ -144,9 +144,7 @@ struct HTTPCommand: AsyncParsableCommand {
         }
         let rate = given ?? Self.usualRate
         let seconds = duration?.seconds ?? (requests == nil ? Self.usualSeconds : .infinity)
-        return LoadSchedule(
-            curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)]), pattern: traffic.arrival,
-            first: rate)
+        return .constant(rate, seconds: seconds, traffic.arrival)
     }
 
     private static let usualRate = 1000.0

@@ -129,9 +129,7 @@ struct SearchCommand: AsyncParsableCommand {
     ) async throws -> RunResult {
         var plan = try traffic.plan()
         plan.warmupSeconds = warmup.seconds
-        plan.schedule = LoadSchedule(
-            curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: stepDuration.seconds)]),
-            pattern: traffic.arrival, first: rate)
+        plan.schedule = .constant(rate, seconds: stepDuration.seconds, traffic.arrival)
         plan.seed = traffic.seed &+ UInt64(number)
         var record = RunRecord(plan: plan, description: traffic.description(of: plan))
         let (measurements, wasInterrupted) = try await LoadSession(plan, source, requestsBefore: requestsBefore)

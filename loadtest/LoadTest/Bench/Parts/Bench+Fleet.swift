@@ -116,8 +116,7 @@ private struct MeasuredFleet {
     @discardableResult
     func once(_ outcome: LoadOutcome?) async throws -> Cost {
         try await cost(outcome) {
-            var load = try bench.closedPlan(for: gateways[0].port, seconds: 600)
-            (load.connections, load.maximumRequests) = (1, receipts)
+            let load = try bench.closedPlan(for: gateways[0].port, over: 1, requests: receipts)
             return try await bench.drive(load, source)
         }
     }
@@ -125,9 +124,9 @@ private struct MeasuredFleet {
     /// Has all gateways answer as fast as they can, over so many connections together.
     func load(_ outcome: LoadOutcome, connections: Int) async throws -> Cost {
         let runs = try gateways.map { gateway in
-            var load = try bench.closedPlan(for: gateway.port, seconds: bench.plan.seconds)
-            load.connections = max(1, connections / gateways.count)
-            return bench.run(load, source)
+            bench.run(
+                try bench.closedPlan(
+                    for: gateway.port, over: max(1, connections / gateways.count), seconds: bench.plan.seconds), source)
         }
         return try await cost(outcome) {
             try await withThrowingTaskGroup { group in

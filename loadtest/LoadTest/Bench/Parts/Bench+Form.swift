@@ -12,11 +12,12 @@ extension Bench {
         let receipt = Data(pki.sign(Self.contents(purchases: factory.purchases))).base64EncodedString()
         for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
             try await withGateway(account.settings + settings) { gateway, _ in
-                let requests = try account.requests(receipt, to: gateway.port)
-                let loads = requests.map { path, request in
-                    BenchLoad(name: "POST \(path): \(name)", source: .inTurn([request]), figure: .microseconds)
+                let loads = try account.requests(receipt, to: gateway.port).map { path, request in
+                    ("POST \(path): \(name)", BenchLoad(server: gateway, source: .inTurn([request])))
                 }
-                try await measure(loads, at: gateway)
+                for (name, rates) in try await rates(of: loads) {
+                    report.add(name, rates.map { 1e6 / $0 }.median, "µs")
+                }
             }
         }
     }

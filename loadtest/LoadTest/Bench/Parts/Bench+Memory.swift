@@ -36,7 +36,7 @@ extension Bench {
         load.schedule = LoadSchedule(
             curve: RateCurve(stages: [
                 RateStage(from: rate, to: rate, seconds: asking), RateStage(from: 0.5, to: 0.5, seconds: idle),
-            ]), pattern: .constant, first: 1)
+            ]), first: 1)
         return try await during(run(load, repeatedTraffic)) {
             try await Task.sleep(for: .seconds(asking + idle / 2))
             return try await body()
@@ -87,9 +87,8 @@ extension Bench {
                     try await turn(server, few, seconds: plan.warmupSeconds)
                     before = server.processes.residentBytes
                 }
-                var load = try closedPlan(for: server.port, seconds: 600)
-                load.maximumRequests = count
-                _ = try await drive(load, traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh)))
+                let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh))
+                try await turn(server, source, requests: count)
                 done += count
             }
             let growth = Double(server.processes.residentBytes - before) / 1_048_576

@@ -14,17 +14,20 @@ extension Bench {
             for other in others { try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
             let few = ([gateway] + others).filter { [.gateway, .nio].contains($0.name) }
                 .map { $0.over(BenchPlan.fewConnections) }
-            let turns = try await turns([gateway] + others + few) { server in
+            let loads = ([gateway] + others + few).map { server in
+                BenchLoad(
+                    server: server, source: repeatedTraffic, outcome: server.name.isGateway ? .hitNear : nil)
+            }
+            let turns = try await takeTurns(loads) { load in
                 // Restores what expired while other servers had their turn.
-                try await self.turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+                try await self.turn(load.server, load.source, seconds: BenchPlan.refreshSeconds)
                 let before = behind.cpuSeconds
-                let turn = try await self.turn(server, repeatedTraffic, seconds: plan.seconds)
-                if server.name.isGateway { try check(turn, .hitNear) }
+                let turn = try await self.turn(load)
                 guard behind.cpuSeconds - before <= Self.idleShare * plan.seconds else {
-                    throw BenchError.notCached(server.name.rawValue)
+                    throw BenchError.notCached(load.server.name.rawValue)
                 }
                 return turn
-            }
+            }.flatMap(\.self)
             report.servers += turns.rows
             add(turns)
         }
@@ -47,19 +50,6 @@ extension Bench {
             BenchServer(.nginx, try await group.add(peers.nginx(upstream: upstream))),
             BenchServer(.varnish, try await group.add(peers.varnish(upstream: upstream))),
         ]
-    }
-
-    /// Lets servers take turns; each run begins with another server.
-    func turns(
-        _ servers: [BenchServer], _ turn: (BenchServer) async throws -> BenchTurn
-    ) async throws -> [BenchTurn] {
-        var turns: [BenchTurn] = []
-        for run in 0..<plan.runs {
-            for position in servers.indices {
-                turns.append(try await turn(servers[(position + run) % servers.count]))
-            }
-        }
-        return turns
     }
 
     private func add(_ all: [BenchTurn]) {

@@ -19,11 +19,10 @@ extension Bench {
         for count in tenfold(from: 1, to: pool.count) {
             let source = traffic(
                 ReceiptPools(repeated: repeated, fresh: Array(pool.prefix(count))), .only(.fresh))
-            try await addCost(of: gateway, source, "with \(count.grouped) \(count > 1 ? "customers" : "customer")") {
+            let load = BenchLoad(server: gateway, source: source, outcome: .hitNear)
+            try await addCost(of: load, "with \(count.grouped) \(count > 1 ? "customers" : "customer")") {
                 // Each answer is computed once: other answers have expired meanwhile.
-                var load = try closedPlan(for: gateway.port, seconds: 600)
-                load.maximumRequests = count
-                _ = try await drive(load, source)
+                try await turn(gateway, source, requests: count)
             }
         }
     }
@@ -33,7 +32,8 @@ extension Bench {
         for count in tenfold(from: 10, to: plan.idleConnections) {
             let name = "over \(count.grouped) connections"
             var bare = Rates()
-            try await addCost(of: gateway.over(count), repeatedTraffic, name) {
+            let load = BenchLoad(server: gateway.over(count), source: repeatedTraffic, outcome: .hitNear)
+            try await addCost(of: load, name) {
                 let turn = try await turn(ceiling.over(count), repeatedTraffic, seconds: plan.seconds)
                 bare.append(turn.requestsPerBusySecond)
                 try await self.turn(gateway, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
@@ -62,18 +62,12 @@ extension Bench {
 
     /// Reports the processor time of a hit.
     /// - Parameter warm: fills the near cache before each run.
-    private func addCost(
-        of gateway: BenchServer, _ source: TrafficSource, _ name: String,
-        after warm: () async throws -> Void
-    ) async throws {
-        var rates = Rates()
-        for _ in 0..<plan.runs {
+    private func addCost(of load: BenchLoad, _ name: String, after warm: () async throws -> Void) async throws {
+        let turns = try await takeTurns([load]) { load in
             try await warm()
-            let turn = try await turn(gateway, source, seconds: plan.seconds)
-            try check(turn, .hitNear)
-            rates.append(turn.requestsPerBusySecond)
+            return try await turn(load)
         }
-        report.add("CPU of a near-cache hit \(name)", 1e6 / rates.median, "us")
+        report.add("CPU of a near-cache hit \(name)", 1e6 / turns[0].perBusySecond.median, "us")
     }
 
     /// Returns the first number and its tenfold, again and again, up to the last number.

@@ -13,12 +13,14 @@ extension Bench {
             try await RunningFleet.start(FleetShape(hasServerAPI: true), gatewayPath: gatewayPath).whileRunning {
                 fleet in
                 let source = try customerTraffic(await fleet.authorization)
-                _ = try await ask(Self.warmupCustomers, source, fleet)
-                let (cpu, before) = (await fleet.cpuSeconds, await fleet.questions)
-                let answered = try await ask(Self.measuredCustomers, source, fleet, before: Self.warmupCustomers)
+                let gateway = await fleet.servers[0].over(Self.connections)
+                try check(try await turn(gateway, source, requests: Self.warmupCustomers), .upstream, share: 0.95)
+                let before = await fleet.questions
+                let turn = try await turn(gateway, source, requests: Self.measuredCustomers)
+                try check(turn, .upstream, share: 0.95)
                 let count = Double(max(1, await fleet.questions - before))
-                costs.append(1e6 * (await fleet.cpuSeconds - cpu) / count)
-                calls.append(count / Double(max(1, answered)))
+                costs.append(1e6 * turn.serverCPUSeconds / count)
+                calls.append(count / Double(max(1, turn.requests)))
             }
         }
         report.add("CPU of a gateway for a call of the App Store Server API", costs.median, "us", .atMost(300))
@@ -42,17 +44,4 @@ extension Bench {
 
     /// The connections of the load: a gateway that is woken for each step of a single call uses twice the time.
     private static let connections = 16
-
-    /// Looks up so many customers; nearly all must be answered by Apple. Returns their number.
-    private func ask(_ count: Int, _ source: TrafficSource, _ fleet: RunningFleet, before: Int = 0) async throws -> Int
-    {
-        var load = try closedPlan(for: await fleet.clientPort, seconds: 600)
-        (load.connections, load.maximumRequests) = (Self.connections, count)
-        let counts = try await drive(load, source, before: before).counts
-        guard counts[.upstream] * 20 >= counts.intended * 19 else {
-            let share = Double(counts[.upstream]) / Double(counts.intended)
-            throw BenchError.otherwiseAnswered("the gateway", wanted: LoadOutcome.upstream.rawValue, share: share)
-        }
-        return counts.answered
-    }
 }

@@ -20,8 +20,7 @@ extension Bench {
         // Restores what expired while the other server had its turn.
         try await turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
         let load = try openPlan(for: server.port, rate: rate, seconds: plan.seconds)
-        let measurements = try await drive(load, repeatedTraffic)
-        return measurements
+        return try await drive(load, repeatedTraffic)
     }
 
     private func add(_ ours: Tails, _ bare: Tails, rate: Double) {
@@ -44,9 +43,7 @@ extension Bench {
     /// Measures the near-cache hits of a warm gateway in a second.
     func saturation(of gateway: BenchServer) async throws -> BenchTurn {
         try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
-        let turn = try await turn(gateway, repeatedTraffic, seconds: plan.seconds)
-        try check(turn, .hitNear)
-        return turn
+        return try await turn(BenchLoad(server: gateway, source: repeatedTraffic, outcome: .hitNear))
     }
 
     /// Measures a thousand genuine requests a second, alone and beside twice as many forged requests as can be

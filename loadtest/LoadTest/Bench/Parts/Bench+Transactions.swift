@@ -12,13 +12,17 @@ extension Bench {
         var history = SplitMix64(seed: 1, purpose: "known transactions")
         let known = (0..<Self.historyCount).map { _ in pki.transaction(using: &history) }
         let count = Self.historyCount
-        let loads = [
-            ("one signed transaction", [], 1), ("\(count) signed transactions", [], count),
-            ("a new one after \(count) known ones", known, 1),
-        ].map { name, known, new in
-            BenchLoad(name: "POST /v1/verify: \(name)", source: .signed(pki, known: known, new: new), outcome: .local)
+        let sources: [(name: String, source: TrafficSource)] = [
+            ("one signed transaction", .signed(pki, known: [], new: 1)),
+            ("\(count) signed transactions", .signed(pki, known: [], new: count)),
+            ("a new one after \(count) known ones", .signed(pki, known: known, new: 1)),
+        ]
+        try await withGateway(["GATEWAY_TRUST_ROOTS": root]) { gateway, _ in
+            let loads = sources.map { name, source in
+                ("POST /v1/verify: \(name)", BenchLoad(server: gateway, source: source, outcome: .local))
+            }
+            for (name, rates) in try await rates(of: loads) { report.add(name, rates.median, "per busy second") }
         }
-        try await withGateway(["GATEWAY_TRUST_ROOTS": root]) { gateway, _ in try await measure(loads, at: gateway) }
     }
 
     private static let historyCount = 20
@@ -36,7 +40,8 @@ extension Bench {
         try await withGateway(settings) { gateway, _ in
             var rates = Rates()
             for run in 0...plan.runs {
-                let turn = try await notifications(of: run, signedBy: pki, to: gateway)
+                let source = try await notifications(of: run, signedBy: pki)
+                let turn = try await turn(gateway, source, requests: plan.notifications)
                 try check(turn, .ok)
                 if run > 0 { rates.append(turn.requestsPerBusySecond) }
             }
@@ -44,23 +49,13 @@ extension Bench {
         }
     }
 
-    /// Sends the notifications of a run, as fast as the server answers.
-    private func notifications(
-        of run: Int, signedBy pki: TransactionPKI, to server: BenchServer
-    ) async throws -> BenchTurn {
+    private func notifications(of run: Int, signedBy pki: TransactionPKI) async throws -> TrafficSource {
         let form = RequestForm(
             target: try LoadTarget("http://127.0.0.1/apple/notifications"), mode: nil, fields: [],
             content: .notification)
         let factory = NotificationFactory(pki: pki, form: form, seed: UInt64(run))
         var pools = ReceiptPools(repeated: [])
         pools.notifications = await factory.requests(plan.notifications, until: .now)
-        var load = try closedPlan(for: server.port, seconds: Self.longestRun)
-        load.maximumRequests = plan.notifications
-        let cpu = server.processes.cpuSeconds
-        let measurements = try await drive(load, traffic(pools, .only(.notification)))
-        return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
+        return traffic(pools, .only(.notification))
     }
-
-    /// In seconds; the number of notifications ends a run.
-    private static let longestRun = 600.0
 }

@@ -13,25 +13,27 @@ extension Bench {
         // A near cache that holds far fewer than come between two requests with the same receipt.
         try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"]) { gateway, group in
             let warm = try await turn(gateway, source, seconds: plan.warmupSeconds)
-            var sent = warm.requests
             let nio = try await startBareHandler(answerBytes: warm.answerBytes, in: group)
             try await turn(nio, repeatedTraffic, seconds: plan.warmupSeconds)
-            var floors: [Int: Rates] = [:]
-            let overFew = [gateway, nio].map { $0.over(BenchPlan.fewConnections) }
-            let turns = try await turns([gateway, nio] + overFew) { server in
-                guard server.name == .gateway else {
-                    return try await turn(server, repeatedTraffic, seconds: plan.seconds)
-                }
-                floors[server.connections, default: []].append(
-                    try floor.receiptsPerSecond(of: Entrant(implementation: .floor, threads: 1)))
-                let turn = try await turn(server, source, seconds: plan.seconds, before: sent)
-                sent += turn.requests
-                try check(turn, .local)
-                return turn
+            let counts = [BenchPlan.manyConnections, BenchPlan.fewConnections]
+            let loads = counts.flatMap { connections in
+                [
+                    BenchLoad(server: gateway.over(connections), source: source, outcome: .local),
+                    BenchLoad(server: nio.over(connections), source: repeatedTraffic),
+                ]
             }
-            let many = BenchPlan.manyConnections, few = BenchPlan.fewConnections
-            add(turns.over(many), floors[many] ?? [], "over \(many) connections")
-            add(turns.over(few), floors[few] ?? [], "over \(few) connections")
+            var floors: [Int: Rates] = [:]
+            let turns = try await takeTurns(loads) { load in
+                if load.server.name == .gateway {
+                    floors[load.server.connections, default: []].append(
+                        try floor.receiptsPerSecond(of: Entrant(implementation: .floor, threads: 1)))
+                }
+                return try await turn(load)
+            }
+            for (number, connections) in counts.enumerated() {
+                let (gateway, nio) = (turns[2 * number].perBusySecond, turns[2 * number + 1].perBusySecond)
+                add(gateway, beside: nio, floors[connections] ?? [], "over \(connections) connections")
+            }
         }
     }
 
@@ -44,9 +46,8 @@ extension Bench {
 
     private static let floorReceipts = 64
 
-    private func add(_ turns: [BenchTurn], _ floors: Rates, _ load: String) {
-        let gateway = turns.rates(.gateway, \.requestsPerBusySecond)
-        let physical = turns.rates(.nio, \.requestsPerBusySecond).combined(with: floors)
+    private func add(_ gateway: Rates, beside nio: Rates, _ floors: Rates, _ load: String) {
+        let physical = nio.combined(with: floors)
         let name = "local verification of distinct receipts, \(load)"
         report.add(
             "\(name) / (1 / (1/ceiling + crypto floor))", gateway.ratio(to: physical), "ratio",

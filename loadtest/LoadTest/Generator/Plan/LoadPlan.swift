@@ -7,7 +7,7 @@ struct LoadPlan: Sendable {
     /// The certificates that the target may prove its name with, if the URL is https.
     var trust = TLSTrust.system
     /// The times of requests; ignored in a closed loop.
-    var schedule = LoadSchedule(curve: RateCurve(stages: []), pattern: .constant, first: 0)
+    var schedule = LoadSchedule(curve: RateCurve(stages: []), first: 0)
     /// True if each connection sends as soon as its answer is there, whatever the schedule.
     var isClosed = false
     /// The length of a closed loop's recorded part; an open loop takes as long as its stages.
@@ -49,8 +49,15 @@ struct Completion: Sendable {
 
 struct LoadSchedule: Hashable, Sendable {
     let curve: RateCurve
-    let pattern: ArrivalPattern
+    var pattern = ArrivalPattern.constant
+    /// The rate of the warm-up.
     let first: Double
+
+    /// Returns one rate for all of the time.
+    static func constant(_ rate: Double, seconds: Double, _ pattern: ArrivalPattern = .constant) -> LoadSchedule {
+        let stage = RateStage(from: rate, to: rate, seconds: seconds)
+        return LoadSchedule(curve: RateCurve(stages: [stage]), pattern: pattern, first: rate)
+    }
 }
 
 /// The limits of the generator, and the bounds of lateness.
