@@ -61,7 +61,7 @@ struct BenchTests {
                 name: .gateway, connections: 32, requestsPerSecond: 20_000, requestsPerBusySecond: 31_234,
                 generatorCpuShare: 0.97)
         ]
-        let file = Data(try JSONOutput.of(report).utf8), read = try JSONDecoder().decode(FigureReport.self, from: file)
+        let file = Array(try JSONOutput.of(report).utf8), read: FigureReport = try JSONOutput.read(file)
         #expect(read.figures == report.figures && read.servers == report.servers && read.runs == report.runs)
         #expect(read.page.headline == "1 of 2 targets missed" && read.page.tone == .bad)
     }

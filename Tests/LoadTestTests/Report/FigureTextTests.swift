@@ -18,11 +18,6 @@ struct FigureTextTests {
         #expect([60, 2.5, 1000, 0.001].map(\.plain) == ["60", "2.5", "1,000", "0.001"])
     }
 
-    @Test func `shares never look like nothing when they are something`() {
-        #expect(
-            [0, 0.00001, 0.0005, 0.123, 1].map(\.percentText) == ["0.0 %", "< 0.01 %", "0.05 %", "12.3 %", "100.0 %"])
-    }
-
     @Test func `thousands stand apart, and zero has no sign`() {
         #expect([1_234_567.891, -1234.5, -0.001].map { $0.grouped(2) } == ["1,234,567.89", "-1,234.50", "0.00"])
     }

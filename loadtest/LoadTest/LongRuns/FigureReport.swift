@@ -48,18 +48,6 @@ struct FigureReport: Codable, Sendable {
         let name: BenchServer.Name
         let connections: Int
         let requestsPerSecond, requestsPerBusySecond, generatorCpuShare: Double
-
-        private enum CodingKeys: String, CodingKey {
-            case name, connections
-            case requestsPerSecond = "requests_per_second"
-            case requestsPerBusySecond = "requests_per_busy_second"
-            case generatorCpuShare = "generator_cpu_share"
-        }
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case title, figures, servers, measurements, runs, environment
-        case secondsPerRun = "seconds_per_run"
     }
 
     /// Adds a figure if there is a target, else a measurement.

@@ -25,15 +25,6 @@ final class ReceiverEndpoint: Sendable {
         var keeps = 0
     }
 
-    /// The decision about a request.
-    enum Decision: Sendable {
-        case answer(HTTPResponseStatus, HTTPHeaders = [:])
-        /// The delivery is taken after this time, if its connection is still open, and answered with 200.
-        case take(ReceivedDelivery, after: Duration)
-        /// The delivery is taken and answered with 200 in a wrong way.
-        case misanswer(ReceivedDelivery, ReceiverFault)
-    }
-
     private struct State {
         var tally = DeliveryTally()
         var fault = ReceiverFault.none
@@ -69,11 +60,11 @@ final class ReceiverEndpoint: Sendable {
 }
 
 extension ReceiverEndpoint {
-    /// Decides about a request.
+    /// Decides about a request, and returns the response.
     /// - Parameters:
     ///   - body: nil if it exceeded the limit.
     ///   - now: in seconds since 1970.
-    func decide(_ head: HTTPRequestHead, _ body: [UInt8]?, at now: Int64) -> Decision {
+    func respond(to head: HTTPRequestHead, _ body: [UInt8]?, at now: Int64) -> ReceiverResponse {
         guard head.uri == path else { return refuse(\.elsewhere, .notFound) }
         state.withLock { $0.tally.count(\.requests) }
         guard let body else { return refuse(\.malformed, .payloadTooLarge) }
@@ -82,15 +73,13 @@ extension ReceiverEndpoint {
         guard fault.takesEvent else { return refuse(\.refused, fault) }
         let headers = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" }
         let delivery = ReceivedDelivery(headers: headers, body: body)
-        guard isSigned(delivery, at: now) else { return refuse(\.unsigned, .unauthorized) }
+        guard plan.keys.isEmpty || delivery.isSigned(by: plan.keys, at: now) else {
+            return refuse(\.unsigned, .unauthorized)
+        }
         guard plan.content == .relay || delivery.event != nil, !delivery.id.isEmpty else {
             return refuse(\.malformed, .badRequest)
         }
-        return switch fault {
-        case .slow(let delay): .take(delivery, after: delay)
-        case .short, .long, .endless: .misanswer(delivery, fault)
-        default: .take(delivery, after: .zero)
-        }
+        return ReceiverResponse(fault) { self.take(delivery) }
     }
 
     /// Counts a delivery.
@@ -105,10 +94,6 @@ extension ReceiverEndpoint {
         }
     }
 
-    private func isSigned(_ delivery: ReceivedDelivery, at now: Int64) -> Bool {
-        plan.keys.isEmpty || delivery.isSigned(by: plan.keys, at: now)
-    }
-
     private func nextFault() -> ReceiverFault {
         state.withLock { state in
             let fault = state.fault
@@ -121,12 +106,14 @@ extension ReceiverEndpoint {
     private func refuse(
         _ counter: WritableKeyPath<DeliveryTally.Counts, Int>, _ status: HTTPResponseStatus,
         _ headers: HTTPHeaders = [:]
-    ) -> Decision {
+    ) -> ReceiverResponse {
         state.withLock { $0.tally.count(counter) }
-        return .answer(status, headers)
+        return ReceiverResponse(status: status, headers: headers)
     }
 
-    private func refuse(_ counter: WritableKeyPath<DeliveryTally.Counts, Int>, _ fault: ReceiverFault) -> Decision {
+    private func refuse(_ counter: WritableKeyPath<DeliveryTally.Counts, Int>, _ fault: ReceiverFault)
+        -> ReceiverResponse
+    {
         switch fault {
         case .status(let status, let retryAfter):
             let headers = retryAfter.map { HTTPHeaders([("Retry-After", "\($0)")]) } ?? [:]

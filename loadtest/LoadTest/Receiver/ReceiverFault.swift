@@ -40,15 +40,19 @@ enum ReceiverFault: Hashable, Sendable {
 }
 
 extension ReceiverFault {
-    private enum Word: String, CaseIterable {
-        case none, down, gone, redirect, short, long, endless
-    }
+    private static let words: KeyValuePairs<String, ReceiverFault> = [
+        "none": .none, "down": .down, "gone": .gone, "redirect": .redirect, "short": .short, "long": .long,
+        "endless": .endless,
+    ]
 
     /// Reads `none`, `down`, `gone`, `redirect`, `short`, `long`, `endless`, `{slow: SECONDS}` or
     /// `{status: 503, retry_after: SECONDS}`.
     init(_ value: YAMLValue) throws(ScenarioError) {
-        guard value.scalar == nil else {
-            self = try Self.simple(value.word(as: Word.self))
+        if let word = value.scalar {
+            guard let fault = Self.words.first(where: { $0.key == word })?.value else {
+                throw value.wrong(needed: Self.words.map(\.key).joined(separator: ", "))
+            }
+            self = fault
             return
         }
         let fields = try YAMLFields(value, known: ["slow", "status", "retry_after"])
@@ -57,18 +61,6 @@ extension ReceiverFault {
         } else {
             let status = try fields.required("status").integer(in: Limits.status)
             self = .status(status, retryAfter: try fields["retry_after"]?.integer(in: Limits.retryAfterSeconds))
-        }
-    }
-
-    private static func simple(_ word: Word) -> ReceiverFault {
-        switch word {
-        case .none: .none
-        case .down: .down
-        case .gone: .gone
-        case .redirect: .redirect
-        case .short: .short
-        case .long: .long
-        case .endless: .endless
         }
     }
 }

@@ -112,18 +112,17 @@ struct ReceiverResponse {
 }
 
 extension ReceiverResponse {
-    /// Returns the response that follows from an endpoint's decision.
-    init(_ decision: ReceiverEndpoint.Decision, of endpoint: ReceiverEndpoint) {
-        switch decision {
-        case .answer(let status, let headers): (self.status, self.headers) = (status, headers)
-        case .take(let delivery, let delay):
-            self.delay = delay
-            beforeAnswer = { endpoint.take(delivery) }
-        case .misanswer(let delivery, let fault):
-            body = Array("received".utf8)
-            framing = fault == .short ? .short : fault == .long ? .long : .endless
-            beforeAnswer = { endpoint.take(delivery) }
+    /// The response to a delivery that is taken, with the fault of the endpoint.
+    init(_ fault: ReceiverFault, take: @escaping () -> Void) {
+        beforeAnswer = take
+        switch fault {
+        case .slow(let delay): self.delay = delay
+        case .short: framing = .short
+        case .long: framing = .long
+        case .endless: framing = .endless
+        case .none, .down, .status, .redirect: break
         }
+        if framing != .correct { body = Array("received".utf8) }
     }
 }
 
@@ -131,8 +130,7 @@ extension ReceiverHandler {
     /// Returns the handler of an endpoint's connection.
     static func of(_ endpoint: ReceiverEndpoint) -> ReceiverHandler {
         ReceiverHandler { head, body in
-            let now = Int64(Date().timeIntervalSince1970)
-            return ReceiverResponse(endpoint.decide(head, body, at: now), of: endpoint)
+            endpoint.respond(to: head, body, at: Int64(Date().timeIntervalSince1970))
         }
     }
 }

@@ -121,7 +121,7 @@ extension WebhookReceiver {
             do {
                 return try respond(head.method, head.uri, String(decoding: body ?? [], as: UTF8.self))
             } catch {
-                return ReceiverResponse(status: .unprocessableEntity, body: Array("\(error)\n".utf8))
+                return .text("\(error)", .unprocessableEntity)
             }
         }
     }
@@ -134,30 +134,26 @@ extension WebhookReceiver {
         case (.DELETE, "/stats"):
             for endpoint in endpoints { endpoint.reset() }
             return ReceiverResponse(status: .noContent)
-        case (.PUT, "/control"):
-            try carryOut(ReceiverControl(body))
-            return ReceiverResponse(status: .noContent)
-        default:
-            let known = "Supported: GET and DELETE /stats, PUT /control.\n"
-            return ReceiverResponse(status: .notFound, body: Array(known.utf8))
+        case (.PUT, "/control"): return carryOut(try ReceiverControl(body))
+        default: return .text("Supported: GET and DELETE /stats, PUT /control.", .notFound)
         }
     }
 
     /// Changes a fault. A listener closes or opens a moment after the answer.
-    private func carryOut(_ control: ReceiverControl) throws(ReceiverError) {
-        guard let endpoint = self[control.endpoint] else { throw .unknownEndpoint(endpoints.map(\.name)) }
+    private func carryOut(_ control: ReceiverControl) -> ReceiverResponse {
+        guard let endpoint = self[control.endpoint] else {
+            let known = endpoints.map(\.name).joined(separator: ", ")
+            return .text("No endpoint has this name; known are \(known).", .unprocessableEntity)
+        }
         endpoint.set(control.fault, requests: control.requests)
         Task { try await set(control.fault, of: endpoint, requests: control.requests) }
+        return ReceiverResponse(status: .noContent)
     }
 }
 
-enum ReceiverError: Error, Hashable, CustomStringConvertible {
-    case unknownEndpoint([String])
-
-    var description: String {
-        switch self {
-        case .unknownEndpoint(let known): "No endpoint has this name; known are \(known.joined(separator: ", "))."
-        }
+extension ReceiverResponse {
+    fileprivate static func text(_ line: String, _ status: HTTPResponseStatus) -> ReceiverResponse {
+        ReceiverResponse(status: status, body: Array("\(line)\n".utf8))
     }
 }
 

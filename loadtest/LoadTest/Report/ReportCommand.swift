@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import FoundationEssentials
 
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,10 +28,8 @@ struct ReportCommand: ParsableCommand {
     func run() throws {
         // Once: it may be a pipe.
         let text = try RunResultFile.bytes(of: result)
-        let bench = (try? RunResultFile.tree(of: text)).flatMap { _ in
-            try? JSONDecoder().decode(FigureReport.self, from: Data(text))
-        }
-        let page = try bench?.page ?? RunResultFile.read(text, from: result).page
+        let figures = (try? RunResultFile.tree(of: text)).flatMap { _ in try? JSONOutput.read(text) as FigureReport }
+        let page = try figures?.page ?? RunResultFile.read(text, from: result).page
         try page.write(to: output ?? (result.hasSuffix(".json") ? result.dropLast(5) : result[...]) + ".html")
     }
 }

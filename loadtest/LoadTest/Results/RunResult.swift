@@ -53,14 +53,6 @@ struct RunResult: Codable, Hashable, Sendable {
         /// The operator ended the run; the numbers are of the time until then.
         case interrupted
     }
-
-    private enum CodingKeys: String, CodingKey {
-        case schema, kind, verdict, plan, environment, generator, totals, response, service, outcomes, statuses, errors
-        case timeline, marks, metrics, thresholds
-        case verdictReasons = "verdict_reasons"
-        case startedAt = "started_at"
-        case durationSeconds = "duration_seconds"
-    }
 }
 
 /// The limits of what a run records.
@@ -98,8 +90,8 @@ extension RunResult {
 
         private enum CodingKeys: String, CodingKey {
             case name, description, url, loop, arrival, stages, connections, workers, keys, zipf, mix, seed
-            case warmupSeconds = "warmup_seconds"
-            case timeoutMilliseconds = "timeout_ms"
+            case warmupSeconds
+            case timeoutMilliseconds = "timeoutMs"
         }
 
         /// The planned duration without the warm-up; nil in a closed loop.
@@ -116,12 +108,6 @@ extension RunResult {
     /// A rate, or a ramp between two rates.
     struct Stage: Codable, Hashable, Sendable {
         var fromPerSecond, toPerSecond, seconds: Double
-
-        private enum CodingKeys: String, CodingKey {
-            case fromPerSecond = "from_per_second"
-            case toPerSecond = "to_per_second"
-            case seconds
-        }
     }
 
     /// The time in seconds at which the last request was due, warm-up included. Answers may come after it.
@@ -141,12 +127,6 @@ extension RunResult {
         var allowedCores: [Int]
         var kernel: String
         var memoryBytes: Int
-
-        private enum CodingKeys: String, CodingKey {
-            case version, revision, arguments, cpu, cores, kernel
-            case allowedCores = "allowed_cores"
-            case memoryBytes = "memory_bytes"
-        }
     }
 
     /// The quality of the generator's own work.
@@ -161,14 +141,6 @@ extension RunResult {
         var cpuSeconds: Double
         /// The share of one core for each worker; at 1 it has no more to give.
         var cpuShare: Double
-
-        private enum CodingKeys: String, CodingKey {
-            case keptSchedule = "kept_schedule"
-            case sendLag = "send_lag"
-            case lateSends = "late_sends"
-            case cpuSeconds = "cpu_seconds"
-            case cpuShare = "cpu_share"
-        }
     }
 }
 
@@ -192,14 +164,6 @@ extension RunResult {
         var targetPerSecond: Double?
         var achievedPerSecond: Double
         var sentBytes, receivedBytes: Int
-
-        private enum CodingKeys: String, CodingKey {
-            case intended, sent, answered, failed, shed, unanswered
-            case targetPerSecond = "target_per_second"
-            case achievedPerSecond = "achieved_per_second"
-            case sentBytes = "sent_bytes"
-            case receivedBytes = "received_bytes"
-        }
     }
 
     struct Outcome: Codable, Hashable, Sendable {
@@ -222,43 +186,34 @@ extension RunResult {
     /// A distribution of times in milliseconds; the figures are nil if there were none.
     struct Distribution: Hashable, Sendable {
         var count = 0
-        var mean, minimum, maximum: Double?
-        var p50, p75, p90, p95, p99, p99_9, p99_99: Double?
+        @NullIfAbsent var mean: Double? = nil
+        @NullIfAbsent var minimum: Double? = nil
+        @NullIfAbsent var maximum: Double? = nil
+        @NullIfAbsent var p50: Double? = nil
+        @NullIfAbsent var p75: Double? = nil
+        @NullIfAbsent var p90: Double? = nil
+        @NullIfAbsent var p95: Double? = nil
+        @NullIfAbsent var p99: Double? = nil
+        @NullIfAbsent var p99_9: Double? = nil
+        @NullIfAbsent var p99_99: Double? = nil
         /// (percentile, milliseconds), both rising, as far into the tail as there are enough requests.
         var percentiles: [Point] = []
     }
 }
 
 extension RunResult.Distribution: Codable {
-    enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey {
         case count, percentiles
-        case mean = "mean_ms"
-        case minimum = "min_ms"
-        case maximum = "max_ms"
-        case p50 = "p50_ms"
-        case p75 = "p75_ms"
-        case p90 = "p90_ms"
-        case p95 = "p95_ms"
-        case p99 = "p99_ms"
-        case p99_9 = "p99_9_ms"
-        case p99_99 = "p99_99_ms"
-    }
-
-    typealias Figure = (key: CodingKeys, words: String, path: any KeyPath<RunResult.Distribution, Double?> & Sendable)
-
-    /// The figures with their names for readers.
-    static let figures: [Figure] = [
-        (.minimum, "fastest", \.minimum), (.mean, "mean", \.mean), (.p50, "p50", \.p50), (.p75, "p75", \.p75),
-        (.p90, "p90", \.p90), (.p95, "p95", \.p95), (.p99, "p99", \.p99), (.p99_9, "p99.9", \.p99_9),
-        (.p99_99, "p99.99", \.p99_99), (.maximum, "slowest", \.maximum),
-    ]
-
-    /// Figures without a value are written as null, so that a reader finds every name.
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(count, forKey: .count)
-        for figure in Self.figures { try container.encode(self[keyPath: figure.path], forKey: figure.key) }
-        try container.encode(percentiles, forKey: .percentiles)
+        case mean = "meanMs"
+        case minimum = "minMs"
+        case maximum = "maxMs"
+        case p50 = "p50Ms"
+        case p75 = "p75Ms"
+        case p90 = "p90Ms"
+        case p95 = "p95Ms"
+        case p99 = "p99Ms"
+        case p99_9 = "p99_9Ms"
+        case p99_99 = "p99_99Ms"
     }
 }
 
@@ -268,15 +223,18 @@ extension RunResult {
         /// From 0, in which the first request was due. Seconds before `warmup_seconds` are the warm-up.
         var second: Int
         /// Requests that were due; nil in a closed loop.
-        var target: Double?
+        @NullIfAbsent var target: Double? = nil
         var sent = 0
         var answered = 0
         var failed = 0
         var shed = 0
         /// Of the response; nil if no answer came.
-        var p50, p90, p99, maximum: Double?
+        @NullIfAbsent var p50: Double? = nil
+        @NullIfAbsent var p90: Double? = nil
+        @NullIfAbsent var p99: Double? = nil
+        @NullIfAbsent var maximum: Double? = nil
         /// Nil if nothing was sent.
-        var sendLagP99: Double?
+        @NullIfAbsent var sendLagP99: Double? = nil
         var outcomes: [String: Int] = [:]
     }
 
@@ -284,11 +242,6 @@ extension RunResult {
     struct Mark: Codable, Hashable, Sendable {
         var atSeconds: Double
         var text: String
-
-        private enum CodingKeys: String, CodingKey {
-            case atSeconds = "at_seconds"
-            case text
-        }
     }
 
     /// A metric of the server, with one set of labels.
@@ -321,25 +274,11 @@ extension RunResult {
 extension RunResult.Second: Codable {
     private enum CodingKeys: String, CodingKey {
         case second, target, sent, answered, failed, shed, outcomes
-        case p50 = "p50_ms"
-        case p90 = "p90_ms"
-        case p99 = "p99_ms"
-        case maximum = "max_ms"
-        case sendLagP99 = "send_lag_p99_ms"
-    }
-
-    /// Figures without a value are written as null, so that a reader finds every name.
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        let counts: KeyValuePairs<CodingKeys, Int> = [
-            .second: second, .sent: sent, .answered: answered, .failed: failed, .shed: shed,
-        ]
-        let figures: KeyValuePairs<CodingKeys, Double?> = [
-            .target: target, .p50: p50, .p90: p90, .p99: p99, .maximum: maximum, .sendLagP99: sendLagP99,
-        ]
-        for (key, count) in counts { try container.encode(count, forKey: key) }
-        for (key, figure) in figures { try container.encode(figure, forKey: key) }
-        try container.encode(outcomes, forKey: .outcomes)
+        case p50 = "p50Ms"
+        case p90 = "p90Ms"
+        case p99 = "p99Ms"
+        case maximum = "maxMs"
+        case sendLagP99 = "sendLagP99Ms"
     }
 }
 

@@ -18,7 +18,7 @@ enum RunResultFile {
         guard let schema = try tree(of: text)["schema"]?.number?.integer else { throw .notAResult }
         guard schema == RunResult.schema else { throw .otherSchema(schema) }
         do {
-            return try JSONDecoder().decode(RunResult.self, from: Data(text))
+            return try JSONOutput.read(text)
         } catch {
             throw (error as? DecodingError)?.fault ?? .notAResult
         }
@@ -94,7 +94,8 @@ extension DecodingError {
     private static func place(_ keys: [any CodingKey]) -> String {
         keys.reduce("") { place, key in
             if let index = key.intValue { return "\(place)[\(index)]" }
-            return place.isEmpty ? key.stringValue : "\(place).\(key.stringValue)"
+            let member = key.stringValue.replacing(/[A-Z]/) { "_" + $0.output.lowercased() }
+            return place.isEmpty ? member : "\(place).\(member)"
         }
     }
 }

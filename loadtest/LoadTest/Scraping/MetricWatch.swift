@@ -76,8 +76,7 @@ final class MetricWatch: Sendable {
     private func metrics(of target: LoadTarget) async throws(ScrapeError) -> MetricsText {
         let reason: String
         do {
-            let exchange = Exchange(target: target, trust: trust, maximumBodyBytes: MetricsLimits().bytes)
-            let reply = try await exchange.get()
+            let reply = try await Exchange(target: target, trust: trust).get()
             switch reply.answer?.status {
             case 200: return try MetricsText(reply.body)
             case nil: reason = "There was no whole answer in time."

@@ -54,12 +54,6 @@ extension Double {
         return (self / pow(10, Double(exponent))).fixed(1) + "e\(exponent)"
     }
 
-    /// A share as a percentage: `0.13 %`.
-    var percentText: String {
-        let percent = self * 100
-        if percent == 0 || percent >= 10 { return percent.fixed(1) + " %" }
-        return percent < 0.01 ? "< 0.01 %" : percent.fixed(2) + " %"
-    }
 }
 
 extension Duration {
@@ -98,6 +92,7 @@ extension String {
     }
 }
 
+/// JSON with the names of properties in snake case.
 enum JSONOutput {
     /// Returns indented JSON with keys in alphabetical order, so that two runs can be compared line by line.
     static func of(_ value: some Encodable) throws -> String { try text(of: value, .prettyPrinted) }
@@ -110,6 +105,52 @@ enum JSONOutput {
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = layout.union([.sortedKeys, .withoutEscapingSlashes])
         return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    /// Reads what was written before; members without a property are passed over.
+    static func read<Value: Decodable>(_ text: [UInt8]) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .custom { PropertyName(member: $0[$0.count - 1].stringValue) }
+        return try decoder.decode(Value.self, from: Data(text))
+    }
+}
+
+/// The name of a property whose member is in snake case.
+private struct PropertyName: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    /// `p99_9_ms` is `p99_9Ms`: only letters have another case.
+    init(member: String) {
+        let words = member.split(separator: "_", omittingEmptySubsequences: false)
+        stringValue = words.dropFirst().reduce(into: String(words[0])) { name, word in
+            name += word.first?.isNumber == true ? "_" + word : word.prefix(1).uppercased() + word.dropFirst()
+        }
+    }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
+/// A figure that is written as `null` where there is none, so that a reader finds every name.
+@propertyWrapper struct NullIfAbsent: Codable, Hashable, Sendable {
+    var wrappedValue: Double?
+
+    init(wrappedValue: Double?) { self.wrappedValue = wrappedValue }
+
+    init(from decoder: any Decoder) throws {
+        wrappedValue = try decoder.singleValueContainer().decode(Double?.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(wrappedValue)
+    }
+}
+
+extension KeyedDecodingContainer {
+    func decode(_ type: NullIfAbsent.Type, forKey key: Key) throws -> NullIfAbsent {
+        try decodeIfPresent(type, forKey: key) ?? NullIfAbsent(wrappedValue: nil)
     }
 }
 

@@ -36,18 +36,6 @@ struct VerifyCase: Encodable, Sendable {
     let scalingToFloor: Double?
 }
 
-/// A figure that is written as `null` where there is none, so that all rows have the same keys.
-@propertyWrapper struct NullIfAbsent: Encodable, Sendable {
-    let wrappedValue: Double?
-
-    init(wrappedValue: Double?) { self.wrappedValue = wrappedValue }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(wrappedValue)
-    }
-}
-
 extension VerifyCase {
     init(_ samples: SampleReceipts, _ measurements: Measurements, threads: Int, chain: Implementation) {
         func rates(of implementation: Implementation, _ threads: Int) -> Rates {
