@@ -8,11 +8,10 @@ import Testing
 
 /// The parts of `deferred` and `webhooks` without processes.
 struct DeferredTests {
-    @Test func `options reach the plan`() throws {
-        let plan = try DeferredCommand.parse(["--jobs", "100000", "--outage", "5m", "--budget", "200", "--kill"]).plan
-        #expect(plan.jobs == 100_000 && plan.outageSeconds == 300 && plan.budget == 200 && plan.gateways == 2)
-        let usual = try DeferredCommand.parse([]).plan
-        #expect(usual.jobs == 2000 && usual.outageSeconds == 30 && usual.gateways == 1)
+    @Test func `a gateway that is killed has a second gateway beside it`() throws {
+        let fleet = try Self.plan("--kill").fleet, usual = try Self.plan().fleet
+        #expect(fleet.gateways == 2 && fleet.hasBalancer && usual.gateways == 1 && !usual.hasBalancer)
+        #expect(fleet.hasRedis && fleet.appendFsync == .everysec && fleet.apple != .healthy && fleet.limits == "")
     }
 
     @Test(arguments: [
@@ -22,24 +21,20 @@ struct DeferredTests {
         #expect(throws: (any Error).self) { try DeferredCommand.parse(options) }
     }
 
-    @Test func `the bound is two minutes and the time that the budget needs, and a minute more with kills`() {
-        var plan = Self.plan
+    @Test func `the bound is two minutes and the time that the budget needs, and a minute more with kills`() throws {
+        let plan = try Self.plan()
         #expect(plan.boundSeconds(waiting: 0) == 120 && plan.boundSeconds(waiting: 500) == 130)
         #expect(plan.limitSeconds(waiting: 500) > 130)
-        plan.kills = true
-        #expect(plan.boundSeconds(waiting: 500) == 190)
+        #expect(try Self.plan("--kill").boundSeconds(waiting: 500) == 190)
     }
 
     @Test func `the limits of jobs are far above what a run creates`() throws {
-        var plan = Self.plan
-        plan.jobs = 100_000
-        let settings = plan.settings
+        let plan = try Self.plan("--jobs", "100000"), settings = try plan.fleet.settings
         #expect(settings["GATEWAY_JOBS_MAX_COUNT"] == "1000000")
         for name in ["GATEWAY_JOBS_MAX_BYTES", "GATEWAY_JOBS_MAX_TOTAL_BYTES"] {
             #expect(settings[name] == "6250MiB", "\(name)")
         }
         #expect(settings["GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND"] == "50")
-        #expect(try DeferredPlan.outage() != .healthy)
         #expect((400...1000).contains(plan.jobs / plan.sampleStride))
     }
 
@@ -82,7 +77,7 @@ struct DeferredTests {
     }
 
     @Test func `a run in which every promise was kept passes`() throws {
-        let report = Self.outcome.report(Self.plan)
+        let report = Self.outcome.report(try Self.plan())
         #expect(report.missed.isEmpty && report.text.hasPrefix("PASSED  Deferred verifications: All 9 targets met"))
         let values = Dictionary(report.measurements.map { ($0.name, $0.value) }) { $1 }
         #expect(values["jobs done"] == 40 && values["Redis per job"] == 5000 && values["CPU per job"] == 4)
@@ -95,13 +90,13 @@ struct DeferredTests {
         ([200: 1005], ["requests deferred (202)", "requests deferred beside jobs that waited, difference"]),
         ([202: 1005], ["requests deferred beside jobs that waited, difference"]),
     ])
-    func `answers that break a promise fail the run`(statuses: [Int: Int], missed: [String]) {
+    func `answers that break a promise fail the run`(statuses: [Int: Int], missed: [String]) throws {
         var outcome = Self.outcome
         outcome.statuses = statuses
-        #expect(outcome.report(Self.plan).missed.map(\.name) == missed)
+        #expect(outcome.report(try Self.plan()).missed.map(\.name) == missed)
     }
 
-    @Test func `jobs that are late, left, wrong or too many at once fail the run`() {
+    @Test func `jobs that are late, left, wrong or too many at once fail the run`() throws {
         let faults: [(inout DeferredOutcome) -> Void] = [
             { $0.drainSeconds = 141 }, { $0.drainSeconds = nil }, { $0.left = 1 }, { $0.wrong = 1 }, { $0.checked = 0 },
             { $0.unanswered = 1 }, { $0.meter.record(1000, at: 1) },
@@ -109,15 +104,16 @@ struct DeferredTests {
         for (number, fault) in faults.enumerated() {
             var outcome = Self.outcome
             fault(&outcome)
-            let report = outcome.report(Self.plan)
+            let report = outcome.report(try Self.plan())
             #expect(report.missed.count == 1 && report.text.hasPrefix("FAILED"), "\(number): \(report.missed)")
         }
     }
 
     @Test func `healthy endpoints must have each event once, in one order`() throws {
-        let plan = WebhookRun.Plan(
-            gatewayPath: "gateway", events: 10, customers: 5, gateways: 1, endpoints: ["a", "b", "c"], fault: .gone,
-            quiet: .seconds(1))
+        let run = WebhookRun(
+            plan: try WebhooksCommand.parse(["--events", "10"]), endpoints: ["a", "b", "c"], fault: .gone,
+            delivers: true)
+        #expect(WebhookRun(plan: run.plan, endpoints: ["a"]).healthy.isEmpty)
         func stats(_ distinct: Int, order: String = "1f") -> WebhookReceiver.EndpointStats {
             var counts = DeliveryTally.Counts()
             (counts.accepted, counts.distinct) = (distinct, distinct)
@@ -128,14 +124,14 @@ struct DeferredTests {
             postingSeconds: 1, residentBytes: 1 << 20)
         let baseline = WebhookRun.Outcome(
             stats: [:], written: 10, posted: 10, cpuSeconds: 1, postingSeconds: 1, residentBytes: 0)
-        let report = outcome.report(plan, baseline: baseline)
+        let report = outcome.report(run, baseline: baseline)
         #expect(report.missed.isEmpty && report.text.hasPrefix("PASSED  Webhooks"))
         let values = Dictionary(report.measurements.map { ($0.name, $0.value) }) { $1 }
         #expect(values["CPU per delivery"] == 100_000 && values["CPU per notification without deliveries"] == 100_000)
         #expect(values["a: deliveries"] == 5 && values["c (broken): events"] == 0)
         outcome.stats = ["a": stats(10), "b": stats(9, order: "2e"), "c": stats(0)]
         #expect(
-            outcome.report(plan, baseline: nil).missed.map(\.name) == [
+            outcome.report(run, baseline: nil).missed.map(\.name) == [
                 "b: events missing or too many", "orders of the events of an original transaction, beyond one",
             ])
     }
@@ -158,7 +154,9 @@ struct DeferredTests {
         #expect(value == 7)
     }
 
-    private static let plan = DeferredPlan(gatewayPath: "gateway", jobs: 1005, outageSeconds: 30, budget: 50)
+    private static func plan(_ options: String...) throws -> DeferredCommand {
+        try DeferredCommand.parse(["--jobs", "1005"] + options)
+    }
 
     private static var outcome: DeferredOutcome {
         var outcome = DeferredOutcome()

@@ -52,16 +52,12 @@ struct DeferredCommand: LongRunCommand {
         try check((1...10_000).contains(budget), "--budget takes from 1 to 10,000.")
     }
 
-    func measure() async throws -> FigureReport { try await DeferredRun(plan: plan).run() }
-
-    var plan: DeferredPlan {
-        DeferredPlan(
-            gatewayPath: gateway.path, jobs: jobs, outageSeconds: outage.seconds, budget: budget, kills: kill)
-    }
+    func measure() async throws -> FigureReport { try await DeferredRun(plan: self).run() }
 }
 
-/// An outage of Apple under load.
-struct DeferredPlan: Hashable, Sendable {
+// MARK: - The plan
+
+extension DeferredCommand {
     private enum Limits {
         /// The promise: all jobs are done so long after Apple's return, plus the time that the budget needs.
         static let returnSeconds = 120.0
@@ -77,19 +73,9 @@ struct DeferredPlan: Hashable, Sendable {
         static let checkedJobs = 500
     }
 
-    var gatewayPath: String
-    var jobs: Int
-    var outageSeconds: Double
-    /// Requests to Apple per second.
-    var budget: Int
-    /// True if gateways are killed in turn while jobs wait.
-    var kills = false
-
-    var gateways: Int { kills ? 2 : 1 }
-
     /// The time after Apple's return within which so many waiting jobs must be done.
     func boundSeconds(waiting: Int) -> Double {
-        Limits.returnSeconds + Double(waiting) / Double(budget) + (kills ? Limits.killSeconds : 0)
+        Limits.returnSeconds + Double(waiting) / Double(budget) + (kill ? Limits.killSeconds : 0)
     }
 
     /// The time after Apple's return at which a run ends whatever still waits.
@@ -98,16 +84,18 @@ struct DeferredPlan: Hashable, Sendable {
     /// The distance between jobs whose results are read.
     var sampleStride: Int { max(1, jobs / Limits.checkedJobs) }
 
-    /// The settings of the gateways. All jobs are of one client, so its limits are the run's limits.
-    var settings: [String: String] {
-        let size = "\(max(1024, jobs * Limits.kibibytesPerJob / 1024))MiB"
-        return [
-            "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "\(budget)", "GATEWAY_JOBS_MAX_COUNT": "\(Limits.count)",
-            "GATEWAY_JOBS_MAX_BYTES": size, "GATEWAY_JOBS_MAX_TOTAL_BYTES": size,
-        ]
-    }
-
-    static func outage() throws(ScenarioError) -> Scenario {
-        try Scenario(yaml: "faults: [{fault: {http_status: 503}}]")
+    /// The fleet while Apple is away. All jobs are of one client, so its limits are the run's limits.
+    var fleet: FleetShape {
+        get throws(ScenarioError) {
+            let size = "\(max(1024, jobs * Limits.kibibytesPerJob / 1024))MiB"
+            return FleetShape(
+                gateways: kill ? 2 : 1, hasRedis: true, appendFsync: .everysec, hasBalancer: kill,
+                apple: try Scenario(yaml: "faults: [{fault: {http_status: 503}}]"),
+                settings: [
+                    "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "\(budget)", "GATEWAY_JOBS_MAX_COUNT": "\(Limits.count)",
+                    "GATEWAY_JOBS_MAX_BYTES": size, "GATEWAY_JOBS_MAX_TOTAL_BYTES": size,
+                ],
+                limits: "")
+        }
     }
 }

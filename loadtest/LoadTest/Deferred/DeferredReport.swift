@@ -29,7 +29,7 @@ struct DeferredOutcome: Hashable, Sendable {
 
 extension DeferredOutcome {
     /// Returns the figures, with the promises of the gateway as their targets.
-    func report(_ plan: DeferredPlan) -> FigureReport {
+    func report(_ plan: DeferredCommand) -> FigureReport {
         var report = FigureReport(title: "Deferred verifications")
         let accepted = statuses[202] ?? 0, answered = statuses.values.reduce(0, +), jobs = Double(max(1, waiting))
         report.add("requests deferred (202)", Double(accepted), "", .atLeast(1))

@@ -12,47 +12,30 @@ struct DeferredRun: Sendable {
         /// The end of one batch, in seconds.
         static let posting = 600.0
         static let poll = Duration.milliseconds(500)
-        /// The interval at which the requests to Apple are counted.
-        static let sample = Duration.milliseconds(50)
         /// The time between two kills: a gateway has started again, and has taken jobs.
         static let kill = Duration.seconds(15)
         static let bodyBytes = 6000
     }
 
-    let plan: DeferredPlan
+    let plan: DeferredCommand
 
     /// Runs with gateways, Redis and a simulated Apple of its own.
     func run() async throws -> FigureReport {
-        var shape = FleetShape(gateways: plan.gateways, hasRedis: true, appendFsync: .everysec)
-        shape.hasBalancer = plan.gateways > 1
-        shape.apple = try DeferredPlan.outage()
-        shape.settings = plan.settings
-        // One client, which may do everything that clients may.
-        shape.limits = ""
-        return try await RunningFleet.start(shape, gatewayPath: plan.gatewayPath).whileRunning { fleet in
-            let samples = DeferredSamples(plan)
-            return try await LongRun.meanwhile(every: Limits.sample) { now in
-                samples.record(await fleet.questions, at: now.seconds)
-            } _: {
-                // Reading the memory takes longer than counting.
-                try await LongRun.meanwhile(every: .seconds(1)) { _ in
-                    samples.record(residentBytes: await fleet.residentBytes)
-                } _: {
-                    try await measure(fleet, samples).report(plan)
-                }
-            }
+        try await RunningFleet.start(plan.fleet, gatewayPath: plan.gateway.path).whileRunning { fleet in
+            let watch = FleetWatch(budget: Double(plan.budget))
+            return try await watch.looking(at: fleet) { try await measure(fleet, watch).report(plan) }
         }
     }
 
-    private func measure(_ fleet: RunningFleet, _ samples: DeferredSamples) async throws -> DeferredOutcome {
+    private func measure(_ fleet: RunningFleet, _ watch: FleetWatch) async throws -> DeferredOutcome {
         let emptyBytes = try await fleet.redisMemory, idleCPU = await fleet.cpuSeconds
         var outcome = DeferredOutcome()
         let began = ContinuousClock.now
-        try await post(to: fleet, samples, &outcome)
+        let ids = try await post(to: fleet, &outcome)
         outcome.redisBytes = try await fleet.redisMemory - emptyBytes
         outcome.kills = try await withThrowingTaskGroup { group in
-            if plan.kills { group.addTask { try await fleet.killGateways(every: Limits.kill) } }
-            try await ContinuousClock().sleep(until: began + .seconds(plan.outageSeconds))
+            if plan.kill { group.addTask { try await fleet.killGateways(every: Limits.kill) } }
+            try await ContinuousClock().sleep(until: began + .seconds(plan.outage.seconds))
             outcome.waiting = try await fleet.waitingJobs
             outcome.outageSeconds = (ContinuousClock.now - began).seconds
             try await fleet.carryOut(.apple(.healthy))
@@ -60,9 +43,9 @@ struct DeferredRun: Sendable {
             group.cancelAll()
             return try await group.reduce(0, +)
         }
-        outcome.cpuSeconds = plan.kills ? nil : await fleet.cpuSeconds - idleCPU
-        try await check(samples.ids, by: fleet, &outcome)
-        (outcome.meter, outcome.residentBytes) = (samples.meter, samples.residentBytes)
+        outcome.cpuSeconds = plan.kill ? nil : await fleet.cpuSeconds - idleCPU
+        try await check(ids, by: fleet, &outcome)
+        (outcome.meter, outcome.residentBytes) = (watch.meter, watch.residentBytes)
         return outcome
     }
 
@@ -84,10 +67,9 @@ struct DeferredRun: Sendable {
 // MARK: - Requests
 
 extension DeferredRun {
-    /// Posts every receipt once, in batches.
-    private func post(
-        to fleet: RunningFleet, _ samples: DeferredSamples, _ outcome: inout DeferredOutcome
-    ) async throws {
+    /// Posts every receipt once, in batches, and returns the IDs of some jobs, evenly spread.
+    private func post(to fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws -> [String] {
+        let jobs = DeferredJobs(every: plan.sampleStride)
         let target = try await fleet.target
         let fields = [HeaderField(name: "Prefer", value: "respond-async")] + (await fleet.authorization)
         let form = RequestForm(target: target, mode: .apple, fields: fields)
@@ -104,12 +86,13 @@ extension DeferredRun {
             let measurements = try await source.post(count, to: target, seconds: Limits.posting) { load in
                 // The soft timeout of the gateway, and more on a busy machine.
                 load.timeout = .seconds(30)
-                load.completion = { samples.add($0) }
+                load.completion = jobs.add
             }
             outcome.statuses.merge(measurements.statuses, uniquingKeysWith: +)
             outcome.unanswered += count - measurements.statuses.values.reduce(0, +)
             outcome.postingSeconds += measurements.seconds
         }
+        return jobs.ids
     }
 
     /// Reads results, and counts the results without Apple's verdict.
@@ -135,35 +118,14 @@ extension Exchange.Reply {
 
 // MARK: - Observations
 
-/// The observations that are made beside the run.
-private final class DeferredSamples: Sendable {
-    private struct State {
-        var meter: CallMeter
-        var residentBytes = 0
-        var deferred = 0
-        var ids: [String] = []
-    }
-
-    private let state: Mutex<State>
+/// The IDs of some jobs that were deferred.
+private final class DeferredJobs: Sendable {
+    private let state = Mutex((deferred: 0, ids: [String]()))
     private let stride: Int
 
-    init(_ plan: DeferredPlan) {
-        state = Mutex(State(meter: CallMeter(budget: Double(plan.budget))))
-        stride = plan.sampleStride
-    }
+    init(every stride: Int) { self.stride = stride }
 
-    var meter: CallMeter { state.withLock { $0.meter } }
-    var residentBytes: Int { state.withLock { $0.residentBytes } }
-    /// The IDs of some jobs, evenly spread.
-    var ids: [String] { state.withLock { $0.ids } }
-
-    func record(_ calls: Int, at seconds: Double) {
-        state.withLock { $0.meter.record(calls, at: seconds) }
-    }
-
-    func record(residentBytes: Int) {
-        state.withLock { $0.residentBytes = max($0.residentBytes, residentBytes) }
-    }
+    var ids: [String] { state.withLock(\.ids) }
 
     /// Adds a job by its answer, if the job's result will be read.
     func add(_ completion: Completion) {
@@ -193,47 +155,4 @@ extension RunningFleet {
             return count
         }
     }
-}
-
-/// The requests to Apple against a budget: a token bucket that holds the requests of one second. Time is an argument.
-struct CallMeter: Hashable, Sendable {
-    private enum Limits {
-        /// The samples of one second that are kept.
-        static let samples = 1000
-    }
-
-    private struct Sample: Hashable, Sendable {
-        let seconds: Double
-        let calls: Int
-    }
-
-    /// Requests per second.
-    let budget: Double
-    private var samples: [Sample] = []
-    private var level = 0.0
-    /// The maximum number of requests within a second.
-    private(set) var maximumPerSecond = 0
-    /// The maximum number of requests that the bucket must have held. It is never more than the gateways really took.
-    private(set) var maximumBurst = 0.0
-
-    init(budget: Double) { self.budget = budget }
-
-    /// Adds a sample.
-    /// - Parameters:
-    ///   - calls: all requests until now.
-    ///   - seconds: the time since the first sample.
-    mutating func record(_ calls: Int, at seconds: Double) {
-        if let last = samples.last {
-            // The new requests may have been the first of the interval, so that the bucket refilled after them.
-            level = max(0, level + Double(calls - last.calls) - budget * (seconds - last.seconds))
-            maximumBurst = max(maximumBurst, level)
-        }
-        samples.append(Sample(seconds: seconds, calls: calls))
-        let first = samples.firstIndex { $0.seconds >= seconds - 1 } ?? 0
-        samples.removeFirst(max(first, samples.count - Limits.samples))
-        maximumPerSecond = max(maximumPerSecond, calls - samples[0].calls)
-    }
-
-    /// The most requests at once that a budget permits: a second's, and a tenth of a second's for the clock.
-    var permittedBurst: Double { 1.1 * budget + 1 }
 }

@@ -15,7 +15,7 @@ struct FleetShape: Hashable, Sendable {
     var apple: Scenario? = Scenario.healthy
     /// Further settings of the gateways, by the names of their environment variables.
     var settings: [String: String] = [:]
-    /// The limits of the one client, as `FleetClients` takes them; nil if clients need no API key.
+    /// The limits of the one client, as `FleetClient` takes them; nil if clients need no API key.
     var limits: String?
     /// True if gateways call the App Store Server API, and verifyReceipt only with a shared secret in `settings`. Clients
     /// need an API key then.
@@ -106,11 +106,11 @@ actor RunningFleet: RunningProgram {
             redisURL: redis.map { "redis://127.0.0.1:\($0.port)" }, hasServerAPI: shape.hasServerAPI)
         if shape.hasBalancer { settings += Self.drain }
         if let limits = shape.limits ?? (shape.hasServerAPI ? "" : nil) {
-            let clients = try await FleetClients(
-                [("loadtest", limits)], gatewayPath: gatewayPath, file: folder.path("clients.yaml"),
+            let client = try await FleetClient(
+                limits, gatewayPath: gatewayPath, file: folder.path("clients.yaml"),
                 rest: shape.hasServerAPI ? try serverAPI.clientsFileLines : "")
-            key = clients.keys["loadtest"]
-            settings += clients.settings
+            key = client.key
+            settings += client.settings
         }
         settings += ["GATEWAY_LOG_REQUESTS": "none"] + shape.settings
         for _ in 0..<shape.gateways { gateways.append(try await RunningGateway.start(gatewayPath, settings)) }
@@ -242,41 +242,26 @@ extension ServerAPIStats {
     fileprivate var count: Int { calls.values.flatMap(\.values).flatMap(\.values).reduce(0, +) }
 }
 
-/// Clients of a fleet, each with an API key.
-struct FleetClients: Sendable {
-    let keys: [String: String]
+/// The client of a fleet, with an API key that the gateway makes.
+struct FleetClient: Sendable {
+    let key: String
     let settings: [String: String]
 
     static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
 
-    /// Has the gateway make the keys.
-    ///
     /// - Parameters:
-    ///   - policies: of each client by its name, as lines of YAML at the indentation of `keys:`; empty for no limits.
+    ///   - policies: lines of YAML at the indentation of `keys:`; empty for no limits.
     ///   - file: the clients file that is written.
     ///   - rest: further lines of the file.
-    init(
-        _ policies: [(name: String, policies: String)], gatewayPath: String, file: String, rest: String = ""
-    ) async throws {
-        var (keys, text) = ([String: String](), "clients:\n")
-        for (name, policies) in policies {
-            let (key, lines) = try await Self.key(madeBy: gatewayPath)
-            keys[name] = key
-            text += "  - name: \(name)\n    apps: \"*\"\n\(policies)    keys:\n\(lines)\n"
-        }
-        self.keys = keys
-        text += rest
-        try Data(text.utf8).write(to: URL(filePath: file))
-        settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file]
-    }
-
-    /// Returns a new API key, and its lines in the clients file.
-    static func key(madeBy gatewayPath: String) async throws -> (key: String, lines: String) {
-        let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: pepper)
+    init(_ policies: String, gatewayPath: String, file: String, rest: String = "") async throws {
+        let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: Self.pepper)
         guard made.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last else {
             throw made.status == 127 ? ProgramError.notStarted(path: gatewayPath) : FleetError.noKey(said: made.errors)
         }
-        return (String(key), made.output)
+        self.key = String(key)
+        let client = "  - name: loadtest\n    apps: \"*\"\n\(policies)    keys:\n\(made.output)\n"
+        try Data(("clients:\n" + client + rest).utf8).write(to: URL(filePath: file))
+        settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file]
     }
 }
 

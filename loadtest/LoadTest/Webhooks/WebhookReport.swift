@@ -11,11 +11,11 @@ extension WebhookRun.Outcome {
     /// Returns the figures. The healthy endpoints decide about the targets.
     ///
     /// - Parameter baseline: the run without deliveries, which measures the CPU of storing alone.
-    func report(_ plan: WebhookRun.Plan, baseline: WebhookRun.Outcome?) -> FigureReport {
+    func report(_ run: WebhookRun, baseline: WebhookRun.Outcome?) -> FigureReport {
         var report = FigureReport(title: "Webhooks")
-        report.addFaults("notifications not stored", plan.events - posted)
+        report.addFaults("notifications not stored", run.plan.events - posted)
         report.add("events written", Double(written), "", .atLeast(1))
-        let healthy = plan.healthy.compactMap { name in stats[name].map { (name, $0) } }
+        let healthy = run.healthy.compactMap { name in stats[name].map { (name, $0) } }
         for (name, stats) in healthy {
             report.addFaults("\(name): events missing or too many", abs(written - stats.counts.distinct))
             for fault in Self.faults { report.addFaults("\(name): \(fault.name)", fault.count(stats.counts)) }
@@ -23,9 +23,9 @@ extension WebhookRun.Outcome {
         report.addFaults(
             "orders of the events of an original transaction, beyond one",
             max(0, Set(healthy.map(\.1.orderDigest)).count - 1))
-        for name in plan.endpoints {
+        for name in run.endpoints {
             guard let stats = stats[name] else { continue }
-            let counts = stats.counts, endpoint = plan.healthy.contains(name) ? name : "\(name) (broken)"
+            let counts = stats.counts, endpoint = run.healthy.contains(name) ? name : "\(name) (broken)"
             report.add("\(endpoint): events", Double(counts.distinct), "")
             report.add("\(endpoint): duplicates", Double(counts.duplicates), "")
             report.add("\(endpoint): refused", Double(counts.refused), "")

@@ -6,33 +6,18 @@ internal import ReceiptForge
 
 /// Gateways that deliver the events of many notifications to endpoints of this program.
 struct WebhookRun: Sendable {
-    struct Plan: Sendable {
-        var gatewayPath: String
-        var events: Int
-        var customers: Int
-        var gateways: Int
-        /// The names of the endpoints.
-        var endpoints: [String]
-        /// The fault of the last endpoint.
-        var fault: ReceiverFault
-        /// The wait for a delivery after which the run ends.
-        var quiet: Duration
+    let plan: WebhooksCommand
+    /// The names of the endpoints.
+    let endpoints: [String]
+    /// The fault of the last endpoint.
+    var fault = ReceiverFault.none
+    /// False if the endpoints take only a type without events: gateways store and read events then, and send none.
+    var delivers = false
 
-        /// False if the endpoint takes only a type without events.
-        var delivers = true
-
-        /// One endpoint that receives nothing, so that the gateways store and read events, and send none.
-        var withoutDeliveries: Plan {
-            var plan = self
-            (plan.endpoints, plan.delivers, plan.fault) = (["baseline"], false, .none)
-            return plan
-        }
-
-        /// The endpoints without a fault that receive events.
-        var healthy: [String] {
-            guard delivers else { return [] }
-            return fault == .none ? endpoints : Array(endpoints.dropLast())
-        }
+    /// The endpoints without a fault that receive events.
+    var healthy: [String] {
+        guard delivers else { return [] }
+        return fault == .none ? endpoints : endpoints.dropLast()
     }
 
     struct Outcome: Sendable {
@@ -54,20 +39,18 @@ struct WebhookRun: Sendable {
         static let poll = Duration.milliseconds(200)
     }
 
-    let plan: Plan
-
     /// Runs with gateways, Redis and endpoints of its own.
     func run() async throws -> Outcome {
-        let keys = Dictionary(uniqueKeysWithValues: plan.endpoints.map { ($0, WebhookSecret.new()) })
-        let endpoints = keys.map { name, key in
+        let keys = Dictionary(uniqueKeysWithValues: endpoints.map { ($0, WebhookSecret.new()) })
+        let plans = keys.map { name, key in
             ReceiverEndpoint.Plan(name: name, keys: [WebhookVerifier(key)].compactMap(\.self))
         }
-        let receiver = try await WebhookReceiver.start(.init(endpoints: endpoints))
+        let receiver = try await WebhookReceiver.start(.init(endpoints: plans))
         return try await receiver.whileRunning { receiver in
             let shape = shape(receiver, keys)
-            return try await RunningFleet.start(shape, gatewayPath: plan.gatewayPath).whileRunning { fleet in
-                if let broken = plan.endpoints.last.flatMap({ receiver[$0] }) {
-                    try await receiver.set(plan.fault, of: broken)
+            return try await RunningFleet.start(shape, gatewayPath: plan.gateway.path).whileRunning { fleet in
+                if let broken = endpoints.last.flatMap({ receiver[$0] }) {
+                    try await receiver.set(fault, of: broken)
                 }
                 return try await measure(fleet, receiver)
             }
@@ -75,25 +58,23 @@ struct WebhookRun: Sendable {
     }
 
     private func shape(_ receiver: WebhookReceiver, _ keys: [String: String]) -> FleetShape {
-        var shape = FleetShape(gateways: plan.gateways, hasRedis: true, appendFsync: .everysec)
-        shape.hasBalancer = plan.gateways > 1
-        shape.apple = nil
-        shape.settings = [
-            "GATEWAY_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES": "true", "GATEWAY_WEBHOOKS_ALLOW_HTTP": "true",
-            "GATEWAY_EVENTS_MAX_COUNT": "\(max(1_000_000, 2 * plan.events))",
-        ]
         let webhooks = receiver.endpoints.map { endpoint in
             """
                   - name: \(endpoint.name)
                     url: \(receiver.url(of: endpoint))
                     apps: [\(SimulatedCustomers.bundleID)]
-                    types: [\(plan.delivers ? "subscription.*, purchase.*, unknown" : "fraud.suspected")]
+                    types: [\(delivers ? "subscription.*, purchase.*, unknown" : "fraud.suspected")]
                     secrets: [\(keys[endpoint.name] ?? "")]
 
             """
         }
-        shape.limits = webhooks.isEmpty ? "" : "    webhooks:\n" + webhooks.joined()
-        return shape
+        return FleetShape(
+            gateways: plan.gateways, hasRedis: true, appendFsync: .everysec, hasBalancer: plan.gateways > 1, apple: nil,
+            settings: [
+                "GATEWAY_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES": "true", "GATEWAY_WEBHOOKS_ALLOW_HTTP": "true",
+                "GATEWAY_EVENTS_MAX_COUNT": "\(max(1_000_000, 2 * plan.events))",
+            ],
+            limits: "    webhooks:\n" + webhooks.joined())
     }
 }
 
@@ -115,8 +96,8 @@ extension WebhookRun {
 
     /// Waits until all gateways have surveyed all endpoints: an endpoint gets the events from its first survey on.
     private func waitForEndpoints(_ fleet: RunningFleet) async throws {
-        let expected = plan.endpoints.count * plan.gateways
-        _ = try await LongRun.wait(atMost: plan.quiet, every: Limits.poll) {
+        let expected = endpoints.count * plan.gateways
+        _ = try await LongRun.wait(atMost: .seconds(plan.quiet.seconds), every: Limits.poll) {
             try await fleet.metrics.count { $0.name == "receipt_gateway_webhook_lag_seconds" } >= expected
         }
     }
@@ -138,7 +119,7 @@ extension WebhookRun {
         _ fleet: RunningFleet, _ receiver: WebhookReceiver, posted: Int
     ) async throws -> (cpuSeconds: Double, written: Int) {
         var last = Progress(), cpu = await fleet.cpuSeconds, changed = ContinuousClock.now
-        while ContinuousClock.now - changed < plan.quiet {
+        while ContinuousClock.now - changed < .seconds(plan.quiet.seconds) {
             let now = try await progress(fleet, receiver)
             if now != last { (last, cpu, changed) = (now, await fleet.cpuSeconds, .now) }
             if now.applied >= posted, now.distinct.allSatisfy({ $0 >= now.written }) { break }
@@ -159,6 +140,6 @@ extension WebhookRun {
         func sum(_ name: String) -> Int { Int(samples.filter { $0.name == name }.map(\.value).reduce(0, +)) }
         return Progress(
             applied: sum("receipt_gateway_notifications_applied_total"), written: sum("receipt_gateway_events_total"),
-            distinct: plan.healthy.map { receiver[$0]?.tally.counts.distinct ?? 0 })
+            distinct: healthy.map { receiver[$0]?.tally.counts.distinct ?? 0 })
     }
 }

@@ -68,18 +68,11 @@ struct WebhooksCommand: LongRunCommand {
     }
 
     func measure() async throws -> FigureReport {
-        let plan = try plan
-        let baseline = skipBaseline ? nil : try await WebhookRun(plan: plan.withoutDeliveries).run()
-        return try await WebhookRun(plan: plan).run().report(plan, baseline: baseline)
-    }
-
-    private var plan: WebhookRun.Plan {
-        get throws {
-            WebhookRun.Plan(
-                gatewayPath: gateway.path, events: events, customers: customers, gateways: gateways,
-                endpoints: (1...endpoints).map { "endpoint-\($0)" }, fault: try receiverFault,
-                quiet: .seconds(quiet.seconds))
-        }
+        let fault = try receiverFault
+        let baseline = skipBaseline ? nil : try await WebhookRun(plan: self, endpoints: ["baseline"]).run()
+        let run = WebhookRun(
+            plan: self, endpoints: (1...endpoints).map { "endpoint-\($0)" }, fault: fault, delivers: true)
+        return try await run.run().report(run, baseline: baseline)
     }
 
     private var receiverFault: ReceiverFault {

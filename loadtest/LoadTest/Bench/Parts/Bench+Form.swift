@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+internal import FoundationEssentials
 internal import NIOCore
 internal import ReceiptForge
 
@@ -8,10 +8,10 @@ extension Bench {
     /// Measures the processor time of a request of a client without limits to each protocol, about the same receipt:
     /// from the near cache, and verified each time.
     func measureForm() async throws {
-        let account = try await FormAccountFile(gatewayPath, root: root)
+        let account = try await FormAccount(gatewayPath, peers.folder)
         let receipt = Data(pki.sign(Self.contents(purchases: factory.purchases))).base64EncodedString()
         for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
-            try await withGateway(account.settings + settings) { gateway, _ in
+            try await withGateway(account.client.settings + settings) { gateway, _ in
                 let loads = try account.requests(receipt, to: gateway.port).map { path, request in
                     ("POST \(path): \(name)", BenchLoad(server: gateway, source: .inTurn([request])))
                 }
@@ -24,7 +24,7 @@ extension Bench {
 
     private static func contents(purchases: Int) -> ReceiptContents {
         let start = UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970)).advanced(byDays: -400)
-        var contents = ReceiptContents(bundleID: FormAccountFile.bundleID, creationDate: start.advanced(byDays: 399))
+        var contents = ReceiptContents(bundleID: FormAccount.bundleID, creationDate: start.advanced(byDays: 399))
         contents.purchases = (0..<purchases).map { number in
             PurchaseContents(
                 productID: "\(contents.bundleID).item\(number)", transactionID: "\(1_000_000 + number)",
@@ -34,37 +34,26 @@ extension Bench {
     }
 }
 
-/// The clients file of one client with an API key and a form key.
-private struct FormAccountFile {
+/// A client with an API key and a form key.
+private struct FormAccount {
     static let bundleID = "com.example.bench"
     private static let formKey = "act_bench"
-    private let apiKey: String
-    let settings: [String: String]
+    let client: FleetClient
 
-    /// - Parameter root: a file in the folder where the clients file is written.
-    init(_ gatewayPath: String, root: String) async throws {
-        let file = URL(filePath: root).deletingLastPathComponent().appending(path: "form-clients.yaml")
-        let (key, lines) = try await FleetClients.key(madeBy: gatewayPath)
+    init(_ gatewayPath: String, _ folder: ScratchFolder) async throws {
         let imported = try await FinishedProgram.run(
-            "sh", ["-c", "echo \(Self.formKey) | '\(gatewayPath)' hash-key --import"], environment: FleetClients.pepper)
+            "sh", ["-c", "echo \(Self.formKey) | '\(gatewayPath)' hash-key --import"], environment: FleetClient.pepper)
         guard imported.status == 0 else { throw FleetError.noKey(said: imported.errors) }
-        let keyFile = file.deletingLastPathComponent().appending(path: "encryption-key")
-        try Data(String(repeating: "0f", count: 32).utf8).write(to: keyFile)
-        let text = """
-            clients:
-            - name: bench
-              apps: "*"
-              keys:
-            \(lines)
-              form:
-                limits: []
-                keys:
+        let keyFile = try folder.write(String(repeating: "0f", count: 32), to: "encryption-key")
+        let form = """
+                form:
+                  limits: []
+                  keys:
             \(imported.output)
-                apps: [{token: app, bundle_id: \(Self.bundleID), encryption_key_file: \(keyFile.path)}]
+                  apps: [{token: app, bundle_id: \(Self.bundleID), encryption_key_file: \(keyFile)}]
+
             """
-        try Data(text.utf8).write(to: file)
-        apiKey = key
-        settings = FleetClients.pepper + ["GATEWAY_CLIENTS_FILE": file.path]
+        client = try await FleetClient(form, gatewayPath: gatewayPath, file: folder.path("form-clients.yaml"))
     }
 
     /// Returns a request to each path, in the order of the report.
@@ -73,7 +62,7 @@ private struct FormAccountFile {
         let form = Array("apikey=\(Self.formKey)&token=app&receipt=\(receipt)".utf8)
         let type = HeaderField(name: "Content-Type", value: "application/x-www-form-urlencoded")
         let requests = [
-            ("/v1/verify", json, HeaderField(name: "X-API-Key", value: apiKey)), ("/api", form, type),
+            ("/v1/verify", json, HeaderField(name: "X-API-Key", value: client.key)), ("/api", form, type),
             ("/apiencrypted", form, type),
         ]
         return try requests.map { path, body, field in
