@@ -26,7 +26,7 @@ struct LoadRunTests {
         _ plan: LoadPlan, _ tell: (LoadRunEvent) -> Void = { _ in }
     ) async throws -> LoadMeasurements {
         let request = RequestForm.request("GET", plan.target, [], body: nil)
-        return try await LoadRun(plan: plan) { _ in RequestsInTurn([request]) }.run(tell)
+        return try await LoadRun(plan: plan) { _ in InTurn([request]) }.run(tell)
     }
 
     /// Every request that was due came to something, and to one thing only.
@@ -276,7 +276,7 @@ struct LoadRunTests {
             var plan = try Self.plan(server, rate: 100, seconds: 600)
             plan.timeout = .seconds(600)
             let request = RequestForm.request("GET", plan.target, [], body: nil)
-            let run = LoadRun(plan: plan) { _ in RequestsInTurn([request]) }
+            let run = LoadRun(plan: plan) { _ in InTurn([request]) }
             let result = try await run.run { event in
                 if case .second(let slice) = event, slice.second == 0 { run.stop() }
             }
@@ -326,7 +326,7 @@ struct LoadRunTests {
         } _: { server in
             let plan = try Self.plan(server, rate: 20, seconds: .infinity)
             let request = RequestForm.request("GET", plan.target, [], body: nil)
-            let run = LoadRun(plan: plan) { _ in RequestsInTurn([request]) }
+            let run = LoadRun(plan: plan) { _ in InTurn([request]) }
             let draining = Task {
                 for await _ in thirdRequest {}
                 run.drain()
@@ -343,7 +343,7 @@ struct LoadRunTests {
         } _: { server in
             let plan = try Self.plan(server, rate: 1, seconds: .infinity)
             let request = RequestForm.request("GET", plan.target, [], body: nil)
-            let run = LoadRun(plan: plan) { _ in RequestsInTurn([request]) }
+            let run = LoadRun(plan: plan) { _ in InTurn([request]) }
             run.drain()
             #expect(try await run.run().counts.answered == 0)
         }

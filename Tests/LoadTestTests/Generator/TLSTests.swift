@@ -36,7 +36,7 @@ struct TLSTests {
 
     private static func measure(_ plan: LoadPlan) async throws -> LoadMeasurements {
         let request = RequestForm.request("GET", plan.target, [], body: nil)
-        return try await LoadRun(plan: plan) { _ in RequestsInTurn([request]) }.run()
+        return try await LoadRun(plan: plan) { _ in InTurn([request]) }.run()
     }
 
     @Test(arguments: ["localhost", "127.0.0.1"])

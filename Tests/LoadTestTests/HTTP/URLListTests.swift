@@ -41,11 +41,11 @@ struct URLListTests {
 
     @Test(arguments: [0, 1, 2])
     func `workers send in turn`(worker: Int) {
-        var traffic = RequestsInTurn("abcde".map { ByteBuffer(string: String($0)) }, worker: worker, of: 3)
+        var traffic = InTurn("abcde".map { ByteBuffer(string: String($0)) }, worker: worker, of: 3)
         let sent = (0..<5).map { _ in String(buffer: traffic.next()) }.joined()
         #expect(sent == ["adbec", "becad", "cadbe"][worker])
         // More workers than requests.
-        var same = RequestsInTurn([ByteBuffer(string: "x")], worker: worker, of: 3)
+        var same = InTurn([ByteBuffer(string: "x")], worker: worker, of: 3)
         #expect(String(buffer: same.next()) == "x" && String(buffer: same.next()) == "x")
     }
 

@@ -50,7 +50,7 @@ struct LoadScenarioTests {
         #expect(plan.seconds == 5 && plan.warmupSeconds == 1 && plan.seed == 9)
         #expect(scenario.load.traffic.mode == .apple && scenario.load.traffic.keys == 7)
         #expect(scenario.events.map(\.seconds) == [1.5, 3, 4, 5])
-        #expect(scenario.events.prefix(3).map(\.action) == [.killRedis, .startRedis, .restartGateway(3)])
+        #expect(scenario.events.prefix(3).map(\.action) == [.kill(.redis), .start(.redis), .restartGateway(3)])
         #expect(scenario.thresholds.last == Threshold(argument: "questions<=10"))
         #expect(try Self.read("fleet: {apple: none}", "load: {}").fleet.apple == nil)
         let customers = try Self.read("fleet: {server_api: true}", "load: {customers: 7, mix: known-id=1}")
@@ -84,7 +84,7 @@ struct LoadScenarioTests {
             "fleet: {server_api: true}", "load: {}", "events:",
             "  - {at: 1s, kill: verify_receipt, calls: [verify_receipt<=0, 'server_api > 10']}",
             "  - {at: 2s, start: verify_receipt}")
-        #expect(scenario.events.map(\.action) == [.refuseVerifyReceipt, .acceptVerifyReceipt])
+        #expect(scenario.events.map(\.action) == [.kill(.verifyReceipt), .start(.verifyReceipt)])
         #expect(scenario.events.map { "\($0.action)" } == ["kill verify_receipt", "start verify_receipt"])
         let run = ScenarioRun(
             scenario: scenario, scale: ScenarioScale(time: 2),

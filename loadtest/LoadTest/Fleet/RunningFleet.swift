@@ -168,14 +168,14 @@ actor RunningFleet: RunningProgram {
 
     func carryOut(_ action: LoadScenario.Action) async throws {
         switch action {
-        case .killRedis: await redis?.kill()
-        case .startRedis:
+        case .kill(.redis): await redis?.kill()
+        case .kill(.verifyReceipt): await apple?.refuseVerifyReceipt()
+        case .start(.redis):
             await redis?.kill()
             if let port = redis?.server.reserved { redis = try await RunningRedis.start(at: port, appendOnlyFile) }
+        case .start(.verifyReceipt): try await apple?.acceptVerifyReceipt()
         case .restartGateway(let number): try await restartGateway(number)
         case .apple(let scenario): apple?.play(scenario)
-        case .refuseVerifyReceipt: await apple?.refuseVerifyReceipt()
-        case .acceptVerifyReceipt: try await apple?.acceptVerifyReceipt()
         }
     }
 

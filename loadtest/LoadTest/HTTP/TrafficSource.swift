@@ -17,7 +17,7 @@ enum TrafficSource: Sendable {
     /// not theirs.
     func traffic(worker: Int, _ plan: LoadPlan, requestsBefore: Int = 0) -> any LoadTraffic {
         switch self {
-        case .inTurn(let requests): return RequestsInTurn(requests, worker: worker, of: plan.workers)
+        case .inTurn(let requests): return InTurn(requests, worker: worker, of: plan.workers)
         case .signed(let pki, let known, let count):
             return SignedTraffic(
                 pki, known: known, new: count, target: plan.target,

@@ -24,18 +24,20 @@ struct LoadScenario: Sendable {
     }
 
     enum Action: Hashable, Sendable {
-        /// Redis ends at once, as in a crash.
-        case killRedis
-        /// Redis begins again where it was: empty, or with what its append-only file has.
-        case startRedis
+        /// Redis ends at once, as in a crash; connections to verifyReceipt are refused, as if its server were gone.
+        case kill(Server)
+        /// Redis begins again where it was: empty, or with what its append-only file has. verifyReceipt accepts
+        /// connections again.
+        case start(Server)
         /// A gateway drains, ends and begins again where it was; counted from 1.
         case restartGateway(Int)
         /// Apple's servers change their behaviour.
         case apple(Scenario)
-        /// Connections to verifyReceipt are refused, as if its server were gone.
-        case refuseVerifyReceipt
-        /// It accepts connections again, where it was.
-        case acceptVerifyReceipt
+    }
+
+    enum Server: String, CaseIterable, Sendable {
+        case redis
+        case verifyReceipt = "verify_receipt"
     }
 }
 
@@ -43,12 +45,10 @@ extension LoadScenario.Action: CustomStringConvertible {
     /// The text of a mark in the result.
     var description: String {
         switch self {
-        case .killRedis: "kill redis"
-        case .startRedis: "start redis"
+        case .kill(let server): "kill \(server.rawValue)"
+        case .start(let server): "start \(server.rawValue)"
         case .restartGateway(let number): "restart gateway \(number)"
         case .apple: "Apple changes"
-        case .refuseVerifyReceipt: "kill verify_receipt"
-        case .acceptVerifyReceipt: "start verify_receipt"
         }
     }
 }
@@ -190,19 +190,12 @@ extension LoadScenario.Action {
             guard fleet.apple != nil else { throw value.wrong(needed: "a fleet with a simulated Apple") }
             self = .apple(try Scenario(value))
         default:
-            switch try value.word(as: Server.self) {
-            case .redis:
-                guard fleet.hasRedis else { throw value.wrong(needed: "a fleet with redis") }
-                self = name == "kill" ? .killRedis : .startRedis
-            case .verifyReceipt:
-                guard fleet.hasServerAPI else { throw value.wrong(needed: "a fleet with server_api") }
-                self = name == "kill" ? .refuseVerifyReceipt : .acceptVerifyReceipt
+            let server = try value.word(as: LoadScenario.Server.self)
+            switch server {
+            case .redis: guard fleet.hasRedis else { throw value.wrong(needed: "a fleet with redis") }
+            case .verifyReceipt: guard fleet.hasServerAPI else { throw value.wrong(needed: "a fleet with server_api") }
             }
+            self = name == "kill" ? .kill(server) : .start(server)
         }
-    }
-
-    private enum Server: String, CaseIterable {
-        case redis
-        case verifyReceipt = "verify_receipt"
     }
 }

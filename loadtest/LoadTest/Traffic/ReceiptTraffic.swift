@@ -32,11 +32,9 @@ struct ReceiptTraffic: LoadTraffic {
     private let mix: RequestMix
     private let popularity: KeyPopularity
     private var generator: SplitMix64
-    private var nextFresh: Int
-    private var nextNearExpiry: Int
-    private var nextNotification: Int
-    private let firstNotification: Int
-    private let workers: Int
+    private var fresh: InTurn<PooledRequest>
+    private var nearExpiry: InTurn<PooledRequest>
+    private var notifications: InTurn<ByteBuffer>
 
     /// - Parameters:
     ///   - freshBefore: the number of fresh receipts that were sent before.
@@ -48,22 +46,22 @@ struct ReceiptTraffic: LoadTraffic {
         self.pools = pools
         self.mix = mix
         self.popularity = popularity
-        self.workers = workers
         generator = SplitMix64(seed: seed, purpose: "requests of worker \(worker)")
-        nextFresh = freshBefore + worker
-        nextNearExpiry = worker
-        firstNotification = notificationsBefore + worker
-        nextNotification = firstNotification
+        fresh = InTurn(pools.fresh, worker: worker, of: workers, after: freshBefore)
+        nearExpiry = InTurn(pools.nearExpiry, worker: worker, of: workers)
+        notifications = InTurn(pools.notifications, worker: worker, of: workers, after: notificationsBefore)
     }
 
     mutating func next() -> ByteBuffer {
         let kind = mix.kind(at: generator.fraction())
         switch kind {
         case .repeated: return popular().bytes
-        case .fresh: return Self.take(pools.fresh, &nextFresh, workers).bytes
-        case .nearExpiry: return Self.take(pools.nearExpiry, &nextNearExpiry, workers).bytes
-        case .notification: return Self.take(pools.notifications, &nextNotification, workers)
-        case .duplicateNotification: return duplicateNotification()
+        case .fresh: return fresh.next().bytes
+        case .nearExpiry: return nearExpiry.next().bytes
+        case .notification: return notifications.next()
+        case .duplicateNotification:
+            // The first time it is a new notification.
+            return notifications.taken(at: generator.fraction()) ?? notifications.next()
         case .malformed: return malformed(popular())
         case .forged: return forged(popular())
         case .signed, .customerReceipt, .verifyReceipt, .knownID, .unknownID:
@@ -73,20 +71,6 @@ struct ReceiptTraffic: LoadTraffic {
 
     private mutating func popular() -> PooledRequest {
         pools.repeated[popularity.key(at: generator.fraction())]
-    }
-
-    /// Takes the next; workers take turns, and begin again at the end.
-    private static func take<Request>(_ pool: [Request], _ next: inout Int, _ workers: Int) -> Request {
-        defer { next += workers }
-        return pool[next % pool.count]
-    }
-
-    /// Returns a notification that this worker sent; the first time, a new notification.
-    private mutating func duplicateNotification() -> ByteBuffer {
-        let sent = (nextNotification - firstNotification) / workers
-        guard sent > 0 else { return Self.take(pools.notifications, &nextNotification, workers) }
-        let number = firstNotification + workers * Int(generator.fraction() * Double(sent))
-        return pools.notifications[number % pools.notifications.count]
     }
 
     /// Replaces letters in the middle of the signature, which is the end of a receipt.

@@ -4,11 +4,13 @@ internal import ReceiptForge
 internal import Receipts
 
 /// The authority that signs the samples of one kind of evidence.
-enum SampleAuthority: Sendable {
-    case receipts(ForgedPKI)
-    case transactions(TransactionPKI)
-    case transactionReceipts(TransactionReceiptPKI)
-    case notifications(TransactionPKI)
+struct SampleAuthority: Sendable {
+    let evidence: ForgedEvidenceKind
+    /// The certificates of the hierarchy, the signer's first, the root last.
+    let certificates: [ReceiptForge.IssuedCertificate]
+    private var intermediatesPEM: String?
+    /// Returns random evidence, and its app.
+    fileprivate let make: @Sendable (_ purchases: Int, inout SplitMix64) -> (bytes: [UInt8], bundleID: String)
 
     init(_ evidence: ForgedEvidenceKind, seed: UInt64) {
         switch evidence {
@@ -19,21 +21,41 @@ enum SampleAuthority: Sendable {
         }
     }
 
-    var evidence: ForgedEvidenceKind {
-        switch self {
-        case .receipts: .receipt
-        case .transactions: .jws
-        case .transactionReceipts: .transactionReceipt
-        case .notifications: .notification
+    private init(
+        _ evidence: ForgedEvidenceKind, _ certificates: [ReceiptForge.IssuedCertificate],
+        _ make: @escaping @Sendable (Int, inout SplitMix64) -> ([UInt8], String)
+    ) {
+        (self.evidence, self.certificates, self.make) = (evidence, certificates, make)
+    }
+
+    static func receipts(_ pki: ForgedPKI) -> SampleAuthority {
+        SampleAuthority(.receipt, pki.certificates) { purchases, generator in
+            let contents = ReceiptContents.random(using: &generator, purchases: purchases)
+            return (pki.sign(contents), contents.bundleID)
         }
     }
 
-    /// The certificates of the hierarchy, the signer's first, the root last.
-    var certificates: [ReceiptForge.IssuedCertificate] {
-        switch self {
-        case .receipts(let pki): pki.certificates
-        case .transactions(let pki), .notifications(let pki): pki.certificates
-        case .transactionReceipts(let pki): pki.receipts.certificates
+    static func transactions(_ pki: TransactionPKI) -> SampleAuthority {
+        SampleAuthority(.jws, pki.certificates) { _, generator in
+            let contents = TransactionContents.random(using: &generator)
+            return (pki.jws(contents), contents.bundleID ?? "")
+        }
+    }
+
+    static func transactionReceipts(_ pki: TransactionReceiptPKI) -> SampleAuthority {
+        var authority = SampleAuthority(.transactionReceipt, pki.receipts.certificates) { _, generator in
+            let contents = TransactionReceiptContents.random(using: &generator)
+            return (pki.sign(contents), contents.bundleID)
+        }
+        authority.intermediatesPEM = pki.intermediatesPEM
+        return authority
+    }
+
+    static func notifications(_ pki: TransactionPKI) -> SampleAuthority {
+        SampleAuthority(.notification, pki.certificates) { _, generator in
+            let series = NotificationSeries.ofSamples(seed: generator.next())
+            let number = Int(generator.fraction() * Double(NotificationSeries.sampleCount))
+            return (series.notification(number, signedBy: pki), series.bundleID)
         }
     }
 
@@ -41,31 +63,8 @@ enum SampleAuthority: Sendable {
     func trustStore() throws -> TrustStore {
         var store = TrustStore(anchors: [])
         for root in certificates.suffix(1) { try store.add(pem: root.pem, environments: [.sandbox]) }
-        if case .transactionReceipts(let pki) = self { try store.add(intermediatesPEM: pki.intermediatesPEM) }
+        if let intermediatesPEM { try store.add(intermediatesPEM: intermediatesPEM) }
         return store
-    }
-
-    /// Returns random evidence; nil if OpenSSL cannot read it.
-    fileprivate func sample(purchases: Int, using generator: inout SplitMix64) -> SampleReceipt? {
-        switch self {
-        case .receipts(let pki):
-            let contents = ReceiptContents.random(using: &generator, purchases: purchases)
-            return SampleReceipt(
-                .receipt, pki.sign(contents), bundleID: contents.bundleID, purchases: contents.purchases.count)
-        case .transactions(let pki):
-            let contents = TransactionContents.random(using: &generator)
-            return SampleReceipt(.jws, pki.jws(contents), bundleID: contents.bundleID ?? "", purchases: purchases)
-        case .transactionReceipts(let pki):
-            let contents = TransactionReceiptContents.random(using: &generator)
-            return SampleReceipt(
-                .transactionReceipt, pki.sign(contents), bundleID: contents.bundleID, purchases: purchases)
-        case .notifications(let pki):
-            let series = NotificationSeries.ofSamples(seed: generator.next())
-            let number = Int(generator.fraction() * Double(NotificationSeries.sampleCount))
-            return SampleReceipt(
-                .notification, series.notification(number, signedBy: pki), bundleID: series.bundleID,
-                purchases: purchases)
-        }
     }
 }
 
@@ -168,7 +167,10 @@ extension SampleReceipts {
         var samples: [SampleReceipt] = []
         for number in 1...count {
             var generator = SplitMix64(seed: seed, purpose: "\(purchases) purchases, receipt \(number)")
-            guard let sample = authority.sample(purchases: purchases, using: &generator) else { throw SampleError() }
+            let (bytes, bundleID) = authority.make(purchases, &generator)
+            guard let sample = SampleReceipt(authority.evidence, bytes, bundleID: bundleID, purchases: purchases) else {
+                throw SampleError()
+            }
             samples.append(sample)
         }
         all = samples

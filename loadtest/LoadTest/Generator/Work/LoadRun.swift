@@ -107,22 +107,35 @@ protocol LoadTraffic: Sendable {
     mutating func next() -> ByteBuffer
 }
 
-/// Whole requests, which workers send in turn, again and again.
-struct RequestsInTurn: LoadTraffic {
-    private let requests: [ByteBuffer]
+/// Elements that workers take in turn, again and again.
+struct InTurn<Element: Sendable>: Sendable {
+    private let elements: [Element]
+    private let first: Int
     private var position: Int
     private let step: Int
 
-    /// - Parameter requests: at least one.
-    init(_ requests: [ByteBuffer], worker: Int = 0, of workers: Int = 1) {
-        (self.requests, position, step) = (requests, worker % requests.count, workers % requests.count)
+    /// - Parameter taken: the number of elements that earlier runs took.
+    init(_ elements: [Element], worker: Int = 0, of workers: Int = 1, after taken: Int = 0) {
+        (self.elements, step) = (elements, workers)
+        first = taken + worker
+        position = first
     }
 
-    mutating func next() -> ByteBuffer {
-        defer { position = (position + step) % requests.count }
-        return requests[position]
+    /// Takes the next; there must be an element.
+    mutating func next() -> Element {
+        defer { position += step }
+        return elements[position % elements.count]
+    }
+
+    /// Returns an element that this worker took, by a number from 0 to below 1; nil if it took none.
+    func taken(at fraction: Double) -> Element? {
+        let count = (position - first) / step
+        return count > 0 ? elements[(first + step * Int(fraction * Double(count))) % elements.count] : nil
     }
 }
+
+/// Whole requests.
+extension InTurn: LoadTraffic where Element == ByteBuffer {}
 
 /// All workers of a run, and their measurements.
 struct LoadCrew {
