@@ -155,16 +155,14 @@ struct HTTPCommand: AsyncParsableCommand {
     private func measure(_ plan: LoadPlan, _ source: TrafficSource) async throws -> RunResult {
         let watch = MetricWatch(try scrapeTargets(), trust: traffic.trust)
         try await watch.check()
-        let session = LoadSession(plan, source)
-        var record = RunRecord(plan: plan, description: traffic.description(of: plan, name: name, description))
-        let display = RunDisplay(plan, marks: mark, isQuiet: format == .quiet, isPlain: noTui) { session.stop() }
-        let (measurements, wasInterrupted) = try await session.measure(&record, watching: watch, on: display) {
+        let description = traffic.description(of: plan, name: name, description)
+        let display = RunDisplay.Options(marks: mark, isQuiet: format == .quiet, isPlain: noTui)
+        return try await LoadSession(plan, source).result(description, watching: watch, showing: display) {
             let line = (try? format.line($0)) ?? ""
             if !line.isEmpty { StandardOutput.write(line) }
+        } extras: {
+            RunRecord.Extras(thresholds: threshold, marks: mark)
         }
-        watch.printComplaints()
-        let extras = RunRecord.Extras(thresholds: threshold, marks: mark, metrics: watch.series)
-        return record.result(measurements, extras, wasInterrupted: wasInterrupted)
     }
 
     private func transcript(_ plan: LoadPlan, _ source: TrafficSource) async throws -> String {

@@ -12,14 +12,37 @@ final class LoadSession: Sendable {
         run = LoadRun(plan: plan) { source.traffic(worker: $0, plan, requestsBefore: requestsBefore) }
     }
 
-    /// Runs, records and shows each second, and returns the measurements and whether the run was ended early.
-    /// `meanwhile` begins with the first request and is cancelled at the end; `second` receives each second as it ends.
-    func measure(
-        _ record: inout RunRecord, watching metrics: MetricWatch = MetricWatch([]), on display: RunDisplay? = nil,
-        _ second: (RunResult.Second) -> Void = { _ in },
-        meanwhile: @escaping @Sendable (ContinuousClock.Instant) async -> Void = { _ in }
-    ) async throws -> (LoadMeasurements, wasInterrupted: Bool) {
-        defer { display?.end() }
+    /// Runs, shows each second, and judges.
+    ///
+    /// - Parameters:
+    ///   - second: receives each second as it ends.
+    ///   - meanwhile: begins with the first request, and is cancelled at the end.
+    ///   - extras: returns what neither the generator nor `metrics` measures, after the end.
+    func result(
+        _ description: RunResult.Plan, watching metrics: MetricWatch = MetricWatch([]),
+        showing display: RunDisplay.Options? = nil, _ second: (RunResult.Second) -> Void = { _ in },
+        meanwhile: @escaping @Sendable (ContinuousClock.Instant) async -> Void = { _ in },
+        extras: () async -> RunRecord.Extras
+    ) async throws -> RunResult {
+        var record = RunRecord(plan: run.plan, description: description)
+        let display = display.map { RunDisplay(run.plan, $0, stop: stop) }
+        let measurements = try await measure(watching: metrics, meanwhile) { slice in
+            let ended = record.add(slice)
+            display?.show(ended, slice.counts)
+            second(ended)
+        }
+        display?.end()
+        metrics.printComplaints()
+        var extras = await extras()
+        extras.metrics = metrics.series
+        let wasInterrupted = wasEnded.withLock(\.self) || Task.isCancelled
+        return record.result(measurements, extras, wasInterrupted: wasInterrupted)
+    }
+
+    private func measure(
+        watching metrics: MetricWatch, _ meanwhile: @escaping @Sendable (ContinuousClock.Instant) async -> Void,
+        _ second: (SecondSlice) -> Void
+    ) async throws -> LoadMeasurements {
         // Whatever asks this program to end, the terminal is given back first.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigquit)
         var helpers = [Task { for await _ in signals { stop() } }]
@@ -31,19 +54,16 @@ final class LoadSession: Sendable {
                 origin = start
                 watch = Task { await metrics.run(from: start) }
                 helpers.append(Task { await meanwhile(start) })
-            case .second(let slice):
-                let ended = record.add(slice)
-                display?.show(ended, slice.counts)
-                second(ended)
+            case .second(let slice): second(slice)
             }
         }
         watch.cancel()
         await watch.value
         await metrics.look(from: origin)
-        return (measurements, wasEnded.withLock { $0 })
+        return measurements
     }
 
-    func stop() {
+    private func stop() {
         wasEnded.withLock { $0 = true }
         run.stop()
     }

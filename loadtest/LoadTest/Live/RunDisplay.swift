@@ -10,19 +10,22 @@ final class RunDisplay {
     private var live: (screen: LiveScreen, view: LiveView)?
     private var keys: KeyWatch?
 
-    /// - Parameters:
-    ///   - isQuiet: True if nothing is shown.
-    ///   - isPlain: True if there is no live view, even on a terminal.
-    ///   - stop: Called on a thread of its own when `q` is pressed.
-    init(
-        _ plan: LoadPlan, marks: [RunResult.Mark], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void
-    ) {
-        self.isQuiet = isQuiet
-        guard !isQuiet, !isPlain, ProgressStream.isTerminal else { return }
+    struct Options {
+        let marks: [RunResult.Mark]
+        /// True if nothing is shown.
+        var isQuiet = false
+        /// True if there is no live view, even on a terminal.
+        var isPlain = false
+    }
+
+    /// - Parameter stop: called on a thread of its own when `q` is pressed.
+    init(_ plan: LoadPlan, _ options: Options, stop: @escaping @Sendable () -> Void) {
+        isQuiet = options.isQuiet
+        guard !options.isQuiet, !options.isPlain, ProgressStream.isTerminal else { return }
         keys = KeyWatch { key in
             if key == UInt8(ascii: "q") || key == UInt8(ascii: "Q") { stop() }
         }
-        let view = LiveView(plan: plan, marks: marks, hasColours: LiveScreen.hasColours, listens: keys != nil)
+        let view = LiveView(plan: plan, marks: options.marks, hasColours: LiveScreen.hasColours, listens: keys != nil)
         live = (LiveScreen(), view)
     }
 

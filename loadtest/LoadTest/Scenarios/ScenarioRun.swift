@@ -30,29 +30,25 @@ struct ScenarioRun: Sendable {
             plan.completion = states.check
         }
         let watch = MetricWatch(try await fleet.metricTargets)
-        let session = LoadSession(plan, source)
         let description = scenario.load.traffic.description(of: plan, name: scenario.name, scenario.title)
-        var record = RunRecord(plan: plan, description: description)
-        let display = RunDisplay(plan, marks: marks, isQuiet: !ProgressStream.isTerminal, isPlain: false) {
-            session.stop()
-        }
         let log = ScenarioLog()
-        let (measurements, wasInterrupted) = try await session.measure(
-            &record, watching: watch, on: display,
+        var result = try await LoadSession(plan, source).result(
+            description, watching: watch, showing: .init(marks: marks, isQuiet: !ProgressStream.isTerminal),
             meanwhile: { [scenario, scale] origin in
                 for event in scenario.events {
                     try? await ContinuousClock().sleep(until: origin + .seconds(scale.seconds(event.seconds)))
                     if Task.isCancelled { return }
                     await log.carryOut(event.action, on: fleet, from: origin)
                 }
+            },
+            extras: {
+                await log.end()
+                var extras = RunRecord.Extras(thresholds: scenario.thresholds.map(scale.applied), marks: log.marks)
+                extras.counts = await fleet.calls
+                extras.checked = checkedCalls(log.calls, until: extras.counts)
+                extras.counts[.wrongStates] = states?.wrongCount
+                return extras
             })
-        await log.end()
-        watch.printComplaints()
-        var extras = RunRecord.Extras(thresholds: scenario.thresholds.map(scale.applied), marks: log.marks)
-        (extras.metrics, extras.counts) = (watch.series, await fleet.calls)
-        extras.checked = checkedCalls(log.calls, until: extras.counts)
-        extras.counts[.wrongStates] = states?.wrongCount
-        var result = record.result(measurements, extras, wasInterrupted: wasInterrupted || Task.isCancelled)
         result.add(log.failures)
         // The user who ends a run early knows that the rest is missing.
         let missing = result.verdict == .interrupted ? [] : scenario.events.dropFirst(log.marks.count)

@@ -131,11 +131,8 @@ struct SearchCommand: AsyncParsableCommand {
         plan.warmupSeconds = warmup.seconds
         plan.schedule = .constant(rate, seconds: stepDuration.seconds, traffic.arrival)
         plan.seed = traffic.seed &+ UInt64(number)
-        var record = RunRecord(plan: plan, description: traffic.description(of: plan))
-        let (measurements, wasInterrupted) = try await LoadSession(plan, source, requestsBefore: requestsBefore)
-            .measure(&record)
-        return record.result(
-            measurements, RunRecord.Extras(thresholds: slo.thresholds), wasInterrupted: wasInterrupted)
+        return try await LoadSession(plan, source, requestsBefore: requestsBefore)
+            .result(traffic.description(of: plan)) { RunRecord.Extras(thresholds: slo.thresholds) }
     }
 
     /// A line for a terminal; elsewhere, each step has a line of its own.
