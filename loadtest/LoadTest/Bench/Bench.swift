@@ -25,7 +25,7 @@ final class Bench {
         peers = PeerStart(templates: templates, folder: folder, core: cores.server)
         root = try folder.write(pki.rootPEM, to: "root.pem")
         // The port stands in no request: all servers get equal requests.
-        let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: [])
+        let form = RequestForm(target: .loopback(80), mode: nil, fields: [])
         factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes)
         report = FigureReport(runs: plan.runs, secondsPerRun: plan.seconds)
         repeated = await factory.repeated(plan.keys) { _ in }
@@ -92,15 +92,11 @@ extension Bench {
 
     var localSettings: [String: String] { FleetShape.settings(root: root, apple: nil, redisURL: nil) }
 
-    var repeatedTraffic: TrafficSource { traffic(ReceiptPools(repeated: repeated), .repeated) }
-
-    func traffic(_ pools: ReceiptPools, _ mix: RequestMix) -> TrafficSource {
-        .receipts(pools, mix, KeyPopularity(keys: pools.repeated.count, exponent: 0))
-    }
+    var repeatedTraffic: TrafficSource { .only(.repeated, ReceiptPools(repeated: repeated)) }
 
     /// Returns a plan without a schedule.
-    func plan(for port: Int) throws -> LoadPlan {
-        var load = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(port)/v1/verify"))
+    func plan(for port: Int) -> LoadPlan {
+        var load = LoadPlan(target: .loopback(port))
         load.connections = BenchPlan.manyConnections
         return load
     }
@@ -108,15 +104,15 @@ extension Bench {
     /// Returns a plan that sends as fast as the server answers, for some seconds or a number of requests.
     func closedPlan(
         for port: Int, over connections: Int, seconds: Double = BenchPlan.longestSeconds, requests: Int? = nil
-    ) throws -> LoadPlan {
-        var load = try plan(for: port)
+    ) -> LoadPlan {
+        var load = plan(for: port)
         (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, seconds, requests)
         load.connections = connections
         return load
     }
 
-    func openPlan(for port: Int, rate: Double, seconds: Double) throws -> LoadPlan {
-        var load = try plan(for: port)
+    func openPlan(for port: Int, rate: Double, seconds: Double) -> LoadPlan {
+        var load = plan(for: port)
         load.schedule = .constant(rate, seconds: seconds)
         return load
     }
@@ -163,7 +159,7 @@ extension Bench {
         requests: Int? = nil
     ) async throws -> BenchTurn {
         let cpu = server.processes.cpuSeconds
-        let load = try closedPlan(for: server.port, over: server.connections, seconds: seconds, requests: requests)
+        let load = closedPlan(for: server.port, over: server.connections, seconds: seconds, requests: requests)
         let measurements = try await drive(load, source)
         return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
     }

@@ -70,7 +70,7 @@ extension DeferredRun {
     /// Posts every receipt once, in batches, and returns the IDs of some jobs, evenly spread.
     private func post(to fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws -> [String] {
         let jobs = DeferredJobs(every: plan.sampleStride)
-        let target = try await fleet.target
+        let target = await fleet.target
         let fields = [HeaderField(name: "Prefer", value: "respond-async")] + (await fleet.authorization)
         let form = RequestForm(target: target, mode: .apple, fields: fields)
         let factory = ReceiptFactory(
@@ -80,9 +80,8 @@ extension DeferredRun {
         defer { progress.finish() }
         for first in stride(from: 0, to: plan.jobs, by: Limits.batch) {
             let count = min(Limits.batch, plan.jobs - first)
-            var pools = ReceiptPools(repeated: [])
-            pools.fresh = await factory.fresh(count, from: first) { progress.update(done: first + $0) }
-            let source = TrafficSource.receipts(pools, .only(.fresh), KeyPopularity(keys: 0, exponent: 0))
+            let fresh = await factory.fresh(count, from: first) { progress.update(done: first + $0) }
+            let source = TrafficSource.only(.fresh, ReceiptPools(fresh: fresh))
             let measurements = try await source.post(count, to: target, seconds: Limits.posting) { load in
                 // The soft timeout of the gateway, and more on a busy machine.
                 load.timeout = .seconds(30)
@@ -98,7 +97,7 @@ extension DeferredRun {
     /// Reads results, and counts the results without Apple's verdict.
     private func check(_ ids: [String], by fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws {
         for id in ids {
-            let target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verifications/\(id)")
+            let target = LoadTarget.loopback(await fleet.clientPort, "/v1/verifications/\(id)")
             let request = RequestForm.request("GET", target, await fleet.authorization, body: nil)
             let reply = try await Exchange(target: target).send(request)
             outcome.checked += 1

@@ -15,7 +15,7 @@ struct FleetShape: Hashable, Sendable {
     var apple: Scenario? = Scenario.healthy
     /// Further settings of the gateways, by the names of their environment variables.
     var settings: [String: String] = [:]
-    /// The limits of the one client, as `FleetClient` takes them; nil if clients need no API key.
+    /// The limits of the one client, as `FleetClients` takes them; nil if clients need no API key.
     var limits: String?
     /// True if gateways call the App Store Server API, and verifyReceipt only with a shared secret in `settings`. Clients
     /// need an API key then.
@@ -106,11 +106,11 @@ actor RunningFleet: RunningProgram {
             redisURL: redis.map { "redis://127.0.0.1:\($0.port)" }, hasServerAPI: shape.hasServerAPI)
         if shape.hasBalancer { settings += Self.drain }
         if let limits = shape.limits ?? (shape.hasServerAPI ? "" : nil) {
-            let client = try await FleetClient(
-                limits, gatewayPath: gatewayPath, file: folder.path("clients.yaml"),
+            let clients = try await FleetClients(
+                [("loadtest", limits)], gatewayPath: gatewayPath, file: folder.path("clients.yaml"),
                 rest: shape.hasServerAPI ? try serverAPI.clientsFileLines : "")
-            key = client.key
-            settings += client.settings
+            key = clients.keys["loadtest"]
+            settings += clients.settings
         }
         settings += ["GATEWAY_LOG_REQUESTS": "none"] + shape.settings
         for _ in 0..<shape.gateways { gateways.append(try await RunningGateway.start(gatewayPath, settings)) }
@@ -135,19 +135,17 @@ actor RunningFleet: RunningProgram {
 
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
     /// The address of verifications.
-    var target: LoadTarget { get throws { try LoadTarget("http://127.0.0.1:\(clientPort)/v1/verify") } }
+    var target: LoadTarget { .loopback(clientPort) }
     /// The header fields of clients: the API key if they need one.
     var authorization: [HeaderField] { .bearer(key) }
     var adminPorts: [Int] { gateways.map(\.adminPort) }
     var servers: [BenchServer] { gateways.map { BenchServer($0) } }
-    var metricTargets: [LoadTarget] {
-        get throws { try adminPorts.map { port in try LoadTarget("http://127.0.0.1:\(port)/metrics") } }
-    }
+    var metricTargets: [LoadTarget] { adminPorts.map { .loopback($0, "/metrics") } }
     /// The samples of all gateways.
     var metrics: [MetricsText.Sample] {
         get async throws {
             var samples: [MetricsText.Sample] = []
-            for target in try metricTargets {
+            for target in metricTargets {
                 samples += try MetricsText(try await Exchange(target: target).get().body).samples
             }
             return samples
@@ -242,26 +240,32 @@ extension ServerAPIStats {
     fileprivate var count: Int { calls.values.flatMap(\.values).flatMap(\.values).reduce(0, +) }
 }
 
-/// The client of a fleet, with an API key that the gateway makes.
-struct FleetClient: Sendable {
-    let key: String
+/// Clients of a fleet, each with an API key that the gateway makes.
+struct FleetClients: Sendable {
+    private(set) var keys: [String: String] = [:]
     let settings: [String: String]
 
     static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
 
     /// - Parameters:
-    ///   - policies: lines of YAML at the indentation of `keys:`; empty for no limits.
+    ///   - policies: of each client by its name, as lines of YAML at the indentation of `keys:`; empty for no limits.
     ///   - file: the clients file that is written.
     ///   - rest: further lines of the file.
-    init(_ policies: String, gatewayPath: String, file: String, rest: String = "") async throws {
-        let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: Self.pepper)
-        guard made.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last else {
-            throw made.status == 127 ? ProgramError.notStarted(path: gatewayPath) : FleetError.noKey(said: made.errors)
-        }
-        self.key = String(key)
-        let client = "  - name: loadtest\n    apps: \"*\"\n\(policies)    keys:\n\(made.output)\n"
-        try Data(("clients:\n" + client + rest).utf8).write(to: URL(filePath: file))
+    init(
+        _ policies: [(name: String, policies: String)], gatewayPath: String, file: String, rest: String = ""
+    ) async throws {
         settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file]
+        var text = "clients:\n"
+        for (name, policies) in policies {
+            let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: Self.pepper)
+            guard made.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last else {
+                throw made.status == 127
+                    ? ProgramError.notStarted(path: gatewayPath) : FleetError.noKey(said: made.errors)
+            }
+            keys[name] = String(key)
+            text += "  - name: \(name)\n    apps: \"*\"\n\(policies)    keys:\n\(made.output)\n"
+        }
+        try Data((text + rest).utf8).write(to: URL(filePath: file))
     }
 }
 

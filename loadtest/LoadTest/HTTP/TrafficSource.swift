@@ -13,6 +13,11 @@ enum TrafficSource: Sendable {
     /// Signed transactions: known transactions, and a number of new transactions in each request.
     case signed(TransactionPKI, known: [String], new: Int)
 
+    /// Returns requests of one kind, each of the repeated as often.
+    static func only(_ kind: RequestKind, _ pools: ReceiptPools) -> TrafficSource {
+        .receipts(pools, .only(kind), KeyPopularity(keys: pools.repeated.count, exponent: 0))
+    }
+
     /// Returns the requests of one worker, where earlier runs have sent `requestsBefore`, so that fresh receipts are
     /// not theirs.
     func traffic(worker: Int, _ plan: LoadPlan, requestsBefore: Int = 0) -> any LoadTraffic {
@@ -89,7 +94,7 @@ extension TrafficOptions {
     }
 
     private func pools(_ form: RequestForm, requests: Double?, seconds: Double) async throws -> ReceiptPools {
-        guard mix.sendsReceipts else { return ReceiptPools(repeated: []) }
+        guard mix.sendsReceipts else { return ReceiptPools() }
         let factory = ReceiptFactory(try ForgedPKI(corpus: corpus), seed: seed, form: form, bodyBytes: receiptBytes)
         let freshCount =
             mix[.fresh] > 0
@@ -98,7 +103,7 @@ extension TrafficOptions {
         let made = corpus == nil && mix.sendsRepeated ? keys : 0
         let progress = ProgressLine(unit: "receipts", total: made + freshCount + expiringCount)
         defer { progress.finish() }
-        var pools = ReceiptPools(repeated: [])
+        var pools = ReceiptPools()
         if let corpus {
             pools.repeated = try CorpusFolder(path: corpus).genuineReceipts(keys, giants: giants).map {
                 PooledRequest($0, form)

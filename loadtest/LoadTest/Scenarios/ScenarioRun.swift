@@ -23,13 +23,13 @@ struct ScenarioRun: Sendable {
     /// Runs the load on a fleet, carries the events out, and judges.
     func run(on fleet: RunningFleet) async throws -> RunResult {
         var plan = scale.applied(to: try scenario.load.plan())
-        plan.target = try await fleet.target
+        plan.target = await fleet.target
         let states = scenario.thresholds.contains { $0.metric == .count(.wrongStates) } ? SubscriptionStates() : nil
         if let states {
             plan.limits.answer.openingBytes = SubscriptionStates.openingBytes
             plan.completion = states.check
         }
-        let watch = MetricWatch(try await fleet.metricTargets)
+        let watch = MetricWatch(await fleet.metricTargets)
         let description = scenario.load.traffic.description(of: plan, name: scenario.name, scenario.title)
         let log = ScenarioLog()
         var result = try await LoadSession(plan, source).result(

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import ReceiptForge
 
 struct ReceiptPools: Sendable {
-    var repeated: [PooledRequest]
+    var repeated: [PooledRequest] = []
     /// Requests that are sent once each, as long as there are some.
     var fresh: [PooledRequest] = []
     var nearExpiry: [PooledRequest] = []

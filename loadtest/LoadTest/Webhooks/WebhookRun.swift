@@ -82,7 +82,7 @@ struct WebhookRun: Sendable {
 
 extension WebhookRun {
     private func measure(_ fleet: RunningFleet, _ receiver: WebhookReceiver) async throws -> Outcome {
-        let target = try await fleet.target
+        let target = await fleet.target
         let traffic = await notifications(to: target)
         try await waitForEndpoints(fleet)
         let start = await fleet.cpuSeconds
@@ -107,9 +107,8 @@ extension WebhookRun {
         let factory = NotificationFactory(pki: .ofFleets, form: form, customers: plan.customers)
         let progress = ProgressLine(unit: "notifications", total: plan.events)
         defer { progress.finish() }
-        var pools = ReceiptPools(repeated: [])
-        pools.notifications = await factory.requests(plan.events, until: .now) { progress.update(done: $0) }
-        return .receipts(pools, .only(.notification), KeyPopularity(keys: 0, exponent: 0))
+        let notifications = await factory.requests(plan.events, until: .now) { progress.update(done: $0) }
+        return .only(.notification, ReceiptPools(notifications: notifications))
     }
 
     /// Waits until all notifications are applied and the healthy endpoints have every event, or nothing happens any

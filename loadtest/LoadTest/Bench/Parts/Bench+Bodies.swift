@@ -6,7 +6,7 @@ extension Bench {
         try await withGateway { server, _ in
             var most = 0.0
             for body in ExpensiveBody.all {
-                let target = try LoadTarget("http://127.0.0.1:\(server.port)/verifyReceipt")
+                let target = LoadTarget.loopback(server.port, "/verifyReceipt")
                 let request = RequestForm.request("POST", target, [], body: body.bytes)
                 let turn = try await turn(server.over(1), .inTurn([request]), requests: Self.requestsOfEachBody)
                 try check(turn, .rejected, share: 1)

@@ -85,14 +85,13 @@ extension Bench {
         if !nearCache { shape.settings["GATEWAY_CACHE_NEAR_SIZE"] = "0B" }
         try await RunningFleet.start(shape, gatewayPath: gatewayPath).whileRunning { fleet in
             guard let redis = await fleet.redis else { return }
-            let target = try LoadTarget("http://127.0.0.1/v1/verify")
-            let form = RequestForm(target: target, mode: .auto, fields: await fleet.authorization)
+            let form = RequestForm(target: .loopback(80), mode: .auto, fields: await fleet.authorization)
             let factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes, receiptType: "Production")
             let pool = await factory.fresh(min(500, plan.keys)) { _ in }
             try await body(
                 MeasuredFleet(
                     bench: self, gateways: await fleet.servers, redis: redis, receipts: pool.count,
-                    source: traffic(ReceiptPools(repeated: pool, fresh: pool), .only(.fresh))))
+                    source: .only(.fresh, ReceiptPools(fresh: pool))))
         }
     }
 }
@@ -116,16 +115,16 @@ private struct MeasuredFleet {
     @discardableResult
     func once(_ outcome: LoadOutcome?) async throws -> Cost {
         try await cost(outcome) {
-            let load = try bench.closedPlan(for: gateways[0].port, over: 1, requests: receipts)
+            let load = bench.closedPlan(for: gateways[0].port, over: 1, requests: receipts)
             return try await bench.drive(load, source)
         }
     }
 
     /// Has all gateways answer as fast as they can, over so many connections together.
     func load(_ outcome: LoadOutcome, connections: Int) async throws -> Cost {
-        let runs = try gateways.map { gateway in
+        let runs = gateways.map { gateway in
             bench.run(
-                try bench.closedPlan(
+                bench.closedPlan(
                     for: gateway.port, over: max(1, connections / gateways.count), seconds: bench.plan.seconds), source)
         }
         return try await cost(outcome) {

@@ -11,8 +11,8 @@ extension Bench {
         let account = try await FormAccount(gatewayPath, peers.folder)
         let receipt = Data(pki.sign(Self.contents(purchases: factory.purchases))).base64EncodedString()
         for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
-            try await withGateway(account.client.settings + settings) { gateway, _ in
-                let loads = try account.requests(receipt, to: gateway.port).map { path, request in
+            try await withGateway(account.settings + settings) { gateway, _ in
+                let loads = account.requests(receipt, to: gateway.port).map { path, request in
                     ("POST \(path): \(name)", BenchLoad(server: gateway, source: .inTurn([request])))
                 }
                 for (name, rates) in try await rates(of: loads) {
@@ -38,11 +38,12 @@ extension Bench {
 private struct FormAccount {
     static let bundleID = "com.example.bench"
     private static let formKey = "act_bench"
-    let client: FleetClient
+    let settings: [String: String]
+    private let key: String?
 
     init(_ gatewayPath: String, _ folder: ScratchFolder) async throws {
         let imported = try await FinishedProgram.run(
-            "sh", ["-c", "echo \(Self.formKey) | '\(gatewayPath)' hash-key --import"], environment: FleetClient.pepper)
+            "sh", ["-c", "echo \(Self.formKey) | '\(gatewayPath)' hash-key --import"], environment: FleetClients.pepper)
         guard imported.status == 0 else { throw FleetError.noKey(said: imported.errors) }
         let keyFile = try folder.write(String(repeating: "0f", count: 32), to: "encryption-key")
         let form = """
@@ -53,20 +54,22 @@ private struct FormAccount {
                   apps: [{token: app, bundle_id: \(Self.bundleID), encryption_key_file: \(keyFile)}]
 
             """
-        client = try await FleetClient(form, gatewayPath: gatewayPath, file: folder.path("form-clients.yaml"))
+        let clients = try await FleetClients(
+            [("bench", form)], gatewayPath: gatewayPath, file: folder.path("form-clients.yaml"))
+        (settings, key) = (clients.settings, clients.keys["bench"])
     }
 
     /// Returns a request to each path, in the order of the report.
-    func requests(_ receipt: String, to port: Int) throws -> [(path: String, request: ByteBuffer)] {
+    func requests(_ receipt: String, to port: Int) -> [(path: String, request: ByteBuffer)] {
         let json = Array(#"{"receipt":"\#(receipt)"}"#.utf8)
         let form = Array("apikey=\(Self.formKey)&token=app&receipt=\(receipt)".utf8)
         let type = HeaderField(name: "Content-Type", value: "application/x-www-form-urlencoded")
         let requests = [
-            ("/v1/verify", json, HeaderField(name: "X-API-Key", value: client.key)), ("/api", form, type),
+            ("/v1/verify", json, HeaderField(name: "X-API-Key", value: key ?? "")), ("/api", form, type),
             ("/apiencrypted", form, type),
         ]
-        return try requests.map { path, body, field in
-            let target = try LoadTarget("http://127.0.0.1:\(port)\(path)")
+        return requests.map { path, body, field in
+            let target = LoadTarget.loopback(port, path)
             return (path, RequestForm.request("POST", target, [field], body: body))
         }
     }

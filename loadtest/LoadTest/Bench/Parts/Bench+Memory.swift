@@ -30,7 +30,7 @@ extension Bench {
     ) async throws -> Value {
         let asking = max(1, Double(plan.idleConnections) / Self.openingRate), idle = 4.0
         let rate = Double(plan.idleConnections) / asking
-        var load = try plan(for: server.port)
+        var load = plan(for: server.port)
         load.connections = plan.idleConnections
         load.timeout = .seconds(60)
         load.schedule = LoadSchedule(
@@ -48,7 +48,7 @@ extension Bench {
     func measureGrowth() async throws {
         try await withGateway { server, _ in
             let rate = try await saturation(of: server).requestsPerSecond / 2, seconds = 60 * plan.minutes
-            let load = try openPlan(for: server.port, rate: rate, seconds: seconds)
+            let load = openPlan(for: server.port, rate: rate, seconds: seconds)
             let interval = max(0.2, seconds / Double(Self.looks))
             let points = try await during(run(load, repeatedTraffic)) {
                 var points: [MemoryPoint] = []
@@ -83,11 +83,11 @@ extension Bench {
                 try await cores.useGenerators()
                 if done == 0 {
                     // Buffers and pools are as full before as afterwards; ten receipts fill no cache.
-                    let few = traffic(ReceiptPools(repeated: Array(repeated.prefix(10))), .repeated)
+                    let few = TrafficSource.only(.repeated, ReceiptPools(repeated: Array(repeated.prefix(10))))
                     try await turn(server, few, seconds: plan.warmupSeconds)
                     before = server.processes.residentBytes
                 }
-                let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh))
+                let source = TrafficSource.only(.fresh, ReceiptPools(fresh: pool))
                 try await turn(server, source, requests: count)
                 done += count
             }

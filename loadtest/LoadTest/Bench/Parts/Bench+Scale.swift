@@ -17,8 +17,7 @@ extension Bench {
 
     private func measureCustomers(_ gateway: BenchServer, _ pool: [PooledRequest]) async throws {
         for count in tenfold(from: 1, to: pool.count) {
-            let source = traffic(
-                ReceiptPools(repeated: repeated, fresh: Array(pool.prefix(count))), .only(.fresh))
+            let source = TrafficSource.only(.fresh, ReceiptPools(fresh: Array(pool.prefix(count))))
             let load = BenchLoad(server: gateway, source: source, outcome: .hitNear)
             try await addCost(of: load, "with \(count.grouped) \(count > 1 ? "customers" : "customer")") {
                 // Each answer is computed once: other answers have expired meanwhile.

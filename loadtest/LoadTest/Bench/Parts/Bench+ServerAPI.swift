@@ -12,7 +12,7 @@ extension Bench {
         for _ in 0..<plan.runs {
             try await RunningFleet.start(FleetShape(hasServerAPI: true), gatewayPath: gatewayPath).whileRunning {
                 fleet in
-                let source = try customerTraffic(await fleet.authorization)
+                let source = customerTraffic(await fleet.authorization)
                 let gateway = await fleet.servers[0].over(Self.connections)
                 try check(try await turn(gateway, source, requests: Self.warmupCustomers), .upstream, share: 0.95)
                 let before = await fleet.questions
@@ -31,15 +31,15 @@ extension Bench {
     /// Both together stay within the share of the budget that is for transaction IDs, without waiting for more.
     private static let measuredCustomers = 400
 
-    private func customerTraffic(_ fields: [HeaderField]) throws -> TrafficSource {
+    private func customerTraffic(_ fields: [HeaderField]) -> TrafficSource {
         let form = RequestForm(
-            target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: fields,
+            target: .loopback(80), mode: nil, fields: fields,
             content: .transactionID(ofApp: SimulatedCustomers.bundleID))
         // Some more: a later load leaves out a few.
         let count = (Self.warmupCustomers + Self.measuredCustomers) * 11 / 10
         let customers = SimulatedCustomers(count, at: .now)
         let pool = (0..<count).map { PooledRequest(customers.transactionID($0), form) }
-        return traffic(ReceiptPools(repeated: pool, fresh: pool), .only(.fresh))
+        return .only(.fresh, ReceiptPools(fresh: pool))
     }
 
     /// The connections of the load: a gateway that is woken for each step of a single call uses twice the time.

@@ -19,7 +19,7 @@ extension Bench {
     private func tail(of server: BenchServer, rate: Double) async throws -> LoadMeasurements {
         // Restores what expired while the other server had its turn.
         try await turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
-        let load = try openPlan(for: server.port, rate: rate, seconds: plan.seconds)
+        let load = openPlan(for: server.port, rate: rate, seconds: plan.seconds)
         return try await drive(load, repeatedTraffic)
     }
 
@@ -50,7 +50,7 @@ extension Bench {
     /// rejected.
     func measureFlood() async throws {
         try await withGateway { server, _ in
-            let flood = traffic(ReceiptPools(repeated: repeated), .only(.forged))
+            let flood = TrafficSource.only(.forged, ReceiptPools(repeated: repeated))
             try await turn(server, repeatedTraffic, seconds: plan.warmupSeconds)
             let refused = try await turn(server, flood, seconds: plan.seconds).requestsPerSecond
             var alone = Rates(), beside = Rates(), shares = Rates()
@@ -81,8 +81,8 @@ extension Bench {
         _ server: BenchServer, beside flood: TrafficSource? = nil, rate: Double = 0
     ) async throws -> (tail: Double, generatorShare: Double) {
         let seconds = plan.seconds
-        let flooding = try flood.map { flood in
-            var load = try openPlan(for: server.port, rate: rate, seconds: 10 * seconds)
+        let flooding = flood.map { flood in
+            var load = openPlan(for: server.port, rate: rate, seconds: 10 * seconds)
             load.connections = Self.floodConnections
             // Else genuine requests would wait for the flood in the generator.
             load.givesWay = true
@@ -91,7 +91,7 @@ extension Bench {
         async let flooded: LoadMeasurements? = flooding?.run()
         let genuine: LoadMeasurements
         do {
-            var load = try openPlan(for: server.port, rate: Self.genuineRate, seconds: seconds)
+            var load = openPlan(for: server.port, rate: Self.genuineRate, seconds: seconds)
             // What is recorded begins when the flood has.
             load.warmupSeconds = flood == nil ? 0 : min(1, seconds)
             genuine = try await drive(load, repeatedTraffic)

@@ -51,11 +51,10 @@ extension Bench {
 
     private func notifications(of run: Int, signedBy pki: TransactionPKI) async throws -> TrafficSource {
         let form = RequestForm(
-            target: try LoadTarget("http://127.0.0.1/apple/notifications"), mode: nil, fields: [],
+            target: .loopback(80), mode: nil, fields: [],
             content: .notification)
         let factory = NotificationFactory(pki: pki, form: form, seed: UInt64(run))
-        var pools = ReceiptPools(repeated: [])
-        pools.notifications = await factory.requests(plan.notifications, until: .now)
-        return traffic(pools, .only(.notification))
+        let notifications = await factory.requests(plan.notifications, until: .now)
+        return .only(.notification, ReceiptPools(notifications: notifications))
     }
 }

@@ -8,7 +8,7 @@ extension Bench {
     /// connections and over few.
     func measureLocal() async throws {
         let pool = await factory.fresh(plan.distinctReceipts) { _ in }
-        let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh))
+        let source = TrafficSource.only(.fresh, ReceiptPools(fresh: pool))
         let floor = try floor()
         // A near cache that holds far fewer than come between two requests with the same receipt.
         try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"]) { gateway, group in
@@ -106,7 +106,7 @@ extension Bench {
     private func coldStart() async throws -> Double {
         let gateway = try await RunningGateway.launch(gatewayPath, localSettings, core: cores.server)
         return try await gateway.whileRunning { gateway in
-            let target = try LoadTarget("http://127.0.0.1:\(gateway.dataPort)/v1/verify")
+            let target = LoadTarget.loopback(gateway.dataPort)
             let waited = try await LongRun.wait(atMost: Self.longestStart, every: .milliseconds(1)) {
                 let reply = try? await Exchange(target: target).send(repeated[0].bytes)
                 return reply?.answer?.outcome == .local

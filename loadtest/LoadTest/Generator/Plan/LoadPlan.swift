@@ -107,6 +107,11 @@ struct LoadTarget: Hashable, Sendable {
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 
+    /// Returns a path of a server on this machine.
+    static func loopback(_ port: Int, _ path: String = "/v1/verify") -> LoadTarget {
+        LoadTarget(host: "127.0.0.1", port: port, path: path)
+    }
+
     var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
     var url: String { origin + path }
 }
