@@ -45,7 +45,7 @@ struct DeferredRun: Sendable {
         }
         outcome.cpuSeconds = plan.kill ? nil : await fleet.cpuSeconds - idleCPU
         try await check(ids, by: fleet, &outcome)
-        (outcome.meter, outcome.residentBytes) = (watch.meter, watch.residentBytes)
+        (outcome.meter, outcome.residentBytes) = (watch.meter, watch.memory.maximumBytes)
         return outcome
     }
 

@@ -13,7 +13,7 @@ enum TrafficSource: Sendable {
     /// Signed transactions: known transactions, and a number of new transactions in each request.
     case signed(TransactionPKI, known: [String], new: Int)
 
-    /// Returns requests of one kind, each of the repeated as often.
+    /// Returns requests of one kind; all repeated receipts are equally popular.
     static func only(_ kind: RequestKind, _ pools: ReceiptPools) -> TrafficSource {
         .receipts(pools, .only(kind), KeyPopularity(keys: pools.repeated.count, exponent: 0))
     }

@@ -2,7 +2,7 @@
 
 internal import Synchronization
 
-/// Looks at a fleet while a run goes on: at its requests to Apple beside a budget, and at its memory.
+/// The observations of a fleet during a run: its requests to Apple beside a budget, and its memory.
 final class FleetWatch: Sendable {
     private enum Limits {
         /// The interval at which the requests to Apple are counted; reading the memory takes longer.
@@ -10,30 +10,61 @@ final class FleetWatch: Sendable {
         static let memory = Duration.seconds(1)
     }
 
-    private let state: Mutex<(meter: CallMeter, residentBytes: Int)>
+    private let calls: Mutex<CallMeter>
+    /// The memory of the largest gateway.
+    let memory = MemoryWatch()
 
     /// - Parameter budget: requests to Apple per second.
-    init(budget: Double) { state = Mutex((CallMeter(budget: budget), 0)) }
+    init(budget: Double) { calls = Mutex(CallMeter(budget: budget)) }
 
-    var meter: CallMeter { state.withLock(\.meter) }
-    /// The memory of the largest gateway, at its maximum.
-    var residentBytes: Int { state.withLock(\.residentBytes) }
+    var meter: CallMeter { calls.withLock(\.self) }
 
     /// Looks until the body ends.
     func looking<Value: Sendable>(
         at fleet: RunningFleet, _ body: () async throws -> Value
     ) async rethrows -> Value {
         try await LongRun.meanwhile(every: Limits.calls) { [self] now in
-            let calls = await fleet.questions
-            state.withLock { $0.meter.record(calls, at: now.seconds) }
+            let count = await fleet.questions
+            calls.withLock { $0.record(count, at: now.seconds) }
         } _: {
-            try await LongRun.meanwhile(every: Limits.memory) { [self] _ in
-                let bytes = await fleet.residentBytes
-                state.withLock { $0.residentBytes = max($0.residentBytes, bytes) }
-            } _: {
-                try await body()
-            }
+            try await memory.looking(every: Limits.memory, at: { await fleet.residentBytes }, body)
         }
+    }
+}
+
+/// The memory of servers over time.
+final class MemoryWatch: Sendable {
+    private let recorded = Mutex<[MemoryPoint]>([])
+
+    var points: [MemoryPoint] { recorded.withLock(\.self) }
+    var maximumBytes: Int { points.map(\.residentBytes).max() ?? 0 }
+
+    /// Looks at intervals until the body ends.
+    func looking<Value: Sendable>(
+        every interval: Duration, at residentBytes: @escaping @Sendable () async -> Int,
+        _ body: () async throws -> Value
+    ) async rethrows -> Value {
+        try await LongRun.meanwhile(every: interval) { [self] now in
+            let point = MemoryPoint(seconds: now.seconds, residentBytes: await residentBytes())
+            recorded.withLock { $0.append(point) }
+        } _: {
+            try await body()
+        }
+    }
+}
+
+struct MemoryPoint: Hashable, Sendable {
+    let seconds: Double
+    let residentBytes: Int
+
+    /// The slope by least squares, without the first fifth, when pools still fill; 0 for fewer than two points.
+    static func bytesPerMinute(_ points: [MemoryPoint]) -> Double {
+        let settled = points.dropFirst(points.count / 5), count = Double(max(1, settled.count))
+        let meanTime = settled.map(\.seconds).reduce(0, +) / count
+        let meanBytes = settled.map { Double($0.residentBytes) }.reduce(0, +) / count
+        let spread = settled.map { ($0.seconds - meanTime) * ($0.seconds - meanTime) }.reduce(0, +)
+        let common = settled.map { ($0.seconds - meanTime) * (Double($0.residentBytes) - meanBytes) }.reduce(0, +)
+        return spread > 0 ? (60 * common / spread).rounded() : 0
     }
 }
 
