@@ -8,11 +8,11 @@ extension Bench {
     /// Measures the processor time of a request of a client without limits to each protocol, about the same receipt:
     /// from the near cache, and verified each time.
     func measureForm() async throws {
-        let account = try await FormAccount(gatewayPath, peers.folder)
+        let client = try await BenchFormClient(gatewayPath, peers.folder)
         let receipt = Data(pki.sign(Self.contents(purchases: factory.purchases))).base64EncodedString()
         for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
-            try await withGateway(account.settings + settings) { gateway, _ in
-                let loads = account.requests(receipt, to: gateway.port).map { path, request in
+            try await withGateway(client.settings + settings) { gateway, _ in
+                let loads = client.requests(receipt, to: gateway.port).map { path, request in
                     ("POST \(path): \(name)", BenchLoad(server: gateway, source: .inTurn([request])))
                 }
                 for (name, rates) in try await rates(of: loads) {
@@ -24,7 +24,7 @@ extension Bench {
 
     private static func contents(purchases: Int) -> ReceiptContents {
         let start = UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970)).advanced(byDays: -400)
-        var contents = ReceiptContents(bundleID: FormAccount.bundleID, creationDate: start.advanced(byDays: 399))
+        var contents = ReceiptContents(bundleID: BenchFormClient.bundleID, creationDate: start.advanced(byDays: 399))
         contents.purchases = (0..<purchases).map { number in
             PurchaseContents(
                 productID: "\(contents.bundleID).item\(number)", transactionID: "\(1_000_000 + number)",
@@ -35,7 +35,7 @@ extension Bench {
 }
 
 /// A client with an API key and a form key.
-private struct FormAccount {
+private struct BenchFormClient {
     static let bundleID = "com.example.bench"
     private static let formKey = "act_bench"
     let settings: [String: String]
