@@ -4,6 +4,7 @@ import Gateway
 import Receipts
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Customers
 
@@ -12,7 +13,7 @@ struct WebhookDispatcherTests {
     @Test func `an endpoint that does not answer delays no other`() async {
         let gate = Gate()
         let bench = DispatcherBench(["slow", "fast"]) { request in
-            if request.url.hasSuffix("slow") { await gate.wait() }
+            if request.url.hasSuffix("slow") { await gate.pass() }
             return .success(WebhookReply(status: 204))
         }
         for number in 0..<200 { bench.write(number) }
@@ -54,7 +55,7 @@ struct WebhookDispatcherTests {
     @Test func `attempts in flight end before the shutdown, and another node delivers the rest`() async {
         let gate = Gate()
         let bench = DispatcherBench(["hook"]) { _ in
-            await gate.wait()
+            await gate.pass()
             return .success(WebhookReply(status: 204))
         }
         for _ in 0..<2 { bench.write(7) }
@@ -165,33 +166,5 @@ private final class CountingObserver: Sendable {
 
     var deliveries: Int {
         events.withLock { events in events.count { if case .delivered = $0 { true } else { false } } }
-    }
-}
-
-/// Holds requests back until it is opened.
-private final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiting.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-
-    func open() {
-        let waiting = state.withLock { state in
-            defer { state = State(isOpen: true) }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
     }
 }

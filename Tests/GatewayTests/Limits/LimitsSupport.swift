@@ -3,6 +3,7 @@
 import ReceiptForge
 import Resilience
 import Synchronization
+import TestSupport
 
 /// A monotonic clock, set by a test.
 final class SteadyClock: Sendable {

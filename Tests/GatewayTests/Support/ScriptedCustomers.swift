@@ -2,6 +2,7 @@
 
 import Receipts
 import Synchronization
+import TestSupport
 
 @testable import Gateway
 

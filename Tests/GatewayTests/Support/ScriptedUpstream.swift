@@ -4,6 +4,7 @@ import Cryptography
 import Gateway
 import Receipts
 import Synchronization
+import TestSupport
 
 /// A scripted upstream: replies in order, then the last one again and again. Records the requests.
 final class ScriptedUpstream: Upstream {
@@ -69,41 +70,6 @@ extension UpstreamReply {
 extension UpstreamEndpoint {
     static let production = UpstreamEndpoint(.verifyReceipt, .production)
     static let sandbox = UpstreamEndpoint(.verifyReceipt, .sandbox)
-}
-
-/// Blocks tasks until it is opened.
-final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    /// The number of blocked tasks.
-    var waitingCount: Int { state.withLock { $0.waiting.count } }
-
-    func pass() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiting.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-
-    /// Blocks later tasks.
-    func close() { state.withLock { $0.isOpen = false } }
-
-    func open() {
-        let waiting = state.withLock { state in
-            defer { state.waiting = [] }
-            state.isOpen = true
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
-    }
 }
 
 /// Records events.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+internal import Synchronization
 
 /// Blocks tasks until it is opened.
-final class Gate: Sendable {
+public final class Gate: Sendable {
     private struct State {
         var isOpen = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -11,7 +11,14 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    func pass() async {
+    /// Creates a closed gate.
+    public init() {}
+
+    /// The number of blocked tasks.
+    public var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Waits until the gate is open.
+    public func pass() async {
         await withCheckedContinuation { continuation in
             let isOpen = state.withLock { state in
                 if !state.isOpen { state.waiting.append(continuation) }
@@ -21,10 +28,13 @@ final class Gate: Sendable {
         }
     }
 
-    func open() {
+    /// Blocks later tasks.
+    public func close() { state.withLock { $0.isOpen = false } }
+
+    /// Releases all blocked tasks, and blocks no later ones.
+    public func open() {
         let waiting = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiting = [] }
+            defer { state = State(isOpen: true) }
             return state.waiting
         }
         for continuation in waiting { continuation.resume() }
