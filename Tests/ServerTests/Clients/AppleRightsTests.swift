@@ -75,8 +75,7 @@ struct AppleRightsTests {
         ("apps: [a], \(key), aple: [read]", "aple is not a field here"),
     ])
     func `a fault is named with its line`(fields: String, problem: String) {
-        let problems = #expect(throws: ConfigurationProblems.self) { try read("{name: shop, \(fields)}") }
-        let found = problems?.problems.map(\.description) ?? []
+        let found = configurationProblems(reading: { try read("{name: shop, \(fields)}") })
         #expect(found.contains { $0.hasPrefix("clients.yaml:2: \(problem)") }, "\(found)")
     }
 
@@ -109,14 +108,11 @@ struct AppleRightsTests {
         ),
     ])
     func `a faulty limit of unknown transaction IDs is named`(fields: String, problem: String) {
-        let problems = #expect(throws: ConfigurationProblems.self) { try read("{name: a, apps: '*', \(fields)}") }
-        let found = problems?.problems.map(\.description) ?? []
+        let found = configurationProblems(reading: { try read("{name: a, apps: '*', \(fields)}") })
         #expect(found.contains { $0.hasPrefix("clients.yaml:2: \(problem)") }, "\(found)")
     }
 
     private func read(_ client: String) throws(ConfigurationProblems) -> [Client] {
-        try ClientsFile(
-            "clients:\n- \(client)", path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0)
-        ).clients
+        try ClientsFile("clients:\n- \(client)").clients
     }
 }

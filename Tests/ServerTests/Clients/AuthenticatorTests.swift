@@ -86,7 +86,7 @@ struct AuthenticatorTests {
 
     @Test func `the clients file accepts the output of hash-key`() throws {
         let text = "clients:\n  - name: shop\n    apps: '*'\n    keys:\n" + key.clientsFileSnippet(hasher: hasher)
-        let clients = try ClientsFile(text, path: "clients.yaml", now: Self.before).clients
+        let clients = try ClientsFile(text, at: Self.before).clients
         let authenticator = Authenticator(clients: clients, hasher: hasher)
         #expect(authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.before)?.name == "shop")
     }

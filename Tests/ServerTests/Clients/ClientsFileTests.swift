@@ -39,8 +39,8 @@ struct ClientsFileTests {
 
     @Test(arguments: faults)
     func `a fault is named with its line`(text: String, problem: String) {
-        let problems = #expect(throws: ConfigurationProblems.self) { try read(text) }
-        #expect(problems?.problems.map(\.description).contains(problem) == true, "\(problems?.description ?? "")")
+        let found = configurationProblems(reading: { try read(text) })
+        #expect(found.contains(problem), "\(found)")
     }
 
     @Test func `a client's permissions are read`() throws {
@@ -137,6 +137,6 @@ struct ClientsFileTests {
     }
 
     private func read(_ text: String) throws(ConfigurationProblems) -> [Client] {
-        try ClientsFile(text, path: "clients.yaml", now: Self.now).clients
+        try ClientsFile(text, at: Self.now).clients
     }
 }

@@ -56,8 +56,6 @@ struct DeferralSettingsTests {
     }
 
     private func read(_ client: String) throws -> [Client] {
-        try ClientsFile(
-            "clients: [\(client)]", path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0)
-        ).clients
+        try ClientsFile("clients: [\(client)]").clients
     }
 }

@@ -27,12 +27,8 @@ struct ReceiptUpstreamTests {
 
     @Test(arguments: ["serverapi", "[both]", "~", "app_store_server_api"])
     func `an unknown value is an error with the choices`(value: String) {
-        let problems = #expect(throws: ConfigurationProblems.self) {
-            try rules("apps:\n- bundle_id: a\n  receipt_upstream: \(value)")
-        }
-        #expect(
-            problems?.problems.map(\.description)
-                == ["clients.yaml:4: receipt_upstream takes verify_receipt, server_api, both"])
+        let found = configurationProblems(reading: { try rules("apps:\n- bundle_id: a\n  receipt_upstream: \(value)") })
+        #expect(found == ["clients.yaml:4: receipt_upstream takes verify_receipt, server_api, both"])
     }
 
     @Test func `answers made by another interface are outdated`() throws {
@@ -117,12 +113,7 @@ struct ReceiptUpstreamTests {
         _ text: String, clients: String = "[]", primary: ReceiptUpstream = .both
     ) throws(ConfigurationProblems) -> AccessRules {
         let list = clients == "[]" ? "clients: []" : "clients:\n\(clients)"
-        let file = try ClientsFile(
-            "\(list)\n\(text)", path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0)
-        ) { path throws(FileFault) in
-            guard path == "a.p8" else { throw FileFault(path: path, description: "does not exist") }
-            return ServerAPIKeyFixture.pem()
-        }
+        let file = try ClientsFile("\(list)\n\(text)", files: ["a.p8": ServerAPIKeyFixture.pem()])
         var configuration = GatewayConfiguration()
         configuration.apple.receiptUpstream = primary
         return AccessRules(configuration, file)

@@ -163,20 +163,10 @@ struct ServerAPIKeyTests {
     // MARK: - Steps
 
     private func problems(_ text: String) -> [String] {
-        do throws(ConfigurationProblems) {
-            _ = try read(text)
-            return []
-        } catch {
-            return error.problems.map(\.description)
-        }
+        configurationProblems(reading: { try read(text) })
     }
 
     private func read(_ text: String) throws(ConfigurationProblems) -> ClientsFile {
-        try ClientsFile(
-            "clients: []\n\(text)", path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0)
-        ) { path throws(FileFault) in
-            guard let text = Self.files[path] else { throw FileFault(path: path, description: "does not exist") }
-            return text
-        }
+        try ClientsFile("clients: []\n\(text)", files: Self.files)
     }
 }

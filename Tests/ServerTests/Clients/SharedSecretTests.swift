@@ -110,12 +110,7 @@ struct SharedSecretTests {
     // MARK: - Steps
 
     private func problems(_ apps: String, files: [String: String] = [:]) -> [String] {
-        do throws(ConfigurationProblems) {
-            _ = try file(apps, files: files)
-            return []
-        } catch {
-            return error.problems.map(\.description)
-        }
+        configurationProblems(reading: { try file(apps, files: files) })
     }
 
     private func read(_ apps: String, files: [String: String]) throws -> [String: Secret] {
@@ -123,11 +118,6 @@ struct SharedSecretTests {
     }
 
     private func file(_ apps: String, files: [String: String]) throws(ConfigurationProblems) -> ClientsFile {
-        try ClientsFile(
-            "clients: []\napps:\n\(apps)", path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0)
-        ) { path throws(FileFault) in
-            guard let text = files[path] else { throw FileFault(path: path, description: "does not exist") }
-            return text
-        }
+        try ClientsFile("clients: []\napps:\n\(apps)", files: files)
     }
 }

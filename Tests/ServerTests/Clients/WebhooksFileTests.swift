@@ -85,7 +85,7 @@ struct WebhooksFileTests {
     @Test func `the same name at two clients is two endpoints`() throws {
         let webhooks = "[{name: a, \(Self.url), secrets: [\(Self.key)]}]"
         let text = ["one", "two"].map { "- {name: \($0), apps: [x], keys: [], webhooks: \(webhooks)}\n" }.joined()
-        let file = try ClientsFile("clients:\n" + text, path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0))
+        let file = try ClientsFile("clients:\n" + text)
         #expect(file.webhooks.map(\.name) == ["one/a", "two/a"])
     }
 
@@ -205,10 +205,8 @@ struct WebhooksFileTests {
             problems(webhooks, apps: #""*""#)
                 == ["clients.yaml:6: a webhook of a client for any app needs apps: a list of bundle IDs"])
         let form = "clients: [{name: a, form: {keys: [], apps: []}, webhooks: []}]"
-        let problems = #expect(throws: ConfigurationProblems.self) {
-            try ClientsFile(form, path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0))
-        }
-        #expect(problems?.problems.map(\.description).first?.contains("webhooks needs apps and keys") == true)
+        let found = configurationProblems(reading: { try ClientsFile(form) })
+        #expect(found.first?.contains("webhooks needs apps and keys") == true)
     }
 
     // MARK: - Without Redis
@@ -237,20 +235,11 @@ struct WebhooksFileTests {
     ) throws(ConfigurationProblems) -> ClientsFile {
         let lines = webhooks.split(separator: "\n").map { "  \($0)\n" }.joined()
         return try ClientsFile(
-            "clients:\n- name: shop\n  apps: \(apps)\n  keys: []\n  webhooks:\n\(lines)", path: "clients.yaml",
-            now: Timestamp(millisecondsSince1970: 0), allowsPlainWebhooks: allowsPlainWebhooks
-        ) { path throws(FileFault) in
-            guard let text = Self.files[path] else { throw FileFault(path: path, description: "does not exist") }
-            return text
-        }
+            "clients:\n- name: shop\n  apps: \(apps)\n  keys: []\n  webhooks:\n\(lines)", files: Self.files,
+            allowsPlainWebhooks: allowsPlainWebhooks)
     }
 
     private func problems(_ webhooks: String, apps: String = "[com.example.a, com.example.b]") -> [String] {
-        do throws(ConfigurationProblems) {
-            _ = try read(webhooks, apps: apps)
-            return []
-        } catch {
-            return error.problems.map(\.description)
-        }
+        configurationProblems(reading: { try read(webhooks, apps: apps) })
     }
 }

@@ -21,10 +21,5 @@ func loadConfiguration(
 func configurationProblems(
     _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:], path: String? = nil
 ) -> [String] {
-    do throws(ConfigurationProblems) {
-        _ = try loadConfiguration(environment, file: file, files: files, path: path)
-        return []
-    } catch {
-        return error.problems.map(\.description)
-    }
+    configurationProblems(reading: { try loadConfiguration(environment, file: file, files: files, path: path) })
 }

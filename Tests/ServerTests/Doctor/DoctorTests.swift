@@ -79,14 +79,19 @@ struct DoctorTests {
         #expect(served.first { $0.subject == "secrets" }?.level == .ok)
     }
 
-    @Test func `an account with a key and without a shared secret is named so`() throws {
+    /// Runs a test with a key of the App Store Server API, as the clients file has it.
+    private static func withServerAPIKey<Result>(_ test: (String) throws -> Result) throws -> Result {
         let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).p8")
         let ofApple = ForgedAPIKey(seed: Forged.pki.seed)
         try Data(ofApple.privateKeyPEM.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let key = "{issuer_id: \(ofApple.issuerID), key_id: \(ofApple.keyID), private_key_file: \(file.path)}"
-        let observations = try Self.observations(
-            ofClients: "clients:\n\(Self.client("shop", keys: [nil]))server_api: \(key)\n")
+        return try test("{issuer_id: \(ofApple.issuerID), key_id: \(ofApple.keyID), private_key_file: \(file.path)}")
+    }
+
+    @Test func `an account with a key and without a shared secret is named so`() throws {
+        let observations = try Self.withServerAPIKey { key in
+            try Self.observations(ofClients: "clients:\n\(Self.client("shop", keys: [nil]))server_api: \(key)\n")
+        }
         let secrets = try #require(observations.first { $0.subject == "secrets" })
         #expect(
             secrets.level == .ok && secrets.seen.hasPrefix("no shared secret of the account; its key"), "\(secrets)")
@@ -147,13 +152,10 @@ struct DoctorTests {
     }
 
     @Test func `apps with a key and without a number are named`() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).p8")
-        let ofApple = ForgedAPIKey(seed: Forged.pki.seed)
-        try Data(ofApple.privateKeyPEM.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let key = "{issuer_id: \(ofApple.issuerID), key_id: \(ofApple.keyID), private_key_file: \(file.path)}"
         let apps = "apps: [{bundle_id: a, app_apple_id: 1}, {bundle_id: b, receipt_upstream: both}]\n"
-        let checks = try Self.notificationChecks(ofClients: "clients: []\nserver_api: \(key)\n\(apps)")
+        let checks = try Self.withServerAPIKey {
+            try Self.notificationChecks(ofClients: "clients: []\nserver_api: \($0)\n\(apps)")
+        }
         let numbers = try #require(checks.first { $0.subject == "app_apple_id" })
         #expect(numbers.level == .warning && numbers.seen.hasPrefix("not set for b: "), "\(numbers)")
         #expect(try Self.notificationChecks(ofClients: "clients: []\n\(apps)").allSatisfy { $0.level == .ok })

@@ -51,7 +51,7 @@ struct FormAccountTests {
               keys: [{id: one, hash: "hmac-sha256:\(String(repeating: "ab", count: 32))"}]
               form: {keys: [{hash: "\(hash("act_1"))"}], apps: [{token: t, bundle_id: com.example.a}]}
             """
-        let file = try ClientsFile(text, path: "clients.yaml", now: Self.now, formRules: rules())
+        let file = try ClientsFile(text, at: Self.now, formRules: rules())
         #expect(file.clients.map(\.name) == ["shop"] && file.formAccounts.map(\.client.name) == ["shop/form"])
     }
 
@@ -90,11 +90,11 @@ struct FormAccountTests {
                 keys: [{hash: "\(hash("act_1"))"}]
                 apps: [{token: t, bundle_id: com.example.a, encryption_key: "\(sealed)"}]
             """
-        let file = try ClientsFile(text, path: "clients.yaml", now: Self.now, formRules: rules())
+        let file = try ClientsFile(text, at: Self.now, formRules: rules())
         #expect(file.formAccounts.first?.apps.first?.encryption == AESCBCEncryption(key: Array(0..<16)))
         let other = FormAccountRules(pepper: Secret("another pepper of sixteen"))
         let problems = #expect(throws: ConfigurationProblems.self) {
-            try ClientsFile(text, path: "clients.yaml", now: Self.now, formRules: other)
+            try ClientsFile(text, at: Self.now, formRules: other)
         }
         #expect(problems?.description.contains("seal-key") == true)
         #expect(problems?.description.contains(sealed) == false)
@@ -215,10 +215,7 @@ struct FormAccountTests {
     private func read(
         _ text: String, files: [String: String] = [:]
     ) throws(ConfigurationProblems) -> [FormAccount] {
-        try ClientsFile(text, path: "clients.yaml", now: Self.now, formRules: rules()) { path throws(FileFault) in
-            guard let content = files[path] else { throw FileFault(path: path, description: "is missing") }
-            return content
-        }.formAccounts
+        try ClientsFile(text, at: Self.now, files: files, formRules: rules()).formAccounts
     }
 }
 
