@@ -130,16 +130,9 @@ struct SubscriptionTests {
             [(5, [.init("1", .active, "1")])]),
     ]
 
-    @Test(arguments: stories) func `a subscription's state follows from its transactions and the time`(
+    @Test(arguments: stories) func `a subscription's state follows from its transactions, in any order, and the time`(
         _ story: Story
     ) throws {
-        let purchases = try Samples.transactions(story.periods)
-        for (seconds, expected) in story.chapters {
-            #expect(Self.subscriptions(purchases, at: seconds) == expected, "at \(seconds)")
-        }
-    }
-
-    @Test(arguments: stories) func `the order of transactions does not matter`(_ story: Story) throws {
         let purchases = try Samples.transactions(story.periods)
         for (seconds, expected) in story.chapters {
             for order in Self.permutations(of: purchases) {
@@ -202,9 +195,7 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "1")
         renewal.gracePeriodExpiresDate = plan.graceEnd.map(Samples.time)
         renewal.isInBillingRetry = plan.isRetried
-        let seen = Entitlements(
-            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
-        ).subscriptions
+        let seen = Self.subscriptions(transactions, renewal, at: 150)
         #expect(seen.map(\.state) == [plan.state] && seen.first?.renewal == renewal)
         let end = max(plan.graceEnd ?? 0, 100)
         #expect(seen.first?.accessUntil == (plan.isCancelled ? nil : Samples.time(end)))
@@ -246,9 +237,7 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.renewalProductID, renewal.willRenew) = (move.next, move.willRenew)
         renewal.isDowngrade = move.isDowngrade
-        let seen = Entitlements(
-            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(100), rules: SubscriptionRules()
-        ).subscriptions
+        let seen = Self.subscriptions(transactions, renewal, at: 100)
         #expect(seen.map(\.change) == [move.change])
     }
 
@@ -288,9 +277,7 @@ struct SubscriptionTests {
         let transactions = try Samples.transactions([Period("1", 0..<100)])
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.isInBillingRetry, renewal.gracePeriodExpiresDate) = (true, Samples.time(90))
-        let seen = Entitlements(
-            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(50), rules: SubscriptionRules()
-        ).subscriptions
+        let seen = Self.subscriptions(transactions, renewal, at: 50)
         #expect(seen.map(\.state) == [.active])
     }
 
@@ -298,9 +285,7 @@ struct SubscriptionTests {
         let transactions = try Samples.transactions([Period("1", 0..<100)])
         var renewal = Renewal(originalTransactionID: "2")
         renewal.gracePeriodExpiresDate = Samples.time(1000)
-        let seen = Entitlements(
-            in: TransactionList(transactions), renewals: [renewal], at: Samples.time(150), rules: SubscriptionRules()
-        ).subscriptions
+        let seen = Self.subscriptions(transactions, renewal, at: 150)
         #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == nil)
     }
 
@@ -528,6 +513,14 @@ struct SubscriptionTests {
         Entitlements(in: TransactionList(purchases), at: now, rules: SubscriptionRules()).subscriptions.map {
             .init($0.originalTransactionID, $0.state, $0.transaction.transactionID, $0.isEligibleForIntroOffer)
         }
+    }
+
+    private static func subscriptions(
+        _ transactions: [Transaction], _ plan: Renewal, at seconds: Int64
+    ) -> [Subscription] {
+        Entitlements(
+            in: TransactionList(transactions), renewals: [plan], at: Samples.time(seconds), rules: SubscriptionRules()
+        ).subscriptions
     }
 
     private static func permutations(of purchases: [Transaction]) -> [[Transaction]] {
