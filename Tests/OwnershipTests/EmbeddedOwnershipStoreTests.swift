@@ -6,6 +6,7 @@ import Receipts
 import Synchronization
 import Testing
 
+/// The limits and times of the store in this process; `OwnershipStoreTests` has the behaviour of every store.
 @Suite struct EmbeddedOwnershipStoreTests {
     private typealias Samples = OwnershipSamples
 
@@ -51,45 +52,12 @@ import Testing
 
     // MARK: - Bindings
 
-    @Test func `accounts are compared byte by byte`() throws {
-        let site = Site(), composed = "\u{E9}", decomposed = "e\u{301}"
-        #expect(composed == decomposed)
-        #expect(try Samples.account(composed) != Samples.account(decomposed))
-        #expect(try site.binding(1, by: composed) == .new)
-        #expect(try site.binding(1, by: decomposed) == .other)
-        #expect(try site.binding(1, by: composed) == .same)
-    }
-
-    @Test func `the first account is bound, the same one is recognised, and another is other`() throws {
-        let site = Site()
-        #expect(try site.binding(1, by: "a") == .new)
-        #expect(try site.binding(1, by: "a") == .same)
-        #expect(try site.binding(1, by: "b") == .other)
-        #expect(try site.binding(1, by: "a") == .same)
-        #expect(try site.binding(2, by: "b") == .new)
-    }
-
-    @Test func `each chain has its use, in order`() throws {
+    @Test func `a chain that is named twice has two uses, in order`() throws {
         let site = Site()
         _ = try site.use(2, by: "b")
         let chains = [Samples.chain(3), Samples.chain(2), Samples.chain(3)]
         let uses = site.store.record(try Samples.account("a"), using: chains)
         #expect(uses?.map(\.binding) == [.new, .other, .same])
-        #expect(site.store.record(try Samples.account("a"), using: [])?.isEmpty == true)
-    }
-
-    @Test func `of many accounts at once one is bound`() async throws {
-        let store = Site().store
-        let bound = await withTaskGroup(of: Bool.self) { group in
-            for number in 0..<64 {
-                group.addTask {
-                    Account("user-\(number)").flatMap { store.record($0, using: [Samples.chain(1)]) }?.first?.binding
-                        == .new
-                }
-            }
-            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
-        }
-        #expect(bound == 1)
     }
 
     @Test func `a binding is forgotten when its account has not used it for the time of retention`() throws {
@@ -148,53 +116,4 @@ import Testing
         #expect(try site.use(1, by: "a").suspiciousAccounts == nil)
     }
 
-    @Test func `no event is written about a purchase without a record`() {
-        let site = Site()
-        #expect(!site.report(1))
-        #expect(site.events == 0)
-    }
-
-    // MARK: - Transfers and erasure
-
-    @Test func `a transfer binds to another account, whatever was bound`() throws {
-        let site = Site()
-        _ = try site.use(1, by: "a")
-        for number in [1, 2] {
-            site.store.transfer(Samples.chain(number), to: try Samples.account("b"))
-            #expect(try site.binding(number, by: "a") == .other)
-            #expect(try site.binding(number, by: "b") == .same)
-        }
-    }
-
-    @Test func `a forgotten purchase belongs to the next account`() throws {
-        let site = Site()
-        _ = try site.use(1, by: "a")
-        #expect(site.store.forget(Samples.chain(1)) && !site.store.forget(Samples.chain(1)))
-        #expect(try site.binding(1, by: "b") == .new)
-    }
-
-    @Test func `the chains of an account are those that it used and no other account has, of one app`() throws {
-        let site = Site(), account = try Samples.account("a")
-        let other = Samples.chain(3, bundleID: "com.example.other")
-        _ = site.store.record(account, using: [Samples.chain(1), other])
-        _ = try site.use(2, by: "b")
-        _ = try site.use(2, by: "a")
-        #expect(site.store.chains(of: account, in: Samples.app) == [Samples.chain(1)])
-        #expect(site.store.chains(of: try Samples.account("c"), in: Samples.app) == [])
-    }
-
-    @Test func `an erasure deletes the records of purchases and the traces of an account, and can be repeated`() throws
-    {
-        let site = Site()
-        for (number, id) in [(1, "a"), (2, "b"), (2, "a"), (3, "a"), (4, "b")] { _ = try site.use(number, by: id) }
-        let subject = ErasureSubject(
-            bundleID: Samples.app, chains: [Samples.chain(1)], account: try Samples.account("a"))
-        #expect(site.store.erase(subject) == [.ownership: 3])
-        #expect(site.store.erase(subject) == [:])
-        #expect(site.store.chains(of: try Samples.account("a"), in: Samples.app) == [])
-        #expect(try site.binding(1, by: "c") == .new)
-        #expect(try site.binding(2, by: "b") == .same)
-        #expect(try site.binding(3, by: "c") == .new)
-        #expect(try site.binding(4, by: "b") == .same)
-    }
 }

@@ -8,6 +8,7 @@ import NIOHTTP1
 import Receipts
 import Resilience
 import Synchronization
+import TestSupport
 
 @testable import API
 @testable import AppStore
@@ -25,7 +26,7 @@ final class ProxySite: Sendable {
     let slots = EmbeddedInFlightLimiter()
     private let client: Client
     private let pipeline: RequestPipeline
-    private let sent: SentCalls
+    private let sent = RecordedValues<ServerAPIRequest>()
 
     /// - Parameter hasKey: returns true for the apps with a key.
     init(
@@ -34,20 +35,13 @@ final class ProxySite: Sendable {
         canPurge: Bool = true, hasKey: @escaping @Sendable (String) -> Bool = { _ in true }
     ) throws {
         self.client = client
-        let (sent, purges, log) = (SentCalls(), PurgeRecorder(isReachable: canPurge), log)
-        (self.sent, self.purges) = (sent, purges)
+        purges = PurgeRecorder(isReachable: canPurge)
         // Lines of changes are written whatever the level.
-        let settings = LogSettings(LogSettings.Values(level: .critical))
-        let logger = Logger(label: "test") {
-            JSONLogHandler(label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
-        }
-        let requestSettings = LogSettings(LogSettings.Values(level: .info, requests: .all))
-        let requestLogger = Logger(label: "test") {
-            JSONLogHandler(label: $0, settings: requestSettings, metadataProvider: nil, write: log.append)
-        }
+        let logger = log.logger(LogSettings(LogSettings.Values(level: .critical)))
+        let settings = LogSettings(LogSettings.Values(level: .info, requests: .all))
         let proxy = AppleProxy(
-            send: { request, _ in
-                sent.append(request)
+            send: { [sent] request, _ in
+                sent.add(request)
                 return result
             },
             hasKey: hasKey, invalidation: CacheInvalidation(purges, observe: { _ in }),
@@ -56,11 +50,8 @@ final class ProxySite: Sendable {
                 metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all))),
             timeout: .seconds(10), logger: logger)
         pipeline = RequestPipeline(
-            routes: RouteTable(proxy.routes),
-            log: RequestLog(
-                logger: requestLogger, lines: LogBatcher(limits: .eachLine, handOn: log.append),
-                settings: requestSettings),
-            logger: logger)
+            proxy.routes, logger: logger, requestLogger: log.logger(settings, metadataProvider: nil), writingTo: log,
+            settings)
     }
 
     static func client(
@@ -70,7 +61,7 @@ final class ProxySite: Sendable {
     }
 
     /// The calls that were sent to Apple.
-    var calls: [ServerAPIRequest] { sent.calls.withLock { $0 } }
+    var calls: [ServerAPIRequest] { sent.all }
 
     var routes: RouteTable { pipeline.routes }
 
@@ -104,12 +95,6 @@ extension Reply {
 
     /// The code of a problem; empty for other replies.
     var code: String { text.firstMatch(of: /"code":"([a-z_]+)"/).map { String($0.output.1) } ?? "" }
-}
-
-private final class SentCalls: Sendable {
-    let calls = Mutex<[ServerAPIRequest]>([])
-
-    func append(_ request: ServerAPIRequest) { calls.withLock { $0.append(request) } }
 }
 
 final class PurgeRecorder: ResultPurges {

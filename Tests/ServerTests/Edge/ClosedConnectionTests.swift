@@ -12,6 +12,7 @@ import TestSupport
 
 /// The ends of waits whose clients have closed their half of the connection.
 @Suite(.timeLimit(.patient)) struct ClosedConnectionTests {
+    private var site: EventSite { .current }
     private static let access = CurrentAccess(
         Access(AccessRules(clients: [], pepper: Secret("a pepper for the tests"))))
 
@@ -59,16 +60,14 @@ import TestSupport
         }
     }
 
-    @Test func `a stream ends with its client, and its slot is free`() async throws {
-        try await EventSite.with { site in
-            try await site.stream { stream in
-                _ = try await stream.text(upTo: "\n\n")
-                try await eventually { site.watcher.count == 1 }
-                stream.finishSending()
-                // The last chunk, and then the end of the connection.
-                #expect(try await stream.text(upTo: "no event").hasSuffix("0\r\n\r\n"))
-                #expect(site.watcher.count == 0)
-            }
+    @Test(.eventSite) func `a stream ends with its client, and its slot is free`() async throws {
+        try await site.stream { stream in
+            _ = try await stream.text(upTo: "\n\n")
+            try await eventually { site.watcher.count == 1 }
+            stream.finishSending()
+            // The last chunk, and then the end of the connection.
+            #expect(try await stream.text(upTo: "no event").hasSuffix("0\r\n\r\n"))
+            #expect(site.watcher.count == 0)
         }
     }
 }

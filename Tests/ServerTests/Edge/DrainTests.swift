@@ -9,77 +9,70 @@ import TestSupport
 
 @Suite("Stopping", .timeLimit(.patient))
 struct DrainTests {
+    private var gateway: RunningGateway { .current }
     private static let ready = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
     private static let head =
         "POST /v1/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n"
     private static let body = #"{"receipt":"AQID"}"#
 
-    @Test func `a ready gateway reports ready`() async throws {
-        try await RunningGateway.with { gateway in
-            let readiness = try await ask(gateway.adminPort, Self.ready)
-            #expect(readiness?.body == #"{"status":"ready"}"#)
-            let liveness = try await ask(gateway.adminPort, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-            #expect(liveness?.status == 200)
-            try await RawConnection.with(port: gateway.adminPort) { connection in
-                try await connection.send(Self.ready.replacing("GET", with: "HEAD"))
-                let answer = try await connection.answer(toHead: true)
-                #expect(answer?.status == 200)
-                #expect(answer?.headers["content-length"] == "18")
-                try await connection.send(Self.ready)
-                #expect(try await connection.answer()?.status == 200, "a body after HEAD would be read as an answer")
-            }
+    @Test(.gateway) func `a ready gateway reports ready`() async throws {
+        let readiness = try await ask(gateway.adminPort, Self.ready)
+        #expect(readiness?.body == #"{"status":"ready"}"#)
+        let liveness = try await ask(gateway.adminPort, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(liveness?.status == 200)
+        try await RawConnection.with(port: gateway.adminPort) { connection in
+            try await connection.send(Self.ready.replacing("GET", with: "HEAD"))
+            let answer = try await connection.answer(toHead: true)
+            #expect(answer?.status == 200)
+            #expect(answer?.headers["content-length"] == "18")
+            try await connection.send(Self.ready)
+            #expect(try await connection.answer()?.status == 200, "a body after HEAD would be read as an answer")
         }
     }
 
-    @Test func `during the drain delay readyz fails while requests are answered with Connection close`() async throws {
-        try await RunningGateway.with({ $0.shutdown.drainDelay = .seconds(3600) }) { gateway in
-            gateway.order(.terminate)
-            try await eventually { gateway.server.lifecycle.stage == .draining }
-            let readiness = try await ask(gateway.adminPort, Self.ready)
-            #expect(readiness?.status == 503)
-            #expect(readiness?.headers["retry-after"] == "1")
-            let answer = try await ask(gateway.port, Self.head + Self.body)
+    @Test(.gateway { $0.shutdown.drainDelay = .seconds(3600) })
+    func `during the drain delay readyz fails while requests are answered with Connection close`() async throws {
+        gateway.order(.terminate)
+        try await eventually { gateway.server.lifecycle.stage == .draining }
+        let readiness = try await ask(gateway.adminPort, Self.ready)
+        #expect(readiness?.status == 503)
+        #expect(readiness?.headers["retry-after"] == "1")
+        let answer = try await ask(gateway.port, Self.head + Self.body)
+        #expect(answer?.status == 200)
+        #expect(answer?.headers["connection"] == "close")
+    }
+
+    @Test(.gateway) func `a request that has begun is finished after the listener is closed`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(Self.head + "{")
+            try await eventually { gateway.server.bodyBudget.reserved == 1 }
+            gateway.order(.interrupt)
+            try await refusesConnections(gateway.port)
+            try await connection.send(String(Self.body.dropFirst()))
+            let answer = try await connection.answer()
             #expect(answer?.status == 200)
             #expect(answer?.headers["connection"] == "close")
+            #expect(try await connection.isClosed())
         }
     }
 
-    @Test func `a request that has begun is finished after the listener is closed`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(Self.head + "{")
-                try await eventually { gateway.server.bodyBudget.reserved == 1 }
-                gateway.order(.interrupt)
-                try await refusesConnections(gateway.port)
-                try await connection.send(String(Self.body.dropFirst()))
-                let answer = try await connection.answer()
-                #expect(answer?.status == 200)
-                #expect(answer?.headers["connection"] == "close")
-                #expect(try await connection.isClosed())
-            }
+    @Test(.gateway { $0.shutdown.grace = .milliseconds(50) })
+    func `the grace period ends a request that does not finish`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(Self.head + "{")
+            try await eventually { gateway.server.bodyBudget.reserved == 1 }
+            gateway.order(.interrupt)
+            #expect(try await connection.answer()?.status == 408)
+            #expect(try await connection.isClosed())
         }
     }
 
-    @Test func `the grace period ends a request that does not finish`() async throws {
-        try await RunningGateway.with({ $0.shutdown.grace = .milliseconds(50) }) { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(Self.head + "{")
-                try await eventually { gateway.server.bodyBudget.reserved == 1 }
-                gateway.order(.interrupt)
-                #expect(try await connection.answer()?.status == 408)
-                #expect(try await connection.isClosed())
-            }
-        }
-    }
-
-    @Test func `an idle connection does not delay the shutdown`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(Self.head + Self.body)
-                #expect(try await connection.answer()?.status == 200)
-                gateway.order(.interrupt)
-                #expect(try await connection.isClosed())
-            }
+    @Test(.gateway) func `an idle connection does not delay the shutdown`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(Self.head + Self.body)
+            #expect(try await connection.answer()?.status == 200)
+            gateway.order(.interrupt)
+            #expect(try await connection.isClosed())
         }
     }
 

@@ -13,32 +13,29 @@ import TestSupport
 /// or for the end of a connection.
 @Suite("The edge", .timeLimit(.patient))
 struct EdgeTests {
+    private var gateway: RunningGateway { .current }
     private static let body = #"{"receipt":"AQID"}"#
 
-    @Test func `a request is answered, and the connection stays open`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                for _ in 0..<3 {
-                    try await connection.send(post(Self.body))
-                    let answer = try await connection.answer()
-                    #expect(answer?.status == 200)
-                    #expect(answer?.headers["connection"] == nil)
-                }
+    @Test(.gateway) func `a request is answered, and the connection stays open`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            for _ in 0..<3 {
+                try await connection.send(post(Self.body))
+                let answer = try await connection.answer()
+                #expect(answer?.status == 200)
+                #expect(answer?.headers["connection"] == nil)
             }
-            try await eventually { gateway.server.bodyBudget.reserved == 0 }
         }
+        try await eventually { gateway.server.bodyBudget.reserved == 0 }
     }
 
-    @Test func `pipelined requests are answered in order`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(
-                    post(Self.body, "X-Request-Id: first") + "GET /nope HTTP/1.1\r\nHost: x\r\n\r\n"
-                        + post(Self.body, "X-Request-Id: third"))
-                #expect(try await connection.answer()?.headers["x-request-id"] == "first")
-                #expect(try await connection.answer()?.status == 404)
-                #expect(try await connection.answer()?.headers["x-request-id"] == "third")
-            }
+    @Test(.gateway) func `pipelined requests are answered in order`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(
+                post(Self.body, "X-Request-Id: first") + "GET /nope HTTP/1.1\r\nHost: x\r\n\r\n"
+                    + post(Self.body, "X-Request-Id: third"))
+            #expect(try await connection.answer()?.headers["x-request-id"] == "first")
+            #expect(try await connection.answer()?.status == 404)
+            #expect(try await connection.answer()?.headers["x-request-id"] == "third")
         }
     }
 
@@ -70,31 +67,29 @@ struct EdgeTests {
         ) { $0.http.deadlines.request = .milliseconds(50) }
     }
 
-    @Test func `more bytes do not extend a deadline`() async throws {
-        try await RunningGateway.with({ $0.http.deadlines.request = .milliseconds(100) }) { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(head("Transfer-Encoding: chunked"))
-                let trickle = Task { [connection = UncheckedBox(connection)] in
-                    while !Task.isCancelled {
-                        try await connection.value.send("1\r\n \r\n")
-                        // The pace of the trickle.
-                        try await Task.sleep(for: .milliseconds(1))
-                    }
+    @Test(.gateway { $0.http.deadlines.request = .milliseconds(100) })
+    func `more bytes do not extend a deadline`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(head("Transfer-Encoding: chunked"))
+            let trickle = Task { [connection = UncheckedBox(connection)] in
+                while !Task.isCancelled {
+                    try await connection.value.send("1\r\n \r\n")
+                    // The pace of the trickle.
+                    try await Task.sleep(for: .milliseconds(1))
                 }
-                #expect(try await connection.answer()?.status == 408)
-                trickle.cancel()
-                _ = await trickle.result
             }
+            #expect(try await connection.answer()?.status == 408)
+            trickle.cancel()
+            _ = await trickle.result
         }
     }
 
-    @Test func `an idle connection is closed without a response`() async throws {
-        try await RunningGateway.with({ $0.http.deadlines.idle = .milliseconds(50) }) { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(post(Self.body))
-                #expect(try await connection.answer()?.status == 200)
-                #expect(try await connection.isClosed())
-            }
+    @Test(.gateway { $0.http.deadlines.idle = .milliseconds(50) })
+    func `an idle connection is closed without a response`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(post(Self.body))
+            #expect(try await connection.answer()?.status == 200)
+            #expect(try await connection.isClosed())
         }
     }
 
@@ -111,13 +106,11 @@ struct EdgeTests {
         ) { $0.http.limits.body = .kibibytes(2) }
     }
 
-    @Test func `a body of exactly the limit is read`() async throws {
-        try await RunningGateway.with({ $0.http.limits.body = .kibibytes(2) }) { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                let padding = String(repeating: " ", count: 2048 - Self.body.utf8.count)
-                try await connection.send(post(Self.body + padding))
-                #expect(try await connection.answer()?.status == 200)
-            }
+    @Test(.gateway { $0.http.limits.body = .kibibytes(2) }) func `a body of exactly the limit is read`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            let padding = String(repeating: " ", count: 2048 - Self.body.utf8.count)
+            try await connection.send(post(Self.body + padding))
+            #expect(try await connection.answer()?.status == 200)
         }
     }
 
@@ -166,27 +159,25 @@ struct EdgeTests {
         try await expectRefusal(of: head("Expect: magic"), status: 417, code: "expectation_failed")
     }
 
-    @Test func `a compressed body is refused, and the answer says what to send`() async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await gateway.ask("POST /v1/verify", ["Content-Encoding: gzip"], body: "\u{1F}")
-            #expect(answer?.status == 415 && answer?.headers["accept-encoding"] == "identity")
-            #expect(answer?.body.contains(#""code":"unsupported_media_type""#) == true)
-            #expect(answer?.body.contains("Content-Encoding is not supported. Send the body uncompressed") == true)
-        }
+    @Test(.gateway) func `a compressed body is refused, and the answer says what to send`() async throws {
+        let answer = try await gateway.ask("POST /v1/verify", ["Content-Encoding: gzip"], body: "\u{1F}")
+        #expect(answer?.status == 415 && answer?.headers["accept-encoding"] == "identity")
+        #expect(answer?.body.contains(#""code":"unsupported_media_type""#) == true)
+        #expect(answer?.body.contains("Content-Encoding is not supported. Send the body uncompressed") == true)
     }
 
-    @Test(arguments: [
-        "POST /v1/verify HTTP/1.0\r\nContent-Length: 0\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
-    ])
+    @Test(
+        .gateway,
+        arguments: [
+            "POST /v1/verify HTTP/1.0\r\nContent-Length: 0\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+        ])
     func `a last request is answered with Connection close`(request: String) async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(request)
-                #expect(try await connection.answer()?.headers["connection"] == "close")
-                #expect(try await connection.isClosed())
-            }
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(request)
+            #expect(try await connection.answer()?.headers["connection"] == "close")
+            #expect(try await connection.isClosed())
         }
     }
 

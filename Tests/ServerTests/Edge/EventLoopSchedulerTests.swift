@@ -4,33 +4,34 @@ import NIOCore
 import NIOEmbedded
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import HTTPServer
 
 @Suite struct TurnSchedulerTests {
     private let loop = EmbeddedEventLoop()
     private let time = FakeTime()
-    private let journal = Journal()
+    private let journal = RecordedValues<String>()
 
     @Test func `the verifications of one turn run together, and then their answers are sent`() {
         let scheduler = scheduler()
         for name in ["a", "b"] {
             scheduler.verify {
                 verify(name, taking: .microseconds(200))
-                scheduler.send { journal.write("answer \(name)") }
+                scheduler.send { journal.add("answer \(name)") }
             }
         }
-        #expect(journal.lines.isEmpty)
+        #expect(journal.all.isEmpty)
         loop.run()
-        #expect(journal.lines == ["a", "b", "answer a", "answer b"])
+        #expect(journal.all == ["a", "b", "answer a", "answer b"])
     }
 
     @Test func `known answers of the same turn are sent before its verifications`() {
         let scheduler = scheduler()
         scheduler.verify { verify("new", taking: .microseconds(200)) }
-        scheduler.send { journal.write("known") }
+        scheduler.send { journal.add("known") }
         loop.run()
-        #expect(journal.lines == ["known", "new"])
+        #expect(journal.all == ["known", "new"])
     }
 
     @Test func `a known answer is sent while verifications wait for the next slice`() {
@@ -38,36 +39,36 @@ import Testing
         scheduler.verify { verify("long", taking: EventLoopScheduler.Limits.timeSlice) }
         scheduler.verify { verify("next", taking: .microseconds(1)) }
         loop.run()
-        scheduler.send { journal.write("known") }
+        scheduler.send { journal.add("known") }
         loop.run()
-        #expect(journal.lines == ["long", "known"])
+        #expect(journal.all == ["long", "known"])
         loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["long", "known", "next"])
+        #expect(journal.all == ["long", "known", "next"])
     }
 
     @Test func `after a time slice the next verification waits for the event loop's other work`() {
         let scheduler = scheduler()
         scheduler.verify { verify("long", taking: EventLoopScheduler.Limits.timeSlice) }
         scheduler.verify { verify("next", taking: .microseconds(1)) }
-        loop.execute { [journal] in journal.write("other work") }
+        loop.execute { [journal] in journal.add("other work") }
         loop.run()
-        #expect(journal.lines == ["long", "other work"])
+        #expect(journal.all == ["long", "other work"])
         loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["long", "other work", "next"])
+        #expect(journal.all == ["long", "other work", "next"])
     }
 
     @Test func `waiting verifications run in order, one time slice at a time`() {
         let scheduler = scheduler()
         for name in ["a", "b", "c", "d"] { scheduler.verify { verify(name, taking: .microseconds(300)) } }
         loop.run()
-        #expect(journal.lines == ["a", "b"])
+        #expect(journal.all == ["a", "b"])
         loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["a", "b", "c", "d"])
+        #expect(journal.all == ["a", "b", "c", "d"])
         scheduler.verify { verify("e", taking: .microseconds(1)) }
         loop.run()
-        #expect(journal.lines == ["a", "b", "c", "d"])
+        #expect(journal.all == ["a", "b", "c", "d"])
         loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["a", "b", "c", "d", "e"])
+        #expect(journal.all == ["a", "b", "c", "d", "e"])
     }
 
     @Test func `short verifications of many turns need a pause, too`() {
@@ -78,9 +79,9 @@ import Testing
         }
         scheduler.verify { verify("c", taking: .microseconds(1)) }
         loop.run()
-        #expect(journal.lines == ["a", "b"])
+        #expect(journal.all == ["a", "b"])
         loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["a", "b", "c"])
+        #expect(journal.all == ["a", "b", "c"])
     }
 
     @Test func `a verification scheduled by another one runs after those that wait`() {
@@ -91,32 +92,28 @@ import Testing
         }
         scheduler.verify { verify("second", taking: .microseconds(1)) }
         loop.run()
-        #expect(journal.lines == ["first", "second", "brought on"])
+        #expect(journal.all == ["first", "second", "brought on"])
     }
 
-    @Test func `what an answer brings on waits for the next turn`() {
+    @Test(arguments: [false, true])
+    func `what an answer brings on waits for the next turn`(isVerified: Bool) {
         let scheduler = scheduler()
-        sendFirstOfPipelined(by: scheduler)
+        if isVerified {
+            scheduler.verify { sendFirstOfPipelined(by: scheduler) }
+        } else {
+            sendFirstOfPipelined(by: scheduler)
+        }
         loop.run()
-        #expect(journal.lines == ["first"])
+        #expect(journal.all == ["first"])
         loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["first", "pipelined answer", "pipelined verification"])
-    }
-
-    @Test func `what the answer of a verification brings on waits for the next turn`() {
-        let scheduler = scheduler()
-        scheduler.verify { sendFirstOfPipelined(by: scheduler) }
-        loop.run()
-        #expect(journal.lines == ["first"])
-        loop.advanceTime(by: EventLoopScheduler.Limits.pause)
-        #expect(journal.lines == ["first", "pipelined answer", "pipelined verification"])
+        #expect(journal.all == ["first", "pipelined answer", "pipelined verification"])
     }
 
     /// Sends an answer that brings on another answer and a verification.
     private func sendFirstOfPipelined(by scheduler: EventLoopScheduler) {
         scheduler.send {
-            journal.write("first")
-            scheduler.send { journal.write("pipelined answer") }
+            journal.add("first")
+            scheduler.send { journal.add("pipelined answer") }
             scheduler.verify { verify("pipelined verification", taking: .microseconds(1)) }
         }
     }
@@ -126,7 +123,7 @@ import Testing
     }
 
     private func verify(_ name: String, taking duration: TimeAmount) {
-        journal.write(name)
+        journal.add(name)
         time.pass(duration)
     }
 }
@@ -137,12 +134,4 @@ private final class FakeTime: Sendable {
     var now: NIODeadline { value.withLock { $0 } }
 
     func pass(_ amount: TimeAmount) { value.withLock { $0 = $0 + amount } }
-}
-
-private final class Journal: Sendable {
-    private let written = Mutex<[String]>([])
-
-    var lines: [String] { written.withLock { $0 } }
-
-    func write(_ line: String) { written.withLock { $0.append(line) } }
 }

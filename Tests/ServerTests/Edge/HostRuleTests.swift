@@ -13,74 +13,69 @@ import TestSupport
 /// data plane without a clients file.
 @Suite("Hosts and origins", .timeLimit(.patient))
 struct HostRuleTests {
-    @Test(arguments: [
-        ("GET /metrics", "evil.example", 421), ("GET /", "evil.example:9090", 421), ("GET /status.json", "", 421),
-        ("PUT /log-level", "evil.example", 421), ("HEAD /metrics", "evil.example", 421),
-        ("GET /metrics", "127.0.0.1:9090", 200), ("GET /metrics", "localhost", 200), ("GET /metrics", "[::1]", 200),
-        ("GET /metrics", "gateway-1:9091", 200), ("GET /metrics", "gateway-2:9091", 421),
-        ("GET /livez", "evil.example", 200),
-        ("GET /readyz", "evil.example", 200), ("GET /readyz?verbose", "evil.example", 200),
-        ("GET /readyz/", "evil.example", 421), ("GET /readyzz", "evil.example", 421), ("HEAD /readyz", "", 200),
-    ])
+    private var gateway: RunningGateway { .current }
+
+    @Test(
+        .gateway { $0.adminHostNames = HostNames(["gateway-1"]) },
+        arguments: [
+            ("GET /metrics", "evil.example", 421), ("GET /", "evil.example:9090", 421), ("GET /status.json", "", 421),
+            ("PUT /log-level", "evil.example", 421), ("HEAD /metrics", "evil.example", 421),
+            ("GET /metrics", "127.0.0.1:9090", 200), ("GET /metrics", "localhost", 200), ("GET /metrics", "[::1]", 200),
+            ("GET /metrics", "gateway-1:9091", 200), ("GET /metrics", "gateway-2:9091", 421),
+            ("GET /livez", "evil.example", 200),
+            ("GET /readyz", "evil.example", 200), ("GET /readyz?verbose", "evil.example", 200),
+            ("GET /readyz/", "evil.example", 421), ("GET /readyzz", "evil.example", 421), ("HEAD /readyz", "", 200),
+        ])
     func `the admin plane serves known hosts only`(line: String, host: String, status: Int) async throws {
-        try await RunningGateway.with({ $0.adminHostNames = HostNames(["gateway-1"]) }) { gateway in
-            try await RawConnection.with(port: gateway.adminPort) { connection in
-                try await connection.send("\(line) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
-                #expect(try await connection.answer(toHead: line.hasPrefix("HEAD"))?.status == status)
-            }
+        try await RawConnection.with(port: gateway.adminPort) { connection in
+            try await connection.send("\(line) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+            #expect(try await connection.answer(toHead: line.hasPrefix("HEAD"))?.status == status)
         }
     }
 
-    @Test func `health checks of HTTP 1_0 without a host are answered on both planes`() async throws {
-        try await RunningGateway.with { gateway in
-            for (path, port) in [
-                ("/readyz", gateway.adminPort), ("/metrics", gateway.adminPort), ("/v1/status", gateway.port),
-            ] {
-                let answer = try await gateway.send("GET \(path) HTTP/1.0\r\n\r\n", port: port)
-                #expect(answer?.status == 200)
-            }
+    @Test(.gateway) func `health checks of HTTP 1_0 without a host are answered on both planes`() async throws {
+        for (path, port) in [
+            ("/readyz", gateway.adminPort), ("/metrics", gateway.adminPort), ("/v1/status", gateway.port),
+        ] {
+            let answer = try await gateway.send("GET \(path) HTTP/1.0\r\n\r\n", port: port)
+            #expect(answer?.status == 200)
         }
     }
 
-    @Test func `a client of HTTP 1_0 keeps its connection if it asks for it, and the answer says so`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                for path in ["/v1/status", "/nope"] {
-                    try await connection.send("GET \(path) HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
-                    #expect(try await connection.answer()?.headers["connection"] == "keep-alive", "\(path)")
-                }
-                try await connection.send("GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n")
-                #expect(try await connection.answer()?.headers["connection"] == nil, "the default of HTTP/1.1")
-                try await connection.send("GET /v1/status HTTP/1.0\r\n\r\n")
-                #expect(try await connection.answer()?.headers["connection"] == "close")
-                #expect(try await connection.isClosed())
+    @Test(.gateway)
+    func `a client of HTTP 1_0 keeps its connection if it asks for it, and the answer says so`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            for path in ["/v1/status", "/nope"] {
+                try await connection.send("GET \(path) HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+                #expect(try await connection.answer()?.headers["connection"] == "keep-alive", "\(path)")
             }
+            try await connection.send("GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try await connection.answer()?.headers["connection"] == nil, "the default of HTTP/1.1")
+            try await connection.send("GET /v1/status HTTP/1.0\r\n\r\n")
+            #expect(try await connection.answer()?.headers["connection"] == "close")
+            #expect(try await connection.isClosed())
         }
     }
 
-    @Test(arguments: ["", "Connection: keep-alive\r\n"])
+    @Test(.gateway, arguments: ["", "Connection: keep-alive\r\n"])
     func `an answer without a length ends an HTTP 1_0 connection and is not chunked`(field: String) async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.adminPort) { connection in
-                try await connection.send("GET /status.events HTTP/1.0\r\n\(field)\r\n")
-                let head = try await connection.text(upTo: "\r\n\r\n").lowercased()
-                #expect(head.hasPrefix("http/1.1 200 ok\r\n") && head.contains("\r\nconnection: close\r\n"))
-                #expect(!head.contains("transfer-encoding"))
-                #expect(try await connection.text(upTo: "\n").firstMatch(of: /^[0-9a-f]+\r/) == nil)
-            }
+        try await RawConnection.with(port: gateway.adminPort) { connection in
+            try await connection.send("GET /status.events HTTP/1.0\r\n\(field)\r\n")
+            let head = try await connection.text(upTo: "\r\n\r\n").lowercased()
+            #expect(head.hasPrefix("http/1.1 200 ok\r\n") && head.contains("\r\nconnection: close\r\n"))
+            #expect(!head.contains("transfer-encoding"))
+            #expect(try await connection.text(upTo: "\n").firstMatch(of: /^[0-9a-f]+\r/) == nil)
         }
     }
 
-    @Test(arguments: ["http://evil.example", "null", "http://localhost:1", "https://localhost"])
+    @Test(.gateway, arguments: ["http://evil.example", "null", "http://localhost:1", "https://localhost"])
     func `no web page changes the log level`(origin: String) async throws {
-        try await RunningGateway.with { gateway in
-            let body = #"{"level":"trace"}"#
-            let answer = try await gateway.send(
-                "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nOrigin: \(origin)\r\nContent-Type: application/json\r\n"
-                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)", port: gateway.adminPort)
-            #expect(answer?.status == 403 && answer?.body.contains(#""code":"foreign_origin""#) == true)
-            #expect(gateway.log.containing("Log settings").isEmpty)
-        }
+        let body = #"{"level":"trace"}"#
+        let answer = try await gateway.send(
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nOrigin: \(origin)\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)", port: gateway.adminPort)
+        #expect(answer?.status == 403 && answer?.body.contains(#""code":"foreign_origin""#) == true)
+        #expect(gateway.log.containing("Log settings").isEmpty)
     }
 
     @Test func `with API keys any host is served, but web pages purge nothing`() async throws {

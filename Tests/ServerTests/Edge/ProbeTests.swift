@@ -12,6 +12,8 @@ import TestSupport
 
 @Suite("Health checks on the data port", .timeLimit(.patient))
 struct ProbeTests {
+    private var gateway: RunningGateway { .current }
+
     /// The checks that load balancers send by default, and a check with a wrong key.
     @Test(arguments: [
         "GET / HTTP/1.0\r\n\r\n", "GET /readyz HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n",
@@ -36,24 +38,22 @@ struct ProbeTests {
         }
     }
 
-    @Test func `without a clients file any host may check, and nothing else`() async throws {
-        try await RunningGateway.with { gateway in
-            for (target, status) in [("/", 200), ("/readyz", 200), ("/v1/status", 421), ("/livez", 421)] {
-                let answer = try await gateway.send("GET \(target) HTTP/1.1\r\nHost: evil.example\r\n\r\n")
-                #expect(answer?.status == status, "\(target)")
-            }
+    @Test(.gateway) func `without a clients file any host may check, and nothing else`() async throws {
+        for (target, status) in [("/", 200), ("/readyz", 200), ("/v1/status", 421), ("/livez", 421)] {
+            let answer = try await gateway.send("GET \(target) HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+            #expect(answer?.status == status, "\(target)")
         }
     }
 
-    @Test(arguments: ["HEAD / HTTP/1.1\r\nHost: x\r\n\r\n", "HEAD / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"])
+    @Test(
+        .gateway,
+        arguments: ["HEAD / HTTP/1.1\r\nHost: x\r\n\r\n", "HEAD / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"])
     func `a stranger gets one answer on a connection, and none to what follows`(check: String) async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(check + check)
-                let answer = try await connection.answer(toHead: true)
-                #expect(answer?.status == 200 && answer?.headers["connection"] == "close")
-                #expect(try await connection.isClosed(), "no body, and no second answer")
-            }
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(check + check)
+            let answer = try await connection.answer(toHead: true)
+            #expect(answer?.status == 200 && answer?.headers["connection"] == "close")
+            #expect(try await connection.isClosed(), "no body, and no second answer")
         }
     }
 

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 
 @testable import Clients
 @testable import HTTPServer
@@ -13,7 +14,10 @@ import Synchronization
 @testable import Telemetry
 
 /// A whole gateway in this process, on ports chosen by the system.
-struct RunningGateway: Sendable {
+struct RunningGateway: Surroundings {
+    @TaskLocal private static var running: RunningGateway?
+    static var local: TaskLocal<RunningGateway?> { $running }
+
     let port: Int
     let adminPort: Int
     let server: GatewayServer

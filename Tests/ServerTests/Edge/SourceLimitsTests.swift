@@ -13,6 +13,8 @@ import TestSupport
 
 @Suite("Limits for one address", .timeLimit(.patient))
 struct SourceLimitsTests {
+    private var gateway: RunningGateway { .current }
+
     // MARK: - Values
 
     @Test func `a source's limit does not affect other sources`() throws {
@@ -89,26 +91,25 @@ struct SourceLimitsTests {
 
     // MARK: - Connections
 
-    @Test func `connections beyond the limit of their address are closed at once, and counted`() async throws {
-        try await RunningGateway.with({ $0.http.limits.connections = 8 }) { gateway in
-            try await RawConnection.with(port: gateway.port) { first in
-                try await Self.expectAnswer(first)
-                try await RawConnection.with(port: gateway.port) { second in
-                    try await Self.expectAnswer(second)
-                    try await Self.expectNoPlace(gateway)
-                    try await Self.expectNoPlace(gateway)
-                    try await RawConnection.with(port: gateway.port, from: "127.0.0.2") { other in
-                        try await Self.expectAnswer(other)
-                    }
-                    try await Self.expectAnswer(second)
+    @Test(.gateway { $0.http.limits.connections = 8 })
+    func `connections beyond the limit of their address are closed at once, and counted`() async throws {
+        try await RawConnection.with(port: gateway.port) { first in
+            try await Self.expectAnswer(first)
+            try await RawConnection.with(port: gateway.port) { second in
+                try await Self.expectAnswer(second)
+                try await Self.expectNoPlace(gateway)
+                try await Self.expectNoPlace(gateway)
+                try await RawConnection.with(port: gateway.port, from: "127.0.0.2") { other in
+                    try await Self.expectAnswer(other)
                 }
+                try await Self.expectAnswer(second)
             }
-            let refused = gateway.server.metrics.counter(MetricCatalogue.connectionsRefused)
-            #expect(refused.value == 2)
-            let connections = gateway.server.metrics.gauge(MetricCatalogue.connections)
-            try await eventually { connections.value == 0 }
-            try await RawConnection.with(port: gateway.port) { try await Self.expectAnswer($0) }
         }
+        let refused = gateway.server.metrics.counter(MetricCatalogue.connectionsRefused)
+        #expect(refused.value == 2)
+        let connections = gateway.server.metrics.gauge(MetricCatalogue.connections)
+        try await eventually { connections.value == 0 }
+        try await RawConnection.with(port: gateway.port) { try await Self.expectAnswer($0) }
     }
 
     @Test func `a trusted proxy may hold any number of connections`() async throws {

@@ -16,103 +16,91 @@ import TestSupport
 
 @Suite("GET /v1/events", .timeLimit(.patient))
 struct EventRouteTests {
+    private var site: EventSite { .current }
+
     // MARK: - Pages
 
-    @Test func `pages have all events in order, and a cursor to continue with`() async throws {
-        try await EventSite.with { site in
-            for number in 0..<25 { site.add(number, chain: number % 5) }
-            var ids: [String] = [], query = "?limit=10", pages = 0
-            while true {
-                let answer = try await site.get(query)
-                #expect(answer.status == 200 && answer.missed == [])
-                #expect(answer.raw?.headers["content-type"] == "application/json")
-                #expect(answer.raw?.headers["cache-control"] == "no-store")
-                ids += answer.ids
-                pages += 1
-                guard answer.hasMore == true else { break }
-                query = "?limit=10&after=\(answer.next)"
-            }
-            #expect(pages == 3)
-            for chain in 0..<5 {
-                let ofChain = (0..<5).map { "evt_\(5 * $0 + chain)" }
-                #expect(ids.filter(ofChain.contains) == ofChain)
-            }
-            #expect(ids.count == 25)
+    @Test(.eventSite) func `pages have all events in order, and a cursor to continue with`() async throws {
+        for number in 0..<25 { site.add(number, chain: number % 5) }
+        var ids: [String] = [], query = "?limit=10", pages = 0
+        while true {
+            let answer = try await site.get(query)
+            #expect(answer.status == 200 && answer.missed == [])
+            #expect(answer.raw?.headers["content-type"] == "application/json")
+            #expect(answer.raw?.headers["cache-control"] == "no-store")
+            ids += answer.ids
+            pages += 1
+            guard answer.hasMore == true else { break }
+            query = "?limit=10&after=\(answer.next)"
         }
+        #expect(pages == 3)
+        for chain in 0..<5 {
+            let ofChain = (0..<5).map { "evt_\(5 * $0 + chain)" }
+            #expect(ids.filter(ofChain.contains) == ofChain)
+        }
+        #expect(ids.count == 25)
     }
 
-    @Test func `an event reads as it was written, with what Apple signed on request`() async throws {
-        try await EventSite.with { site in
-            site.add(1)
-            let thin = try await site.get()
-            #expect(
-                thin.raw?.body.hasPrefix(#"{"events":[{"id":"evt_1","type":"subscription.renewed"}],"next":""#) == true)
-            let full = try await site.get("?signed_data=true")
-            let signed = #""signed_data":{"signed_transaction":"e30.e30.AA"}}],"next":"#
-            #expect(full.raw?.body.contains(signed) == true)
-        }
+    @Test(.eventSite) func `an event reads as it was written, with what Apple signed on request`() async throws {
+        site.add(1)
+        let thin = try await site.get()
+        #expect(thin.raw?.body.hasPrefix(#"{"events":[{"id":"evt_1","type":"subscription.renewed"}],"next":""#) == true)
+        let full = try await site.get("?signed_data=true")
+        let signed = #""signed_data":{"signed_transaction":"e30.e30.AA"}}],"next":"#
+        #expect(full.raw?.body.contains(signed) == true)
     }
 
-    @Test func `a filter leaves out other types, and the cursor passes them`() async throws {
-        try await EventSite.with { site in
-            site.add(1, type: .purchaseRefunded)
-            site.add(2)
-            site.add(3, type: .purchaseCompleted)
-            site.add(4)
-            let page = try await site.get("?types=purchase.*")
-            #expect(page.ids == ["evt_1", "evt_3"])
-            #expect(try await site.get("?after=\(page.next)").ids == [])
-            #expect(try await site.get("?types=purchase.completed,subscription.renewed").ids.count == 3)
-        }
+    @Test(.eventSite) func `a filter leaves out other types, and the cursor passes them`() async throws {
+        site.add(1, type: .purchaseRefunded)
+        site.add(2)
+        site.add(3, type: .purchaseCompleted)
+        site.add(4)
+        let page = try await site.get("?types=purchase.*")
+        #expect(page.ids == ["evt_1", "evt_3"])
+        #expect(try await site.get("?after=\(page.next)").ids == [])
+        #expect(try await site.get("?types=purchase.completed,subscription.renewed").ids.count == 3)
     }
 
-    @Test func `latest begins now`() async throws {
-        try await EventSite.with { site in
-            site.add(1)
-            let page = try await site.get("?after=latest")
-            #expect(page.ids == [] && page.hasMore == false)
-            site.add(2)
-            #expect(try await site.get("?after=\(page.next)").ids == ["evt_2"])
-        }
+    @Test(.eventSite) func `latest begins now`() async throws {
+        site.add(1)
+        let page = try await site.get("?after=latest")
+        #expect(page.ids == [] && page.hasMore == false)
+        site.add(2)
+        #expect(try await site.get("?after=\(page.next)").ids == ["evt_2"])
     }
 
-    @Test func `a reader that fell behind is told once what it missed`() async throws {
-        try await EventSite.with(maximumCount: 5 * AppPartition.count) { site in
-            site.add(0, chain: 1)
-            let cursor = try await site.get().next
-            for number in 1...20 { site.add(number, chain: 1) }
-            let page = try await site.get("?limit=2&after=\(cursor)")
-            #expect(page.missed == [["bundle_id": EventSite.app, "count": 15]] && page.ids == ["evt_16", "evt_17"])
-            let next = try await site.get("?after=\(page.next)")
-            #expect(next.missed == [] && next.ids == ["evt_18", "evt_19", "evt_20"])
-        }
+    @Test(.eventSite(maximumCount: 5 * AppPartition.count))
+    func `a reader that fell behind is told once what it missed`() async throws {
+        site.add(0, chain: 1)
+        let cursor = try await site.get().next
+        for number in 1...20 { site.add(number, chain: 1) }
+        let page = try await site.get("?limit=2&after=\(cursor)")
+        #expect(page.missed == [["bundle_id": EventSite.app, "count": 15]] && page.ids == ["evt_16", "evt_17"])
+        let next = try await site.get("?after=\(page.next)")
+        #expect(next.missed == [] && next.ids == ["evt_18", "evt_19", "evt_20"])
     }
 
-    @Test func `HEAD does not wait`() async throws {
-        try await EventSite.with { site in
-            try await RawConnection.with(port: site.port) { connection in
-                let request = site.request("?wait=60").replacing("GET ", with: "HEAD ")
-                try await connection.send(request)
-                #expect(try await connection.answer(toHead: true)?.status == 200)
-            }
+    @Test(.eventSite) func `HEAD does not wait`() async throws {
+        try await RawConnection.with(port: site.port) { connection in
+            let request = site.request("?wait=60").replacing("GET ", with: "HEAD ")
+            try await connection.send(request)
+            #expect(try await connection.answer(toHead: true)?.status == 200)
         }
     }
 
     // MARK: - Apps
 
-    @Test func `a client reads its own apps, and no others`() async throws {
-        try await EventSite.with { site in
-            site.add(1)
-            site.add(2, app: EventSite.otherApp)
-            #expect(try await site.get(as: "shop").ids == ["evt_1"])
-            #expect(try await site.get(as: "news").ids == ["evt_1", "evt_2"])
-            #expect(try await site.get("?bundle_id=\(EventSite.otherApp)", as: "news").ids == ["evt_2"])
-            let both = "?bundle_id=\(EventSite.otherApp)&bundle_id=\(EventSite.app)"
-            #expect(try await site.get(both, as: "news").ids == ["evt_1", "evt_2"])
-            let refused = try await site.get(both, as: "shop")
-            #expect(refused.status == 403 && refused.code == "app_not_permitted")
-            #expect(try await site.get(both, as: "any").ids == ["evt_1", "evt_2"])
-        }
+    @Test(.eventSite) func `a client reads its own apps, and no others`() async throws {
+        site.add(1)
+        site.add(2, app: EventSite.otherApp)
+        #expect(try await site.get(as: "shop").ids == ["evt_1"])
+        #expect(try await site.get(as: "news").ids == ["evt_1", "evt_2"])
+        #expect(try await site.get("?bundle_id=\(EventSite.otherApp)", as: "news").ids == ["evt_2"])
+        let both = "?bundle_id=\(EventSite.otherApp)&bundle_id=\(EventSite.app)"
+        #expect(try await site.get(both, as: "news").ids == ["evt_1", "evt_2"])
+        let refused = try await site.get(both, as: "shop")
+        #expect(refused.status == 403 && refused.code == "app_not_permitted")
+        #expect(try await site.get(both, as: "any").ids == ["evt_1", "evt_2"])
     }
 
     @Test func `a client for any app, or for more than sixteen, names those to read`() async throws {
@@ -132,25 +120,24 @@ struct EventRouteTests {
         #expect(try EventsCall(narrow, of: client, keepsSignedData: false).apps == ["com.example.app17"])
     }
 
-    @Test func `a cursor counts only for apps that the request reads`() async throws {
-        try await EventSite.with { site in
-            site.add(1)
-            site.add(2, app: EventSite.otherApp)
-            let cursor = try await site.get(as: "news").next
-            #expect(try await site.get("?after=\(cursor)", as: "news").ids == [])
-            for (query, client) in [("", "shop"), ("&bundle_id=\(EventSite.app)", "news")] {
-                let answer = try await site.get("?after=\(cursor)\(query)", as: client)
-                #expect(answer.status == 400 && answer.code == "invalid_cursor")
-            }
-            // An app that the cursor lacks begins at its oldest event.
-            let own = try await site.get(as: "shop").next
-            #expect(try await site.get("?after=\(own)", as: "news").ids == ["evt_2"])
+    @Test(.eventSite) func `a cursor counts only for apps that the request reads`() async throws {
+        site.add(1)
+        site.add(2, app: EventSite.otherApp)
+        let cursor = try await site.get(as: "news").next
+        #expect(try await site.get("?after=\(cursor)", as: "news").ids == [])
+        for (query, client) in [("", "shop"), ("&bundle_id=\(EventSite.app)", "news")] {
+            let answer = try await site.get("?after=\(cursor)\(query)", as: client)
+            #expect(answer.status == 400 && answer.code == "invalid_cursor")
         }
+        // An app that the cursor lacks begins at its oldest event.
+        let own = try await site.get(as: "shop").next
+        #expect(try await site.get("?after=\(own)", as: "news").ids == ["evt_2"])
     }
 
     // MARK: - Queries
 
     @Test(
+        .eventSite,
         arguments: [
             ("?after=garbage", "invalid_cursor", nil), ("?after=", "invalid_cursor", nil),
             ("?after=AQ&after=AQ", "invalid_query", "after"), ("?limit=0", "invalid_query", "limit"),
@@ -167,25 +154,22 @@ struct EventRouteTests {
     func `a query that is wrong gets a problem with its parameter`(
         query: String, code: String, field: String?
     ) async throws {
-        try await EventSite.with { site in
-            let answer = try await site.get(query)
-            #expect(answer.status == 400 && answer.code == code && answer.field == field, "\(answer.detail)")
-        }
+        let answer = try await site.get(query)
+        #expect(answer.status == 400 && answer.code == code && answer.field == field, "\(answer.detail)")
     }
 
-    @Test(arguments: ["?wait=0", "?wait=0s", "?limit=1000&types=subscription.*", "?signed_data=false", "?after=%41Q"])
+    @Test(
+        .eventSite,
+        arguments: ["?wait=0", "?wait=0s", "?limit=1000&types=subscription.*", "?signed_data=false", "?after=%41Q"])
     func `a query that is right gets a page`(query: String) async throws {
-        try await EventSite.with { site in
-            let answer = try await site.get(query)
-            #expect(answer.status == 200)
-        }
+        let answer = try await site.get(query)
+        #expect(answer.status == 200)
     }
 
-    @Test func `signed data that is not kept is a problem that names the setting`() async throws {
-        try await EventSite.with(settings: { $0.keepsSignedData = false }) { site in
-            let answer = try await site.get("?signed_data=true")
-            #expect(answer.status == 400 && answer.detail.contains("gateway.events.keep_signed_data"))
-        }
+    @Test(.eventSite(settings: { $0.keepsSignedData = false }))
+    func `signed data that is not kept is a problem that names the setting`() async throws {
+        let answer = try await site.get("?signed_data=true")
+        #expect(answer.status == 400 && answer.detail.contains("gateway.events.keep_signed_data"))
     }
 
     // MARK: - The store
@@ -203,31 +187,16 @@ struct EventRouteTests {
         }
     }
 
-    @Test(arguments: ["", "?after=latest", "?wait=60"])
+    @Test(.eventSite(reading: { _ in SilentLog() }), arguments: ["", "?after=latest", "?wait=60"])
     func `an unreachable store is a problem, for pages and streams`(query: String) async throws {
-        try await EventSite.with(reading: { _ in UnreachableLog() }) { site in
-            let query = query.hasPrefix("?wait") ? (page: query, stream: "") : (page: query, stream: query)
-            let answers = [
-                try await site.get(query.page), try await site.get(query.stream, ["Accept: text/event-stream"]),
-            ]
-            for answer in answers {
-                #expect(answer.status == 503 && answer.code == "store_unreachable")
-                #expect(answer.raw?.headers["retry-after"] == "1")
-            }
+        let query = query.hasPrefix("?wait") ? (page: query, stream: "") : (page: query, stream: query)
+        let answers = [
+            try await site.get(query.page), try await site.get(query.stream, ["Accept: text/event-stream"]),
+        ]
+        for answer in answers {
+            #expect(answer.status == 503 && answer.code == "store_unreachable")
+            #expect(answer.raw?.headers["retry-after"] == "1")
         }
-    }
-
-    private struct UnreachableLog: EventLog {
-        func read(_ queries: [EventQuery]) -> [EventBatch]? { nil }
-        func newest(_ partitions: [AppPartition], _ stream: EventStream) -> [EventPosition]? { nil }
-
-        func event(
-            at position: EventPosition, in partition: AppPartition, _ stream: EventStream
-        ) throws(StoreUnreachable) -> Event? { throw StoreUnreachable() }
-
-        func position(
-            before milliseconds: UInt64, in partition: AppPartition, _ stream: EventStream
-        ) throws(StoreUnreachable) -> EventPosition { throw StoreUnreachable() }
     }
 
     // MARK: - Limits

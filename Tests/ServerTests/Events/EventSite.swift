@@ -8,6 +8,7 @@ import Logging
 import Receipts
 import Resilience
 import Synchronization
+import TestSupport
 
 @testable import API
 @testable import Clients
@@ -16,7 +17,10 @@ import Synchronization
 @testable import Telemetry
 
 /// `GET /v1/events` behind a real listener, for two clients, over logs in this process.
-struct EventSite: Sendable {
+struct EventSite: Surroundings {
+    @TaskLocal private static var running: EventSite?
+    static var local: TaskLocal<EventSite?> { $running }
+
     static let app = "com.example.shop"
     static let otherApp = "com.example.news"
 

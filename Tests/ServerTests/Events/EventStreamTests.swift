@@ -19,78 +19,71 @@ import TestSupport
 /// Requests that wait, and streams.
 @Suite("Waiting for events, over HTTP", .timeLimit(.patient))
 struct EventStreamTests {
+    private var site: EventSite { .current }
+
     // MARK: - Long polls
 
-    @Test func `a request that waits is answered when the first event arrives`() async throws {
-        try await EventSite.with { site in
-            let cursor = try await site.get().next
-            try await RawConnection.with(port: site.port) { connection in
-                try await connection.send(site.request("?wait=60s&after=\(cursor)"))
-                try await eventually { site.watcher.count == 1 }
-                site.add(1)
-                #expect(EventAnswer(try await connection.answer()).ids == ["evt_1"])
-                // The connection is of use for the next request.
-                try await connection.send(site.request())
-                #expect(EventAnswer(try await connection.answer()).ids == ["evt_1"])
-            }
-        }
-    }
-
-    @Test func `an event of another node wakes the request as well`() async throws {
-        try await EventSite.with { site in
-            async let answer = site.get("?wait=60")
-            try await eventually { site.watcher.count == 1 }
-            site.add(1, announces: false)
-            #expect(try await answer.ids == ["evt_1"])
-        }
-    }
-
-    @Test func `events of other types do not end the wait, and the cursor passes them`() async throws {
-        try await EventSite.with { site in
-            async let answer = site.get("?wait=60&types=purchase.*")
+    @Test(.eventSite) func `a request that waits is answered when the first event arrives`() async throws {
+        let cursor = try await site.get().next
+        try await RawConnection.with(port: site.port) { connection in
+            try await connection.send(site.request("?wait=60s&after=\(cursor)"))
             try await eventually { site.watcher.count == 1 }
             site.add(1)
-            site.add(2, type: .purchaseCompleted)
-            let page = try await answer
-            #expect(page.ids == ["evt_2"])
-            #expect(try await site.get("?after=\(page.next)").ids == [])
+            #expect(EventAnswer(try await connection.answer()).ids == ["evt_1"])
+            // The connection is of use for the next request.
+            try await connection.send(site.request())
+            #expect(EventAnswer(try await connection.answer()).ids == ["evt_1"])
         }
     }
 
-    @Test func `events that are there, or missed, are answered at once`() async throws {
-        try await EventSite.with(maximumCount: AppPartition.count) { site in
-            site.add(1, chain: 1)
-            let page = try await site.get("?wait=60")
-            #expect(page.ids == ["evt_1"])
-            for number in 2...3 { site.add(number, chain: 1) }
-            #expect(try await site.get("?wait=60&after=\(page.next)").missed?.count == 1)
-        }
+    @Test(.eventSite) func `an event of another node wakes the request as well`() async throws {
+        async let answer = site.get("?wait=60")
+        try await eventually { site.watcher.count == 1 }
+        site.add(1, announces: false)
+        #expect(try await answer.ids == ["evt_1"])
     }
 
-    @Test func `a wait without events ends with an empty page and the same cursor`() async throws {
-        try await EventSite.with(answer: Patience.forLimit) { site in
+    @Test(.eventSite) func `events of other types do not end the wait, and the cursor passes them`() async throws {
+        async let answer = site.get("?wait=60&types=purchase.*")
+        try await eventually { site.watcher.count == 1 }
+        site.add(1)
+        site.add(2, type: .purchaseCompleted)
+        let page = try await answer
+        #expect(page.ids == ["evt_2"])
+        #expect(try await site.get("?after=\(page.next)").ids == [])
+    }
+
+    @Test(.eventSite(maximumCount: AppPartition.count))
+    func `events that are there, or missed, are answered at once`() async throws {
+        site.add(1, chain: 1)
+        let page = try await site.get("?wait=60")
+        #expect(page.ids == ["evt_1"])
+        for number in 2...3 { site.add(number, chain: 1) }
+        #expect(try await site.get("?wait=60&after=\(page.next)").missed?.count == 1)
+    }
+
+    @Test(.eventSite(answer: Patience.forLimit))
+    func `a wait without events ends with an empty page and the same cursor`() async throws {
+        site.add(1)
+        let cursor = try await site.get().next
+        // Longer than the deadline of other answers.
+        let seconds = Int(Patience.forLimit / .seconds(1)) + 1
+        let page = try await site.get("?wait=\(seconds)&after=\(cursor)")
+        #expect(page.status == 200 && page.ids == [] && page.next == cursor && page.hasMore == false)
+    }
+
+    @Test(.eventSite(limits: ClientLimits(concurrency: 1)))
+    func `a wait holds no concurrency slot, and has a limit of its own`() async throws {
+        try await Self.wait(site, WaitingReaders.Limits.perClient) {
+            #expect(try await site.get().status == 200)
+            let refused = try await site.get("?wait=1")
+            #expect(refused.status == 429 && refused.raw?.body.contains(#"["waiting_readers"]"#) == true)
+            #expect(try await site.get("?wait=1", as: "news").status == 200)
+            let stream = try await site.get("", ["Accept: text/event-stream"])
+            #expect(stream.status == 429 && stream.code == "quota_exceeded")
             site.add(1)
-            let cursor = try await site.get().next
-            // Longer than the deadline of other answers.
-            let seconds = Int(Patience.forLimit / .seconds(1)) + 1
-            let page = try await site.get("?wait=\(seconds)&after=\(cursor)")
-            #expect(page.status == 200 && page.ids == [] && page.next == cursor && page.hasMore == false)
         }
-    }
-
-    @Test func `a wait holds no concurrency slot, and has a limit of its own`() async throws {
-        try await EventSite.with(limits: ClientLimits(concurrency: 1)) { site in
-            try await Self.wait(site, WaitingReaders.Limits.perClient) {
-                #expect(try await site.get().status == 200)
-                let refused = try await site.get("?wait=1")
-                #expect(refused.status == 429 && refused.raw?.body.contains(#"["waiting_readers"]"#) == true)
-                #expect(try await site.get("?wait=1", as: "news").status == 200)
-                let stream = try await site.get("", ["Accept: text/event-stream"])
-                #expect(stream.status == 429 && stream.code == "quota_exceeded")
-                site.add(1)
-            }
-            #expect(try await site.get("?wait=1").status == 200, "the slots are free again")
-        }
+        #expect(try await site.get("?wait=1").status == 200, "the slots are free again")
     }
 
     /// Sends nested requests that wait, and reads their answers after `body`.
@@ -164,43 +157,38 @@ struct EventStreamTests {
         }
     }
 
-    @Test func `a stream continues after the last event that the client has`() async throws {
-        try await EventSite.with { site in
-            for number in 1...5 { site.add(number, chain: number % 2) }
-            var last = ""
-            try await site.stream { stream in
-                for number in 1...3 {
-                    let event = try await stream.event()
-                    #expect(event.data?.contains("evt_\(number)") == true)
-                    last = event.id ?? ""
-                }
+    @Test(.eventSite) func `a stream continues after the last event that the client has`() async throws {
+        for number in 1...5 { site.add(number, chain: number % 2) }
+        var last = ""
+        try await site.stream { stream in
+            for number in 1...3 {
+                let event = try await stream.event()
+                #expect(event.data?.contains("evt_\(number)") == true)
+                last = event.id ?? ""
             }
-            // The header goes before the query, which the client sends again when it reconnects.
-            try await site.stream("?after=latest", ["Last-Event-ID: \(last)"]) { stream in
-                for number in 4...5 {
-                    let event = try await stream.event()
-                    #expect(event.data?.contains("evt_\(number)") == true)
-                }
-            }
-            // Pages and streams have the same cursors.
-            #expect(try await site.get("?after=\(last)").ids == ["evt_4", "evt_5"])
         }
+        // The header goes before the query, which the client sends again when it reconnects.
+        try await site.stream("?after=latest", ["Last-Event-ID: \(last)"]) { stream in
+            for number in 4...5 {
+                let event = try await stream.event()
+                #expect(event.data?.contains("evt_\(number)") == true)
+            }
+        }
+        // Pages and streams have the same cursors.
+        #expect(try await site.get("?after=\(last)").ids == ["evt_4", "evt_5"])
     }
 
-    @Test(arguments: [["Last-Event-ID: garbage"], ["Last-Event-ID: AQ", "Last-Event-ID: AQ"]])
+    @Test(.eventSite, arguments: [["Last-Event-ID: garbage"], ["Last-Event-ID: AQ", "Last-Event-ID: AQ"]])
     func `an ID that is no cursor is a problem`(fields: [String]) async throws {
-        try await EventSite.with { site in
-            let answer = try await site.get("", ["Accept: text/event-stream"] + fields)
-            #expect(answer.status == 400 && answer.code == "invalid_cursor")
-            #expect(try await site.get("", fields).status == 200, "pages do not read the field")
-        }
+        let answer = try await site.get("", ["Accept: text/event-stream"] + fields)
+        #expect(answer.status == 400 && answer.code == "invalid_cursor")
+        #expect(try await site.get("", fields).status == 200, "pages do not read the field")
     }
 
-    @Test(arguments: ["?limit=1", "?wait=1"]) func `a stream has neither limit nor wait`(query: String) async throws {
-        try await EventSite.with { site in
-            let answer = try await site.get(query, ["Accept: text/event-stream"])
-            #expect(answer.code == "invalid_query")
-        }
+    @Test(.eventSite, arguments: ["?limit=1", "?wait=1"])
+    func `a stream has neither limit nor wait`(query: String) async throws {
+        let answer = try await site.get(query, ["Accept: text/event-stream"])
+        #expect(answer.code == "invalid_query")
     }
 
     @Test(arguments: [
@@ -212,39 +200,37 @@ struct EventStreamTests {
         #expect(try EventsCall(header, of: .loopback, keepsSignedData: false).isStream == isStream)
     }
 
-    @Test func `a reader that fell behind gets an event that says so, once`() async throws {
-        try await EventSite.with(maximumCount: AppPartition.count) { site in
-            site.add(1, chain: 1)
-            let cursor = try await site.get().next
-            for number in 2...4 { site.add(number, chain: 1) }
-            var told = ""
-            try await site.stream("?after=\(cursor)") { stream in
-                let missed = try await stream.event()
-                #expect(missed.type == "missed" && missed.data == #"{"bundle_id":"com.example.shop","count":2}"#)
-                told = missed.id ?? ""
-                #expect(try await stream.event().data?.contains("evt_4") == true)
-            }
-            try await site.stream("", ["Last-Event-ID: \(told)"]) { stream in
-                let next = try await stream.event()
-                #expect(next.data?.contains("evt_4") == true)
-            }
+    @Test(.eventSite(maximumCount: AppPartition.count))
+    func `a reader that fell behind gets an event that says so, once`() async throws {
+        site.add(1, chain: 1)
+        let cursor = try await site.get().next
+        for number in 2...4 { site.add(number, chain: 1) }
+        var told = ""
+        try await site.stream("?after=\(cursor)") { stream in
+            let missed = try await stream.event()
+            #expect(missed.type == "missed" && missed.data == #"{"bundle_id":"com.example.shop","count":2}"#)
+            told = missed.id ?? ""
+            #expect(try await stream.event().data?.contains("evt_4") == true)
+        }
+        try await site.stream("", ["Last-Event-ID: \(told)"]) { stream in
+            let next = try await stream.event()
+            #expect(next.data?.contains("evt_4") == true)
         }
     }
 
-    @Test func `a silent stream sends comments, with the cursor once events of other types moved it`() async throws {
-        try await EventSite.with(settings: { $0.streamTimes.heartbeat = .milliseconds(20) }) { site in
-            try await site.stream("?types=purchase.*") { stream in
-                _ = try await stream.text(upTo: "id: AQ\n\n")
-                #expect(try await stream.text(upTo: "\n\n").contains(":\n\n"))
-                site.add(1)
-                var id: String?
-                while id == nil {
-                    let event = StreamedEvent(try await stream.text(upTo: "\n\n"))
-                    #expect(event.data == nil)
-                    id = event.id
-                }
-                #expect(try await site.get("?after=\(id ?? "")").ids == [])
+    @Test(.eventSite(settings: { $0.streamTimes.heartbeat = .milliseconds(20) }))
+    func `a silent stream sends comments, with the cursor once events of other types moved it`() async throws {
+        try await site.stream("?types=purchase.*") { stream in
+            _ = try await stream.text(upTo: "id: AQ\n\n")
+            #expect(try await stream.text(upTo: "\n\n").contains(":\n\n"))
+            site.add(1)
+            var id: String?
+            while id == nil {
+                let event = StreamedEvent(try await stream.text(upTo: "\n\n"))
+                #expect(event.data == nil)
+                id = event.id
             }
+            #expect(try await site.get("?after=\(id ?? "")").ids == [])
         }
     }
 

@@ -14,27 +14,29 @@ import TestSupport
 
 @Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.patient))
 struct PurgeRouteTests {
-    @Test(arguments: [
-        ("DELETE /v1/cache/transactions/2000000123456789", 200), ("DELETE /v1/cache/transactions/0", 200),
-        ("DELETE /v1/cache/transactions/12345678901234567890", 200),
-        ("DELETE /v1/cache/transactions/704aB12345678901234567890123456z", 200),
-        ("DELETE /v1/cache/transactions/704aB12345678901234567890123456zz", 400),
-        ("DELETE /v1/cache/transactions/12-a", 400), ("DELETE /v1/cache/transactions/abc", 400),
-        ("DELETE /v1/cache/transactions/%C3%A9", 400),
-        ("DELETE /v1/cache/transactions/%D9%A1", 400), ("DELETE /v1/cache/transactions/*", 400),
-        ("DELETE /v1/cache/transactions/", 404), ("DELETE /v1/cache/transactions", 404),
-        ("DELETE /v1/cache/transactions/1/2", 404), ("GET /v1/cache/transactions/1", 405),
-        ("POST /v1/cache/transactions/1", 405), ("OPTIONS /v1/cache/transactions/1", 204),
-    ])
+    private var gateway: RunningGateway { .current }
+
+    @Test(
+        .gateway,
+        arguments: [
+            ("DELETE /v1/cache/transactions/2000000123456789", 200), ("DELETE /v1/cache/transactions/0", 200),
+            ("DELETE /v1/cache/transactions/12345678901234567890", 200),
+            ("DELETE /v1/cache/transactions/704aB12345678901234567890123456z", 200),
+            ("DELETE /v1/cache/transactions/704aB12345678901234567890123456zz", 400),
+            ("DELETE /v1/cache/transactions/12-a", 400), ("DELETE /v1/cache/transactions/abc", 400),
+            ("DELETE /v1/cache/transactions/%C3%A9", 400),
+            ("DELETE /v1/cache/transactions/%D9%A1", 400), ("DELETE /v1/cache/transactions/*", 400),
+            ("DELETE /v1/cache/transactions/", 404), ("DELETE /v1/cache/transactions", 404),
+            ("DELETE /v1/cache/transactions/1/2", 404), ("GET /v1/cache/transactions/1", 405),
+            ("POST /v1/cache/transactions/1", 405), ("OPTIONS /v1/cache/transactions/1", 204),
+        ])
     func `an ID consists of letters and digits, with a digit`(line: String, status: Int) async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await gateway.ask(line)
-            #expect(answer?.status == status, "\(answer?.body ?? "")")
-            if status == 200 { #expect(answer?.body == #"{"purged":"\#(line.split(separator: "/").last ?? "")"}"#) }
-            if status == 405 { #expect(answer?.headers["allow"] == "DELETE, OPTIONS") }
-            // The log must not contain the transaction.
-            #expect(gateway.log.containing("2000000123456789").isEmpty)
-        }
+        let answer = try await gateway.ask(line)
+        #expect(answer?.status == status, "\(answer?.body ?? "")")
+        if status == 200 { #expect(answer?.body == #"{"purged":"\#(line.split(separator: "/").last ?? "")"}"#) }
+        if status == 405 { #expect(answer?.headers["allow"] == "DELETE, OPTIONS") }
+        // The log must not contain the transaction.
+        #expect(gateway.log.containing("2000000123456789").isEmpty)
     }
 
     @Test(arguments: [false, true]) func `a purge needs a permission`(isPermitted: Bool) async throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -23,6 +24,32 @@ extension ClientAdmission {
 extension RequestCharging {
     static func forTests() throws -> RequestCharging {
         RequestCharging(.forTests, metrics: LimitMetrics(try PrometheusRegistry(MetricCatalogue.all)))
+    }
+}
+
+extension LogLines {
+    /// Returns a logger that writes to these lines.
+    func logger(
+        _ settings: LogSettings, metadataProvider: Logger.MetadataProvider? = .currentRequest
+    ) -> Logger {
+        Logger(label: "test") { [self] in
+            JSONLogHandler(label: $0, settings: settings, metadataProvider: metadataProvider, write: append)
+        }
+    }
+}
+
+extension RequestPipeline {
+    /// A pipeline that writes the line of each request to `lines` at once.
+    convenience init(
+        _ routes: [Route], logger: Logger, requestLogger: Logger? = nil, writingTo lines: LogLines,
+        _ settings: LogSettings
+    ) {
+        self.init(
+            routes: RouteTable(routes),
+            log: RequestLog(
+                logger: requestLogger ?? logger, lines: LogBatcher(limits: .eachLine, handOn: lines.append),
+                settings: settings),
+            logger: logger)
     }
 }
 

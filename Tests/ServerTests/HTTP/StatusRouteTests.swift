@@ -17,24 +17,23 @@ import TestSupport
 
 @Suite("GET /v1/status", .timeLimit(.patient))
 struct StatusRouteTests {
+    private var gateway: RunningGateway { .current }
     private static let sunset = Timestamp(millisecondsSince1970: 1_814_313_600_000)  // 2027-06-30
 
-    @Test func `a gateway without requests to Apple has a brief status`() async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await gateway.ask("GET /v1/status")
-            let upstream = """
-                {"enabled":false,"breaker":{"state":"closed","mode":"auto"},"requests_in_flight":0,\
-                "concurrency_limit":20,"requests_waiting":0,\
-                "lifecycle":{"stage":"current","sunset_ramp_ratio":0.0,"links":[]}}
-                """
-            #expect(
-                answer?.body == """
-                    {"version":"\(Version.current)","status":"ready",\
-                    "store":{"state":"embedded","live_nodes":1},\
-                    "upstreams":{"production":\(upstream),"sandbox":\(upstream)}}
-                    """)
-            #expect(answer?.headers["cache-control"] == "no-store")
-        }
+    @Test(.gateway) func `a gateway without requests to Apple has a brief status`() async throws {
+        let answer = try await gateway.ask("GET /v1/status")
+        let upstream = """
+            {"enabled":false,"breaker":{"state":"closed","mode":"auto"},"requests_in_flight":0,\
+            "concurrency_limit":20,"requests_waiting":0,\
+            "lifecycle":{"stage":"current","sunset_ramp_ratio":0.0,"links":[]}}
+            """
+        #expect(
+            answer?.body == """
+                {"version":"\(Version.current)","status":"ready",\
+                "store":{"state":"embedded","live_nodes":1},\
+                "upstreams":{"production":\(upstream),"sandbox":\(upstream)}}
+                """)
+        #expect(answer?.headers["cache-control"] == "no-store")
     }
 
     @Test(arguments: [true, false]) func `the Server API has a member if an app has a key`(hasKey: Bool) async throws {
@@ -63,12 +62,10 @@ struct StatusRouteTests {
         }
     }
 
-    @Test func `a draining gateway reports draining`() async throws {
-        try await RunningGateway.with { gateway in
-            gateway.server.lifecycle.advance(to: .draining)
-            let answer = try await gateway.ask("GET /v1/status")
-            #expect(answer?.body.contains(#""status":"draining""#) == true)
-        }
+    @Test(.gateway) func `a draining gateway reports draining`() async throws {
+        gateway.server.lifecycle.advance(to: .draining)
+        let answer = try await gateway.ask("GET /v1/status")
+        #expect(answer?.body.contains(#""status":"draining""#) == true)
     }
 
     @Test func `failures and announcements are reported, with times rounded up`() {

@@ -11,83 +11,81 @@ import TestSupport
 
 @Suite("POST /v1/verify", .timeLimit(.patient))
 struct VerifyRouteTests {
+    private var gateway: RunningGateway { .current }
     private static let json = "Content-Type: application/json"
     private static let body = #"{"receipt":"AQID"}"#
 
-    @Test(arguments: [
-        ("GET", "/v1/verify", 405, "method_not_allowed"), ("DELETE", "/v1/verify", 405, "method_not_allowed"),
-        ("PROPFIND", "/v1/verify", 501, "not_implemented"), ("POST", "/v1/verify/", 404, "not_found"),
-        ("GET", "/v1/nope?receipt=x", 404, "not_found"),
-        ("GET", "/livez", 404, "not_found"), ("POST", "//v1/verify", 404, "not_found"),
-        ("POST", "/v1//verify", 404, "not_found"), ("GET", "//v1/verify", 404, "not_found"),
-        ("POST", "http://x.example/v1/verify", 200, nil), ("POST", "HTTPS://x.example:443/v1/verify?x", 200, nil),
-        ("GET", "http://x.example/v1/verify", 405, "method_not_allowed"),
-        ("POST", "http://x.example//v1/verify", 404, "not_found"),
-        ("POST", "http://:", 400, "malformed_request"),
-        ("OPTIONS", "*", 404, "not_found"),
-    ])
+    @Test(
+        .gateway { $0.http.hostNames = HostNames(["x", "x.example"]) },
+        arguments: [
+            ("GET", "/v1/verify", 405, "method_not_allowed"), ("DELETE", "/v1/verify", 405, "method_not_allowed"),
+            ("PROPFIND", "/v1/verify", 501, "not_implemented"), ("POST", "/v1/verify/", 404, "not_found"),
+            ("GET", "/v1/nope?receipt=x", 404, "not_found"),
+            ("GET", "/livez", 404, "not_found"), ("POST", "//v1/verify", 404, "not_found"),
+            ("POST", "/v1//verify", 404, "not_found"), ("GET", "//v1/verify", 404, "not_found"),
+            ("POST", "http://x.example/v1/verify", 200, nil), ("POST", "HTTPS://x.example:443/v1/verify?x", 200, nil),
+            ("GET", "http://x.example/v1/verify", 405, "method_not_allowed"),
+            ("POST", "http://x.example//v1/verify", 404, "not_found"),
+            ("POST", "http://:", 400, "malformed_request"),
+            ("OPTIONS", "*", 404, "not_found"),
+        ])
     func `methods and paths`(method: String, path: String, status: Int, code: String?) async throws {
-        try await RunningGateway.with({ $0.http.hostNames = HostNames(["x", "x.example"]) }) { gateway in
-            let answer = try await ask(gateway, "\(method) \(path)", [Self.json], Self.body)
-            #expect(answer?.status == status)
-            if let code { #expect(answer?.body.contains(#""code":"\#(code)""#) == true) }
-            #expect(answer?.headers["allow"] == (status == 405 ? "POST, OPTIONS" : nil))
-        }
+        let answer = try await ask(gateway, "\(method) \(path)", [Self.json], Self.body)
+        #expect(answer?.status == status)
+        if let code { #expect(answer?.body.contains(#""code":"\#(code)""#) == true) }
+        #expect(answer?.headers["allow"] == (status == 405 ? "POST, OPTIONS" : nil))
     }
 
-    @Test(arguments: ["/", "http://x.example", "http://x.example?/v1/verify"])
+    @Test(
+        .gateway { $0.http.hostNames = HostNames(["x", "x.example"]) },
+        arguments: ["/", "http://x.example", "http://x.example?/v1/verify"])
     func `the root has a health check and nothing else`(target: String) async throws {
-        try await RunningGateway.with({ $0.http.hostNames = HostNames(["x", "x.example"]) }) { gateway in
-            let answer = try await ask(gateway, "POST \(target)", [Self.json], Self.body)
-            #expect(answer?.status == 405 && answer?.headers["allow"] == "GET, HEAD, OPTIONS")
-        }
+        let answer = try await ask(gateway, "POST \(target)", [Self.json], Self.body)
+        #expect(answer?.status == 405 && answer?.headers["allow"] == "GET, HEAD, OPTIONS")
     }
 
-    @Test func `OPTIONS lists the methods`() async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await ask(gateway, "OPTIONS /v1/verify", [], "")
-            #expect(answer?.status == 204)
-            #expect(answer?.headers["allow"] == "POST, OPTIONS")
-        }
+    @Test(.gateway) func `OPTIONS lists the methods`() async throws {
+        let answer = try await ask(gateway, "OPTIONS /v1/verify", [], "")
+        #expect(answer?.status == 204)
+        #expect(answer?.headers["allow"] == "POST, OPTIONS")
     }
 
-    @Test(arguments: [
-        ("application/json", 200), ("Application/JSON; charset=UTF-8", 200), ("application/json;x=y", 200),
-        ("application/json; charset=\"utf-8\"", 200), ("application/json; charset=latin1", 415),
-        ("text/json", 415), ("application/jsonx", 415), ("application/x-www-form-urlencoded", 415), ("", 415),
-    ])
+    @Test(
+        .gateway,
+        arguments: [
+            ("application/json", 200), ("Application/JSON; charset=UTF-8", 200), ("application/json;x=y", 200),
+            ("application/json; charset=\"utf-8\"", 200), ("application/json; charset=latin1", 415),
+            ("text/json", 415), ("application/jsonx", 415), ("application/x-www-form-urlencoded", 415), ("", 415),
+        ])
     func `only JSON in UTF-8 is read`(contentType: String, status: Int) async throws {
-        try await RunningGateway.with { gateway in
-            let fields = contentType.isEmpty ? [] : ["Content-Type: \(contentType)"]
-            let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
-            #expect(answer?.status == status)
-        }
+        let fields = contentType.isEmpty ? [] : ["Content-Type: \(contentType)"]
+        let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
+        #expect(answer?.status == status)
     }
 
-    @Test(arguments: [
-        (#"{"receipt":"A"}"#, "base64_missing_padding", "receipt"),
-        (#"{"receipt":"A!=="}"#, "base64_invalid_character", "receipt"),
-        (#"{"receipt":"A\/-_"}"#, "base64_url_alphabet", "receipt"), (#"{"receipt":""}"#, "base64_empty", "receipt"),
-        (#"{"receipt":"AQID","device_identifier":"zz"}"#, "base64_missing_padding", "device_identifier"),
-        (#"{"receipt":"AQID","receipt":"AQID"}"#, "duplicate_field", "receipt"),
-        (#"{"receipt":"AQID","extra":1}"#, "unknown_field", "extra"), ("{", "truncated", nil),
-    ])
+    @Test(
+        .gateway,
+        arguments: [
+            (#"{"receipt":"A"}"#, "base64_missing_padding", "receipt"),
+            (#"{"receipt":"A!=="}"#, "base64_invalid_character", "receipt"),
+            (#"{"receipt":"A\/-_"}"#, "base64_url_alphabet", "receipt"),
+            (#"{"receipt":""}"#, "base64_empty", "receipt"),
+            (#"{"receipt":"AQID","device_identifier":"zz"}"#, "base64_missing_padding", "device_identifier"),
+            (#"{"receipt":"AQID","receipt":"AQID"}"#, "duplicate_field", "receipt"),
+            (#"{"receipt":"AQID","extra":1}"#, "unknown_field", "extra"), ("{", "truncated", nil),
+        ])
     func `a fault in the body is named with its field`(body: String, fault: String, field: String?) async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
-            #expect(answer?.status == 400)
-            #expect(answer?.headers["content-type"] == "application/problem+json")
-            #expect(answer?.body.contains(#""fault":"\#(fault)""#) == true, "\(answer?.body ?? "")")
-            if let field { #expect(answer?.body.contains(#""field":"\#(field)""#) == true) }
-        }
+        let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
+        #expect(answer?.status == 400)
+        #expect(answer?.headers["content-type"] == "application/problem+json")
+        #expect(answer?.body.contains(#""fault":"\#(fault)""#) == true, "\(answer?.body ?? "")")
+        if let field { #expect(answer?.body.contains(#""field":"\#(field)""#) == true) }
     }
 
-    @Test func `an escaped receipt and a UUID are read`() async throws {
-        try await RunningGateway.with { gateway in
-            let body = #"{"receipt":"AQ\/D","device_identifier":"00112233-4455-6677-8899-aabbccddeeff"}"#
-            let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
-            #expect(answer?.status == 200)
-        }
+    @Test(.gateway) func `an escaped receipt and a UUID are read`() async throws {
+        let body = #"{"receipt":"AQ\/D","device_identifier":"00112233-4455-6677-8899-aabbccddeeff"}"#
+        let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
+        #expect(answer?.status == 200)
     }
 
     @Test func `keys give access to their apps only`() async throws {
@@ -120,28 +118,24 @@ struct VerifyRouteTests {
         }
     }
 
-    @Test func `a request has one log line, without its query`() async throws {
-        try await RunningGateway.with { gateway in
-            let fields = [Self.json, "X-Request-Id: abc-1"]
-            let answer = try await ask(gateway, "POST /v1/verify?token=secret", fields, Self.body)
-            #expect(answer?.headers["x-request-id"] == "abc-1")
-            let lines = gateway.log.containing(#""request_id":"abc-1""#)
-            #expect(lines.count == 1)
-            for member in [#""route":"/v1/verify""#, #""status":200"#, #""verdict":"#, #""client":"loopback""#] {
-                #expect(lines.first?.contains(member) == true)
-            }
-            #expect(gateway.log.containing("secret").isEmpty)
+    @Test(.gateway) func `a request has one log line, without its query`() async throws {
+        let fields = [Self.json, "X-Request-Id: abc-1"]
+        let answer = try await ask(gateway, "POST /v1/verify?token=secret", fields, Self.body)
+        #expect(answer?.headers["x-request-id"] == "abc-1")
+        let lines = gateway.log.containing(#""request_id":"abc-1""#)
+        #expect(lines.count == 1)
+        for member in [#""route":"/v1/verify""#, #""status":200"#, #""verdict":"#, #""client":"loopback""#] {
+            #expect(lines.first?.contains(member) == true)
         }
+        #expect(gateway.log.containing("secret").isEmpty)
     }
 
-    @Test(arguments: ["", "bad id", "x\u{7F}", String(repeating: "x", count: 65)])
+    @Test(.gateway, arguments: ["", "bad id", "x\u{7F}", String(repeating: "x", count: 65)])
     func `an invalid request ID is replaced`(identifier: String) async throws {
-        try await RunningGateway.with { gateway in
-            let fields = [Self.json, "X-Request-Id: \(identifier)"]
-            let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
-            #expect(answer?.headers["x-request-id"] != identifier)
-            #expect([nil, 32].contains(answer?.headers["x-request-id"]?.count))
-        }
+        let fields = [Self.json, "X-Request-Id: \(identifier)"]
+        let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
+        #expect(answer?.headers["x-request-id"] != identifier)
+        #expect([nil, 32].contains(answer?.headers["x-request-id"]?.count))
     }
 
     // MARK: - Steps

@@ -5,6 +5,7 @@ import Gateway
 import RealServers
 import Receipts
 import Redis
+import TestSupport
 
 @testable import RedisStore
 
@@ -27,6 +28,12 @@ enum JobSamples {
         options.account = account.flatMap { Account($0) }
         let evidence = Array("evidence \(number) ".utf8) + [UInt8](repeating: 0x78, count: bytes)
         return JobRequest(.evidence(.appReceipt(evidence)), options, chains: chains)
+    }
+
+    /// Returns an erasure of the customer with these purchases.
+    static func subject(_ chains: String..., account: String? = nil) -> ErasureSubject {
+        ErasureSubject(
+            bundleID: bundleID, chains: Set(chains.map { chain($0) }), account: account.flatMap { Account($0) })
     }
 
     static func result(_ text: String = "so far", chain: String? = nil) -> JobResult {
@@ -78,5 +85,48 @@ extension JobStore {
     /// Takes one job that is due now.
     func takeOne(in lane: JobLane = .production, lease: Duration = JobSamples.lease) async throws -> TakenJob? {
         try await take(1, in: lane, lease: lease).first
+    }
+
+    /// Creates jobs with the IDs `ver_1`, `ver_2`, ….
+    func createJobs(_ count: Int, chains: [PurchaseChain] = []) async throws {
+        for number in 1...count {
+            let request = JobSamples.request(number, chains: chains)
+            _ = try await create(JobSamples.job("ver_\(number)", request), key: nil)
+        }
+    }
+}
+
+/// A store of jobs that two nodes share.
+struct SharedJobs {
+    let nodes: (any JobStore, any JobStore)
+    /// Nil if the store is in this process.
+    let redis: NotificationStage?
+    private let clock = StoreClock(100)
+
+    init(_ kind: StoreKind, _ edit: (inout JobRules) -> Void = { _ in }) {
+        redis = kind == .redis ? .current : nil
+        if let redis {
+            nodes = (redis.jobs(edit), redis.jobs(edit))
+        } else {
+            var rules = JobRules()
+            edit(&rules)
+            let store = EmbeddedJobStore(rules) { [clock] in clock.time }
+            nodes = (store, store)
+        }
+    }
+
+    var store: any JobStore { nodes.0 }
+
+    /// The time of the store's clock.
+    var now: Timestamp { redis == nil ? clock.time : .now() }
+
+    /// Waits until the store's clock has moved on.
+    func tick() async throws {
+        if let redis { try await redis.nextMillisecond() } else { clock.advance(by: .seconds(1)) }
+    }
+
+    /// Makes all jobs due, as time does.
+    func makeDue() throws {
+        if let redis { try redis.makeDue() } else { clock.advance(by: JobSamples.lease) }
     }
 }

@@ -12,23 +12,24 @@ import TestSupport
 /// Limits as a client sees them. No window ends while these tests run.
 @Suite("Limits of clients", .timeLimit(.patient))
 struct LimitedClientTests {
-    @Test func `both routes share a bucket, and every response has the remaining tokens`() async throws {
-        try await Self.with(limits: "[{name: day, quota: 3, window: 1d}]") { site in
-            let first = try await site.verify()
-            #expect(first?.status == 200 && first?.headers["ratelimit-policy"] == #""day";q=3;w=86400"#)
-            #expect(first?.headers["ratelimit"]?.wholeMatch(of: /"day";r=2;t=28\d\d\d/) != nil)
-            let second = try await site.ask("POST /verifyReceipt", #"{"receipt-data":"AQID"}"#)
-            #expect(second?.status == 200 && second?.headers["ratelimit"]?.hasPrefix(#""day";r=1;"#) == true)
-            let refusedApp = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.a"}"#)
-            #expect(refusedApp?.status == 200 && refusedApp?.headers["ratelimit"]?.hasPrefix(#""day";r=0;"#) == true)
-            for (path, body) in [
-                ("/v1/verify", #"{"receipt":"AQID"}"#), ("/verifyReceipt", #"{"receipt-data":"AQID"}"#),
-            ] {
-                let refusal = try await site.ask("POST \(path)", body)
-                try Self.expectQuotaExceeded(refusal, policies: "\"day\"")
-            }
-            #expect(site.gateway.log.containing(#""limited_by":"day""#).count == 2)
+    private var site: Site { .current }
+
+    @Test(.limits("[{name: day, quota: 3, window: 1d}]"))
+    func `both routes share a bucket, and every response has the remaining tokens`() async throws {
+        let first = try await site.verify()
+        #expect(first?.status == 200 && first?.headers["ratelimit-policy"] == #""day";q=3;w=86400"#)
+        #expect(first?.headers["ratelimit"]?.wholeMatch(of: /"day";r=2;t=28\d\d\d/) != nil)
+        let second = try await site.ask("POST /verifyReceipt", #"{"receipt-data":"AQID"}"#)
+        #expect(second?.status == 200 && second?.headers["ratelimit"]?.hasPrefix(#""day";r=1;"#) == true)
+        let refusedApp = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.a"}"#)
+        #expect(refusedApp?.status == 200 && refusedApp?.headers["ratelimit"]?.hasPrefix(#""day";r=0;"#) == true)
+        for (path, body) in [
+            ("/v1/verify", #"{"receipt":"AQID"}"#), ("/verifyReceipt", #"{"receipt-data":"AQID"}"#),
+        ] {
+            let refusal = try await site.ask("POST \(path)", body)
+            try Self.expectQuotaExceeded(refusal, policies: "\"day\"")
         }
+        #expect(site.gateway.log.containing(#""limited_by":"day""#).count == 2)
     }
 
     private static func expectQuotaExceeded(_ answer: RawAnswer?, policies: String) throws {
@@ -41,15 +42,13 @@ struct LimitedClientTests {
         #expect(try #require(answer?.headers["retry-after"].flatMap { Int($0) }) >= wait)
     }
 
-    @Test func `the status costs nothing`() async throws {
-        try await Self.with(limits: "[{name: day, quota: 1, window: 1d}]") { site in
-            for _ in 1...3 {
-                let status = try await site.ask("GET /v1/status", "")
-                #expect(status?.status == 200 && status?.headers["ratelimit"] == nil)
-            }
-            #expect(try await site.verify()?.status == 200)
-            #expect(try await site.verify()?.status == 429)
+    @Test(.limits("[{name: day, quota: 1, window: 1d}]")) func `the status costs nothing`() async throws {
+        for _ in 1...3 {
+            let status = try await site.ask("GET /v1/status", "")
+            #expect(status?.status == 200 && status?.headers["ratelimit"] == nil)
         }
+        #expect(try await site.verify()?.status == 200)
+        #expect(try await site.verify()?.status == 429)
     }
 
     @Test(arguments: [
@@ -75,23 +74,20 @@ struct LimitedClientTests {
         }
     }
 
-    @Test func `a client over its limit is rejected before its body is read`() async throws {
-        try await Self.with(limits: "[{name: day, quota: 1, window: 1d}]") { site in
-            let first = try await site.verify()
-            #expect(first?.status == 200)
-            // The rejection does not depend on the body.
-            for body in ["{", #"{"receipt":"A*ID"}"#, #"{"receipt":"AQID","bundle_id":"com.other"}"#] {
-                try Self.expectQuotaExceeded(try await site.verify(body), policies: "\"day\"")
-            }
-            try Self.expectQuotaExceeded(try await site.ask("POST /verifyReceipt", "[0]"), policies: "\"day\"")
+    @Test(.limits("[{name: day, quota: 1, window: 1d}]"))
+    func `a client over its limit is rejected before its body is read`() async throws {
+        let first = try await site.verify()
+        #expect(first?.status == 200)
+        // The rejection does not depend on the body.
+        for body in ["{", #"{"receipt":"A*ID"}"#, #"{"receipt":"AQID","bundle_id":"com.other"}"#] {
+            try Self.expectQuotaExceeded(try await site.verify(body), policies: "\"day\"")
         }
+        try Self.expectQuotaExceeded(try await site.ask("POST /verifyReceipt", "[0]"), policies: "\"day\"")
     }
 
-    @Test func `an unreadable body is charged to its address too`() async throws {
-        try await Self.with(limits: Self.perAddress) { site in
-            let statuses = [try await site.verify("{")?.status, try await site.verify()?.status]
-            #expect(statuses == [400, 429])
-        }
+    @Test(.limits(perAddress)) func `an unreadable body is charged to its address too`() async throws {
+        let statuses = [try await site.verify("{")?.status, try await site.verify()?.status]
+        #expect(statuses == [400, 429])
     }
 
     @Test func `a more expensive mode takes more tokens`() async throws {
@@ -111,55 +107,51 @@ struct LimitedClientTests {
         }
     }
 
-    @Test func `each ten items more take a token, also for a cached answer`() async throws {
-        try await Self.with(limits: "[{name: day, quota: 100, window: 1d}]") { site in
-            var left = 100
-            for (count, cost, cache) in [(1, 1, "miss"), (11, 2, "miss"), (12, 3, "miss"), (12, 3, "near")] {
-                let items = Array(repeating: #""x""#, count: count).joined(separator: ",")
-                let answer = try await site.verify(#"{"signed_transactions":[\#(items)]}"#)
-                left -= cost
-                #expect(answer?.status == 200 && answer?.headers["ratelimit"]?.contains("r=\(left);") == true)
-                #expect(answer?.body.contains(#""reason":"jws_not_compact""#) == true)
-                #expect(answer?.body.contains(#""cache":"\#(cache)""#) == true)
-            }
+    @Test(.limits("[{name: day, quota: 100, window: 1d}]"))
+    func `each ten items more take a token, also for a cached answer`() async throws {
+        var left = 100
+        for (count, cost, cache) in [(1, 1, "miss"), (11, 2, "miss"), (12, 3, "miss"), (12, 3, "near")] {
+            let items = Array(repeating: #""x""#, count: count).joined(separator: ",")
+            let answer = try await site.verify(#"{"signed_transactions":[\#(items)]}"#)
+            left -= cost
+            #expect(answer?.status == 200 && answer?.headers["ratelimit"]?.contains("r=\(left);") == true)
+            #expect(answer?.body.contains(#""reason":"jws_not_compact""#) == true)
+            #expect(answer?.body.contains(#""cache":"\#(cache)""#) == true)
         }
     }
 
-    @Test func `a request never costs more than the burst`() async throws {
-        try await Self.with(limits: "[{name: day, quota: 5, window: 1d}]") { site in
-            let items = Array(repeating: #""x""#, count: 200).joined(separator: ",")
-            let body = #"{"signed_transactions":[\#(items)]}"#
-            let statuses = [try await site.verify(body)?.status, try await site.verify(body)?.status]
-            #expect(statuses == [200, 429])
-        }
+    @Test(.limits("[{name: day, quota: 5, window: 1d}]"))
+    func `a request never costs more than the burst`() async throws {
+        let items = Array(repeating: #""x""#, count: 200).joined(separator: ",")
+        let body = #"{"signed_transactions":[\#(items)]}"#
+        let statuses = [try await site.verify(body)?.status, try await site.verify(body)?.status]
+        #expect(statuses == [200, 429])
     }
 
-    @Test func `shadow mode rejects no request, and appears in the log and the metrics only`() async throws {
-        try await Self.with(limits: "[{name: strict, quota: 1, window: 1d, shadow: true}]") { site in
-            for _ in 1...3 {
-                let answer = try await site.verify()
-                #expect(answer?.status == 200 && answer?.headers["ratelimit-policy"] == nil)
-            }
-            #expect(site.gateway.log.containing(#""limited_in_shadow_by":"strict""#).count == 2)
-            let scrape = try await site.scrape()
-            for (decision, count) in [("admitted", 1), ("refused_in_shadow", 2), ("refused", 0)] {
-                let labels = #"{subject="client",decision="\#(decision)",source="store"} \#(count)"#
-                #expect(scrape.contains("receipt_gateway_rate_limit_decisions_total\(labels)\n"))
-            }
-            #expect(scrape.contains(#"receipt_gateway_limited_requests_total{limit="rate"} 0"#))
+    @Test(.limits("[{name: strict, quota: 1, window: 1d, shadow: true}]"))
+    func `shadow mode rejects no request, and appears in the log and the metrics only`() async throws {
+        for _ in 1...3 {
+            let answer = try await site.verify()
+            #expect(answer?.status == 200 && answer?.headers["ratelimit-policy"] == nil)
         }
+        #expect(site.gateway.log.containing(#""limited_in_shadow_by":"strict""#).count == 2)
+        let scrape = try await site.scrape()
+        for (decision, count) in [("admitted", 1), ("refused_in_shadow", 2), ("refused", 0)] {
+            let labels = #"{subject="client",decision="\#(decision)",source="store"} \#(count)"#
+            #expect(scrape.contains("receipt_gateway_rate_limit_decisions_total\(labels)\n"))
+        }
+        #expect(scrape.contains(#"receipt_gateway_limited_requests_total{limit="rate"} 0"#))
     }
 
-    @Test func `a rejection is counted with its limit`() async throws {
-        try await Self.with(limits: "[{name: app, quota: 1, window: 1d, per: app}]") { site in
-            for app in ["a", "b", "a"] {
-                _ = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.\#(app)"}"#)
-            }
-            let scrape = try await site.scrape()
-            #expect(scrape.contains(#"decisions_total{subject="app",decision="admitted",source="store"} 2"#))
-            #expect(scrape.contains(#"receipt_gateway_limited_requests_total{limit="rate"} 1"#))
-            #expect(scrape.contains(#"http_requests_total{route="/v1/verify",method="POST",code="429"} 1"#))
+    @Test(.limits("[{name: app, quota: 1, window: 1d, per: app}]"))
+    func `a rejection is counted with its limit`() async throws {
+        for app in ["a", "b", "a"] {
+            _ = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.\#(app)"}"#)
         }
+        let scrape = try await site.scrape()
+        #expect(scrape.contains(#"decisions_total{subject="app",decision="admitted",source="store"} 2"#))
+        #expect(scrape.contains(#"receipt_gateway_limited_requests_total{limit="rate"} 1"#))
+        #expect(scrape.contains(#"http_requests_total{route="/v1/verify",method="POST",code="429"} 1"#))
     }
 
     @Test func `the legacy fields are sent if configured`() async throws {
@@ -176,12 +168,12 @@ struct LimitedClientTests {
 
     private static let perAddress = "[{name: address, quota: 1, window: 1d, per: address}]"
 
-    @Test(arguments: ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1"])
+    @Test(
+        .limits(perAddress),
+        arguments: ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1"])
     func `a direct client cannot choose its address`(field: String) async throws {
-        try await Self.with(limits: Self.perAddress) { site in
-            let statuses = try await site.statuses(["X: y", field])
-            #expect(statuses == [200, 429])
-        }
+        let statuses = try await site.statuses(["X: y", field])
+        #expect(statuses == [200, 429])
     }
 
     @Test func `behind a proxy each client has one bucket, and cannot choose another`() async throws {
@@ -214,7 +206,10 @@ struct LimitedClientTests {
 
     // MARK: - Steps
 
-    private struct Site {
+    fileprivate struct Site: Surroundings {
+        @TaskLocal private static var running: Site?
+        static var local: TaskLocal<Site?> { $running }
+
         let gateway: RunningGateway
         let key: APIKey
 
@@ -239,7 +234,7 @@ struct LimitedClientTests {
         }
     }
 
-    private static func with(
+    fileprivate static func with(
         limits: String, _ change: (inout GatewayConfiguration) throws -> Void = { _ in },
         _ body: (Site) async throws -> Void
     ) async throws {
@@ -252,6 +247,15 @@ struct LimitedClientTests {
             $0.http.sendsLegacyRateLimitFields = http.sendsLegacyRateLimitFields
         } _: { gateway in
             try await body(Site(gateway: gateway, key: key))
+        }
+    }
+}
+
+extension Trait where Self == SurroundingsTrait {
+    /// A gateway with one client, whose entry has these limits.
+    fileprivate static func limits(_ limits: String) -> Self {
+        SurroundingsTrait(LimitedClientTests.Site.self) {
+            try await LimitedClientTests.with(limits: limits, { _ in }, $0)
         }
     }
 }

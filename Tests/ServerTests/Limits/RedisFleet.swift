@@ -12,7 +12,10 @@ import TestSupport
 @testable import RedisStore
 
 /// A real Redis, and the limiters of some nodes that share it.
-final class RedisFleet: Sendable {
+final class RedisFleet: Surroundings {
+    @TaskLocal private static var running: RedisFleet?
+    static var local: TaskLocal<RedisFleet?> { $running }
+
     let server: RealServer
     let redis: TestRedis
     let limiters: [FleetRateLimiter]

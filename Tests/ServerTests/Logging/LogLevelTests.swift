@@ -15,24 +15,24 @@ import TestSupport
 
 @Suite("Log settings at run time", .timeLimit(.patient))
 struct LogLevelTests {
-    @Test func `the settings are shown, changed and logged`() async throws {
-        try await RunningGateway.with { gateway in
-            #expect(try await gateway.logLevel().body == #"{"level":"info","requests":"all"}"#)
-            let changed = try await gateway.changeLog(#"{"level":"warning"}"#)
-            #expect(changed.status == 200 && changed.body == #"{"level":"warning","requests":"all"}"#)
-            // The change is logged although the level is now higher.
-            let said = gateway.log.containing("Log settings changed")
-            #expect(said.count == 1 && said[0].contains(#""log_level":"warning","log_requests":"all""#))
-            #expect(try await gateway.send(.nonsense)?.status == 404)
-            #expect(gateway.log.containing(#""message":"request""#).isEmpty)
-            #expect(try await gateway.changeLog(#"{"requests":"none","level":"debug"}"#).status == 200)
-            #expect(try await gateway.send(.nonsense)?.status == 404)
-            #expect(gateway.log.containing(#""message":"request""#).isEmpty)
-            #expect(try await gateway.changeLog(#"{"requests":"all"}"#).status == 200)
-            #expect(try await gateway.send(.nonsense)?.status == 404)
-            #expect(gateway.log.containing(#""message":"request""#).count == 1)
-            #expect(try await gateway.logLevel().body == #"{"level":"debug","requests":"all"}"#)
-        }
+    private var gateway: RunningGateway { .current }
+
+    @Test(.gateway) func `the settings are shown, changed and logged`() async throws {
+        #expect(try await gateway.logLevel().body == #"{"level":"info","requests":"all"}"#)
+        let changed = try await gateway.changeLog(#"{"level":"warning"}"#)
+        #expect(changed.status == 200 && changed.body == #"{"level":"warning","requests":"all"}"#)
+        // The change is logged although the level is now higher.
+        let said = gateway.log.containing("Log settings changed")
+        #expect(said.count == 1 && said[0].contains(#""log_level":"warning","log_requests":"all""#))
+        #expect(try await gateway.send(.nonsense)?.status == 404)
+        #expect(gateway.log.containing(#""message":"request""#).isEmpty)
+        #expect(try await gateway.changeLog(#"{"requests":"none","level":"debug"}"#).status == 200)
+        #expect(try await gateway.send(.nonsense)?.status == 404)
+        #expect(gateway.log.containing(#""message":"request""#).isEmpty)
+        #expect(try await gateway.changeLog(#"{"requests":"all"}"#).status == 200)
+        #expect(try await gateway.send(.nonsense)?.status == 404)
+        #expect(gateway.log.containing(#""message":"request""#).count == 1)
+        #expect(try await gateway.logLevel().body == #"{"level":"debug","requests":"all"}"#)
     }
 
     @Test func `the configuration returns after the requested time`() async throws {
@@ -51,38 +51,37 @@ struct LogLevelTests {
         }
     }
 
-    @Test(arguments: [
-        (#"{"level":"loud"}"#, "value_not_accepted"), (#"{"level":""}"#, "value_not_accepted"),
-        (#"{"level":7}"#, "wrong_type"), (#"{"requests":"some"}"#, "value_not_accepted"),
-        (#"{"requests":true}"#, "wrong_type"), ("{}", "missing_field"), (#"{"for":"10m"}"#, "missing_field"),
-        (#"{"level":"info","for":"10"}"#, "value_not_accepted"),
-        (#"{"level":"info","for":"999ms"}"#, "value_not_accepted"),
-        (#"{"level":"info","for":"25h"}"#, "value_not_accepted"),
-        (#"{"level":"info","level":"info"}"#, "duplicate_field"),
-        (#"{"level":"info","why":"x"}"#, "unknown_field"), ("", "empty_body"), (#""debug""#, "not_an_object"),
-        (#"{"level":"debug"} "# + "x", "trailing_data"),
-        (#"{"level":"\#(String(repeating: "x", count: 40))"}"#, "text_too_long"),
-    ])
+    @Test(
+        .gateway,
+        arguments: [
+            (#"{"level":"loud"}"#, "value_not_accepted"), (#"{"level":""}"#, "value_not_accepted"),
+            (#"{"level":7}"#, "wrong_type"), (#"{"requests":"some"}"#, "value_not_accepted"),
+            (#"{"requests":true}"#, "wrong_type"), ("{}", "missing_field"), (#"{"for":"10m"}"#, "missing_field"),
+            (#"{"level":"info","for":"10"}"#, "value_not_accepted"),
+            (#"{"level":"info","for":"999ms"}"#, "value_not_accepted"),
+            (#"{"level":"info","for":"25h"}"#, "value_not_accepted"),
+            (#"{"level":"info","level":"info"}"#, "duplicate_field"),
+            (#"{"level":"info","why":"x"}"#, "unknown_field"), ("", "empty_body"), (#""debug""#, "not_an_object"),
+            (#"{"level":"debug"} "# + "x", "trailing_data"),
+            (#"{"level":"\#(String(repeating: "x", count: 40))"}"#, "text_too_long"),
+        ])
     func `an invalid change is rejected and has no effect`(body: String, fault: String) async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await gateway.changeLog(body)
-            #expect(answer.status == 400 && answer.body.contains(#""fault":"\#(fault)""#), "\(answer.body)")
-            #expect(try await gateway.logLevel().body == #"{"level":"info","requests":"all"}"#)
-            #expect(gateway.log.containing("Log settings").isEmpty)
-        }
+        let answer = try await gateway.changeLog(body)
+        #expect(answer.status == 400 && answer.body.contains(#""fault":"\#(fault)""#), "\(answer.body)")
+        #expect(try await gateway.logLevel().body == #"{"level":"info","requests":"all"}"#)
+        #expect(gateway.log.containing("Log settings").isEmpty)
     }
 
-    @Test func `only JSON is read, only on the admin plane, and only PUT changes the settings`() async throws {
-        try await RunningGateway.with { gateway in
-            let text = try await gateway.changeLog("debug", type: "text/plain")
-            #expect(text.status == 415)
-            let page = try await gateway.changeLog(
-                #"{"level":"trace"}"#, type: "application/json\r\nOrigin: http://evil.example")
-            #expect(page.status == 403, "a page in a browser on this machine")
-            let post = try await gateway.send("POST /log-level HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)
-            #expect(post?.status == 405 && post?.headers["allow"] == "GET, PUT, HEAD, OPTIONS")
-            #expect(try await gateway.send("GET /log-level HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
-        }
+    @Test(.gateway)
+    func `only JSON is read, only on the admin plane, and only PUT changes the settings`() async throws {
+        let text = try await gateway.changeLog("debug", type: "text/plain")
+        #expect(text.status == 415)
+        let page = try await gateway.changeLog(
+            #"{"level":"trace"}"#, type: "application/json\r\nOrigin: http://evil.example")
+        #expect(page.status == 403, "a page in a browser on this machine")
+        let post = try await gateway.send("POST /log-level HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)
+        #expect(post?.status == 405 && post?.headers["allow"] == "GET, PUT, HEAD, OPTIONS")
+        #expect(try await gateway.send("GET /log-level HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
     }
 
     @Test(arguments: [

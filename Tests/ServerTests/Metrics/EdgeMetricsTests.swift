@@ -7,6 +7,7 @@ import NIOCore
 import NIOEmbedded
 import Resilience
 import Testing
+import TestSupport
 
 @testable import Clients
 @testable import HTTPServer
@@ -67,6 +68,8 @@ private struct Connection {
 }
 
 struct EdgeMetricsTests {
+    private var gateway: RunningGateway { .current }
+
     @Test func `a request is in flight from its end to the end of its response`() throws {
         let connection = try Connection()
         for _ in 0..<2 {
@@ -113,15 +116,13 @@ struct EdgeMetricsTests {
         #expect(connection.inFlight == 0)
     }
 
-    @Test func `malformed requests have neither route nor method`() async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send("no HTTP\r\n\r\n")
-                return try await connection.answer()
-            }
-            #expect(answer?.status == 400)
-            let requests = gateway.server.metrics.counter(MetricCatalogue.requests, ["other", "other", "400"])
-            #expect(requests.value == 1)
+    @Test(.gateway) func `malformed requests have neither route nor method`() async throws {
+        let answer = try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send("no HTTP\r\n\r\n")
+            return try await connection.answer()
         }
+        #expect(answer?.status == 400)
+        let requests = gateway.server.metrics.counter(MetricCatalogue.requests, ["other", "other", "400"])
+        #expect(requests.value == 1)
     }
 }

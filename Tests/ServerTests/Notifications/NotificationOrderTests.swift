@@ -14,6 +14,8 @@ import TestSupport
 /// Random notifications of one customer, stored in a real Redis and applied by two nodes: the state in the end depends
 /// neither on the order of the deliveries nor on their number.
 @Suite(.timeLimit(.patient)) struct NotificationOrderTests {
+    private var stage: NotificationStage { .current }
+
     enum Order: CaseIterable {
         case asSigned, reversed, random
         /// Each three times, all at once.
@@ -23,19 +25,16 @@ import TestSupport
     private static let pki = TransactionPKI(seed: 1)
     private static let events = 30
 
-    @Test(arguments: Order.allCases)
+    @Test(.redis, arguments: Order.allCases)
     func `any order of deliveries leaves the newest signed state`(order: Order) async throws {
-        try await NotificationStage.with { stage in
-            for seed in 0..<8 as Range<UInt64> {
-                let story = CustomerStory(seed: seed, events: Self.events), deliveries = order.arranged(story, seed)
-                let nodes = try [Node(stage, until: story.end), Node(stage, until: story.end)]
-                let outcomes = try await Self.deliver(
-                    deliveries, of: story, to: nodes, inParallel: order == .inParallel)
-                #expect(outcomes.count { $0 == .stored } == Self.events, "seed \(seed)")
-                #expect(outcomes.count { $0 == .duplicate } == deliveries.count - Self.events, "seed \(seed)")
-                try await Self.expectNothingLeft(of: story, in: stage.store())
-                #expect(try await story.signatures(in: stage.store()) == story.finalSignatures, "seed \(seed)")
-            }
+        for seed in 0..<8 as Range<UInt64> {
+            let story = CustomerStory(seed: seed, events: Self.events), deliveries = order.arranged(story, seed)
+            let nodes = try [Node(stage, until: story.end), Node(stage, until: story.end)]
+            let outcomes = try await Self.deliver(deliveries, of: story, to: nodes, inParallel: order == .inParallel)
+            #expect(outcomes.count { $0 == .stored } == Self.events, "seed \(seed)")
+            #expect(outcomes.count { $0 == .duplicate } == deliveries.count - Self.events, "seed \(seed)")
+            try await Self.expectNothingLeft(of: story, in: stage.store())
+            #expect(try await story.signatures(in: stage.store()) == story.finalSignatures, "seed \(seed)")
         }
     }
 

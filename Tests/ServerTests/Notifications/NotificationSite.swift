@@ -10,7 +10,7 @@ import NIOHTTP1
 import ReceiptForge
 import Receipts
 import Resilience
-import Synchronization
+import TestSupport
 
 @testable import API
 @testable import Clients
@@ -32,11 +32,7 @@ final class NotificationSite: Sendable {
     let limiter: EmbeddedRateLimiter
     let store: EmbeddedNotificationStore
     let pipeline: RequestPipeline
-    private let announced = Announced()
-
-    private final class Announced: Sendable {
-        let partitions = Mutex<[AppPartition]>([])
-    }
+    private let announced = RecordedValues<AppPartition>()
 
     /// - Parameters:
     ///   - apps: the apps in the clients file.
@@ -48,24 +44,17 @@ final class NotificationSite: Sendable {
         limiter = EmbeddedRateLimiter { start }
         store = EmbeddedNotificationStore(isPermitted: isPermitted, maximumBytes: backlogBytes) { Self.now }
         registry = try PrometheusRegistry(MetricCatalogue.all)
-        let settings = LogSettings(LogSettings.Values(level: .trace, requests: .all)), log = log
-        let logger = Logger(label: "test") {
-            JSONLogHandler(label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
-        }
+        let settings = LogSettings(LogSettings.Values(level: .trace, requests: .all)), logger = log.logger(settings)
         let access = CurrentAccess(Access(Self.rules(apps)))
         let intake = NotificationIntake(
             NotificationVerifier(CurrentVerifier(try Self.verifier()), apps: NotificationApps(access)), queue: store,
-            observe: NotificationMetrics(registry, logger: logger, clock: { Self.now }).observe
-        ) { [announced] partition in announced.partitions.withLock { $0.append(partition) } }
+            observe: NotificationMetrics(registry, logger: logger, clock: { Self.now }).observe,
+            onStored: announced.add)
         let admission = ClientAdmission(rates: limiter, slots: EmbeddedInFlightLimiter())
         let routes = NotificationRoutes(
             intake, access: access, token: try token.map { try NotificationToken(configuration: $0) },
             charging: RequestCharging(admission, metrics: LimitMetrics(registry)), clock: { Self.now })
-        pipeline = RequestPipeline(
-            routes: RouteTable(routes.routes),
-            log: RequestLog(
-                logger: logger, lines: LogBatcher(limits: .eachLine, handOn: log.append), settings: settings),
-            logger: logger)
+        pipeline = RequestPipeline(routes.routes, logger: logger, writingTo: log, settings)
     }
 
     private static func rules(_ apps: Set<String>) -> AccessRules {
@@ -96,7 +85,7 @@ final class NotificationSite: Sendable {
     }
 
     /// The partitions of the notifications that were stored.
-    var stored: [AppPartition] { announced.partitions.withLock { $0 } }
+    var stored: [AppPartition] { announced.all }
 
     func metric(_ series: String) -> String? {
         registry.text().split(separator: "\n").first { $0.hasPrefix(series + " ") }

@@ -12,9 +12,12 @@ import TestSupport
 @testable import RedisStore
 
 /// Notifications in a real Redis.
-struct NotificationStage: Sendable {
+struct NotificationStage: Surroundings {
     let server: RealServer
     let redis: any RedisClient
+
+    @TaskLocal private static var running: NotificationStage?
+    static var local: TaskLocal<NotificationStage?> { $running }
 
     /// Starts a Redis, and connects to it.
     static func with(
@@ -51,6 +54,24 @@ struct NotificationStage: Sendable {
         RedisNotifications(
             redis, requests: redis, keys: StoreSamples.keys(keys), maximumBytes: maximumBytes, replicas: replicas,
             rules: rules, retention: retention, relays: { _ in relays }, clock: clock, observe: { _ in })
+    }
+
+    /// Expects that none of these texts can be read in Redis, and that no key expires.
+    /// - Returns: the keys.
+    func expectNothingReadable(of secrets: [String]) async throws -> [String] {
+        let keys = try server.ask("KEYS", "*").split(separator: "\n").map(String.init)
+        var bytes = Array(keys.joined().utf8)
+        for key in keys.map({ RedisWord($0) }) {
+            let commands = [
+                RedisCommand("HGETALL", key: key), RedisCommand("XRANGE", key: key, "-", "+"),
+                RedisCommand("ZRANGE", key: key, 0, -1),
+            ]
+            for case .success(let value) in await redis.send(commands) { bytes += value.allBytes }
+            #expect(try await redis.send(RedisCommand("TTL", key: key)) == .integer(-1))
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        for secret in secrets { #expect(!text.contains(secret), "\(secret) is readable") }
+        return keys
     }
 
     /// Waits until the clock of Redis, in milliseconds, has moved on.

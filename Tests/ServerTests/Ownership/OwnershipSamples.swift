@@ -5,6 +5,7 @@ import Gateway
 import Receipts
 import Redis
 import Testing
+import TestSupport
 
 @testable import RedisStore
 
@@ -29,6 +30,10 @@ enum OwnershipSamples {
             id: Event.id("fraud", bundleID: bundleID, chain.environment, cause: ["\(number)"]), type: .fraudSuspected,
             bundleID: bundleID, environment: chain.environment, originalTransactionID: chain.originalTransactionID,
             occurredAt: StoreSamples.time(0), json: Array(#"{"number":\#(number)}"#.utf8))
+    }
+
+    static func recordKey(_ chain: PurchaseChain = chain(), keys: String = StoreSamples.firstKey) -> RedisWord {
+        OwnershipKeys(chain.partition).owner(EntryNames(StoreSamples.keys(keys)).owners(of: chain)[0])
     }
 
     static func subject(_ chains: Set<PurchaseChain>, _ account: Account? = nil) -> ErasureSubject {
@@ -114,7 +119,7 @@ final class HeldRedis: RedisCommands {
     }
 }
 
-extension RedisOwnershipStore {
+extension OwnershipStore {
     /// Records the use of one chain.
     func binding(of chain: PurchaseChain = OwnershipSamples.chain(), by account: String) async throws
         -> RecordedUse.Binding
@@ -125,4 +130,26 @@ extension RedisOwnershipStore {
     func use(of chain: PurchaseChain = OwnershipSamples.chain(), by account: String) async throws -> RecordedUse {
         try #require(await record(try OwnershipSamples.account(account), using: [chain])?.first)
     }
+}
+
+/// A store of ownership that two nodes share.
+struct SharedOwnership {
+    let nodes: (any OwnershipStore, any OwnershipStore)
+    /// Receives the events about suspicious uses.
+    let log: any EventLog
+    /// Nil if the store is in this process.
+    let redis: NotificationStage?
+
+    init(_ kind: StoreKind) {
+        redis = kind == .redis ? .current : nil
+        if let redis {
+            (nodes, log) = ((redis.ownership(), redis.ownership()), redis.eventLog())
+        } else {
+            let log = EmbeddedEventLog(.test) { .now() }
+            let store = EmbeddedOwnershipStore(OwnershipRules(), log: log) { .now() }
+            (nodes, self.log) = ((store, store), log)
+        }
+    }
+
+    var store: any OwnershipStore { nodes.0 }
 }

@@ -7,6 +7,7 @@ import NIOHTTP1
 import Receipts
 import Resilience
 import Synchronization
+import TestSupport
 
 @testable import API
 @testable import Clients
@@ -19,10 +20,10 @@ final class OwnershipSite: Sendable {
     static let app = "com.example.shop"
 
     let store: UnreliableOwnershipStore
-    let events = OwnershipEvents()
+    let events = RecordedValues<OwnershipEvent>()
     let log = LogLines()
     let check: OwnershipCheck
-    private let announced = Announced()
+    private let announced = RecordedValues<AppPartition>()
     private let client: Client
     private let pipeline: RequestPipeline
 
@@ -30,22 +31,13 @@ final class OwnershipSite: Sendable {
         let charging = try RequestCharging.forTests()
         self.client = client
         store = UnreliableOwnershipStore(holdsReports: holdsReports)
-        let (log, store, announced) = (log, store, announced)
         // Lines of changes are written whatever the level.
-        let settings = LogSettings(LogSettings.Values(level: .critical))
-        let logger = Logger(label: "test") {
-            JSONLogHandler(label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
-        }
+        let settings = LogSettings(LogSettings.Values(level: .critical)), logger = log.logger(settings)
         check = OwnershipCheck(
-            store, rules: OwnershipRules(), observe: events.observe,
-            onEvents: { announced.add($0) },
+            store, rules: OwnershipRules(), observe: events.add, onEvents: announced.add,
             clock: { UnreliableOwnershipStore.now })
         pipeline = RequestPipeline(
-            routes: RouteTable(
-                OwnershipRoutes(store, charging: charging, logger: logger).routes),
-            log: RequestLog(
-                logger: logger, lines: LogBatcher(limits: .eachLine, handOn: log.append), settings: settings),
-            logger: logger)
+            OwnershipRoutes(store, charging: charging, logger: logger).routes, logger: logger, writingTo: log, settings)
     }
 
     static func client(
@@ -80,23 +72,6 @@ final class OwnershipSite: Sendable {
 
     /// The lines of changes.
     var audit: [String] { log.containing("Change of ownership") }
-}
-
-private final class Announced: Sendable {
-    private let partitions = Mutex<[AppPartition]>([])
-
-    var all: [AppPartition] { partitions.withLock { $0 } }
-
-    func add(_ partition: AppPartition) { partitions.withLock { $0.append(partition) } }
-}
-
-/// The events of checks, in order.
-final class OwnershipEvents: Sendable {
-    private let events = Mutex<[OwnershipEvent]>([])
-
-    var all: [OwnershipEvent] { events.withLock { $0 } }
-
-    func observe(_ event: OwnershipEvent) { events.withLock { $0.append(event) } }
 }
 
 /// A store in this process that can be unreachable, for everything or for reports alone.

@@ -4,11 +4,13 @@ import HTTPTypes
 import NIOCore
 import Resilience
 import Testing
+import TestSupport
 
 @testable import API
 @testable import HTTPServer
 
 struct RouteTableTests {
+    private var gateway: RunningGateway { .current }
     private static let table = RouteTable([
         Route(.post, "/v1/verify") { _ in Reply(body: []) },
         Route(.get, "/v1/status") { _ in Reply(body: []) },
@@ -94,16 +96,14 @@ struct RouteTableTests {
                 == ["/v1/verify", "/v1/status", RouteLabel.purge.rawValue, RouteLabel.appleProxy.rawValue])
     }
 
-    @Test func `slow and fast requests are answered in order`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                let waiting = "DELETE /v1/cache/transactions/1 HTTP/1.1\r\nHost: x\r\nX-Request-Id: "
-                let known = "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-Request-Id: "
-                try await connection.send(
-                    (1...6).map { ($0.isMultiple(of: 2) ? waiting : known) + "\($0)\r\n\r\n" }.joined())
-                for number in 1...6 {
-                    #expect(try await connection.answer()?.headers["x-request-id"] == "\(number)")
-                }
+    @Test(.gateway) func `slow and fast requests are answered in order`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            let waiting = "DELETE /v1/cache/transactions/1 HTTP/1.1\r\nHost: x\r\nX-Request-Id: "
+            let known = "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-Request-Id: "
+            try await connection.send(
+                (1...6).map { ($0.isMultiple(of: 2) ? waiting : known) + "\($0)\r\n\r\n" }.joined())
+            for number in 1...6 {
+                #expect(try await connection.answer()?.headers["x-request-id"] == "\(number)")
             }
         }
     }

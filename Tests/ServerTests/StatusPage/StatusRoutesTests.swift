@@ -12,6 +12,7 @@ import TestSupport
 /// The stream of events on a real connection.
 @Suite("The stream of the status page", .timeLimit(.patient))
 struct StatusRoutesTests {
+    private var gateway: RunningGateway { .current }
     private static let request = "GET /status.events HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test func `the stream continues after the deadline of other responses`() async throws {
@@ -44,22 +45,20 @@ struct StatusRoutesTests {
         }
     }
 
-    @Test func `one viewer too many gets 503, and HEAD takes no viewer's slot`() async throws {
-        try await RunningGateway.with { gateway in
-            for _ in 0..<2 * StatusBoard.Limits.viewers {
-                try await RawConnection.with(port: gateway.adminPort) { connection in
-                    try await connection.send(Self.request.replacing("GET", with: "HEAD"))
-                    #expect(try await connection.answer(toHead: true)?.status == 200)
-                }
+    @Test(.gateway) func `one viewer too many gets 503, and HEAD takes no viewer's slot`() async throws {
+        for _ in 0..<2 * StatusBoard.Limits.viewers {
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                try await connection.send(Self.request.replacing("GET", with: "HEAD"))
+                #expect(try await connection.answer(toHead: true)?.status == 200)
             }
-            try await Self.look(gateway, StatusBoard.Limits.viewers) {
-                try await RawConnection.with(port: gateway.adminPort) { connection in
-                    try await connection.send(Self.request)
-                    let answer = try await connection.answer()
-                    #expect(answer?.status == 503)
-                    #expect(answer?.headers["retry-after"] == "10")
-                    #expect(answer?.body.contains(#""code":"overloaded""#) == true)
-                }
+        }
+        try await Self.look(gateway, StatusBoard.Limits.viewers) {
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                try await connection.send(Self.request)
+                let answer = try await connection.answer()
+                #expect(answer?.status == 503)
+                #expect(answer?.headers["retry-after"] == "10")
+                #expect(answer?.body.contains(#""code":"overloaded""#) == true)
             }
         }
     }
@@ -76,15 +75,13 @@ struct StatusRoutesTests {
         }
     }
 
-    @Test func `only the admin plane has the page`() async throws {
-        try await RunningGateway.with { gateway in
-            for path in ["/", "/status.json", "/status.events"] {
-                try await RawConnection.with(port: gateway.port) { connection in
-                    try await connection.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
-                    let answer = try await connection.answer()
-                    // The root is a health check.
-                    #expect(answer?.status == (path == "/" ? 200 : 404) && answer?.body.contains("<html") == false)
-                }
+    @Test(.gateway) func `only the admin plane has the page`() async throws {
+        for path in ["/", "/status.json", "/status.events"] {
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+                let answer = try await connection.answer()
+                // The root is a health check.
+                #expect(answer?.status == (path == "/" ? 200 : 404) && answer?.body.contains("<html") == false)
             }
         }
     }
@@ -103,17 +100,15 @@ struct StatusRoutesTests {
         }
     }
 
-    @Test func `the page does not close its connection`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.adminPort) { connection in
-                for _ in 0..<2 {
-                    try await connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                    let answer = try await connection.answer()
-                    #expect(answer?.status == 200)
-                    #expect(answer?.headers["content-security-policy"]?.isEmpty == false)
-                    #expect(answer?.headers["cache-control"] == "no-store")
-                    #expect(answer?.headers["set-cookie"] == nil)
-                }
+    @Test(.gateway) func `the page does not close its connection`() async throws {
+        try await RawConnection.with(port: gateway.adminPort) { connection in
+            for _ in 0..<2 {
+                try await connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                let answer = try await connection.answer()
+                #expect(answer?.status == 200)
+                #expect(answer?.headers["content-security-policy"]?.isEmpty == false)
+                #expect(answer?.headers["cache-control"] == "no-store")
+                #expect(answer?.headers["set-cookie"] == nil)
             }
         }
     }

@@ -16,6 +16,7 @@ import TestSupport
 
 @Suite(.timeLimit(.patient))
 struct FleetStateTests {
+    private var redis: StoreRedis { .current }
     private static let sunset = Timestamp(millisecondsSince1970: 1_900_000_000_000)
     private static let link = LifecycleLink(.sunset, target: "https://developer.apple.com/news/")
 
@@ -108,34 +109,32 @@ struct FleetStateTests {
         try await StoreNode.run([late]) { #expect(Self.announced(late).sunset == nil) }
     }
 
-    @Test func `a withdrawal during an exchange is not lost`() async throws {
-        try await StoreRedis.with { redis in
-            let upstreams = UpstreamState(GatewayConfiguration().apple)
-            let metrics = StoreMetrics(try PrometheusRegistry(MetricCatalogue.all))
-            let keys = StoreSamples.keys(StoreSamples.firstKey), afterReplies = AfterReplies(redis.node)
-            let state = RedisFleetState(
-                afterReplies, upstreams: upstreams, metrics: metrics,
-                refreshes: AsyncStream.makeStream(of: Void.self).continuation,
-                quotaPauses: RedisQuotaPauses(
-                    redis.node, names: StoreNames(keys.first), seal: StoreSeal(keys: keys), guards: upstreams.guards,
-                    metrics: metrics, changed: ChangedQuotaPauses()))
-            let lifecycle = upstreams.lifecycle
-            lifecycle.record(LifecycleDates(sunset: Self.sunset), links: [Self.link], of: .production)
-            await state.exchange()
-            let note = try redis.server.ask("GET", "gw:lifecycle:production")
-            try redis.server.ask("SET", "gw:lifecycle:production", "1\(note.drop { $0 != " " })")
-            // Redis has answered with the announcement, and this node has not read the answer.
-            #expect(!lifecycle.recordAbsence(of: .production, at: Self.sunset))
-            afterReplies.once {
-                guard lifecycle.recordAbsence(of: .production, at: Self.sunset.advanced(by: .seconds(6 * 3600)))
-                else { return }
-                state.publish(.lifecycle(LifecycleDates(), links: []), of: .production)
-            }
-            await state.exchange()
-            await state.exchange()
-            #expect(lifecycle.state(of: .production).announced.sunset == nil)
-            #expect(try redis.server.ask("GET", "gw:lifecycle:production").hasSuffix(#" {"links":[]}"#))
+    @Test(.cacheInRedis) func `a withdrawal during an exchange is not lost`() async throws {
+        let upstreams = UpstreamState(GatewayConfiguration().apple)
+        let metrics = StoreMetrics(try PrometheusRegistry(MetricCatalogue.all))
+        let keys = StoreSamples.keys(StoreSamples.firstKey), afterReplies = AfterReplies(redis.node)
+        let state = RedisFleetState(
+            afterReplies, upstreams: upstreams, metrics: metrics,
+            refreshes: AsyncStream.makeStream(of: Void.self).continuation,
+            quotaPauses: RedisQuotaPauses(
+                redis.node, names: StoreNames(keys.first), seal: StoreSeal(keys: keys), guards: upstreams.guards,
+                metrics: metrics, changed: ChangedQuotaPauses()))
+        let lifecycle = upstreams.lifecycle
+        lifecycle.record(LifecycleDates(sunset: Self.sunset), links: [Self.link], of: .production)
+        await state.exchange()
+        let note = try redis.server.ask("GET", "gw:lifecycle:production")
+        try redis.server.ask("SET", "gw:lifecycle:production", "1\(note.drop { $0 != " " })")
+        // Redis has answered with the announcement, and this node has not read the answer.
+        #expect(!lifecycle.recordAbsence(of: .production, at: Self.sunset))
+        afterReplies.once {
+            guard lifecycle.recordAbsence(of: .production, at: Self.sunset.advanced(by: .seconds(6 * 3600)))
+            else { return }
+            state.publish(.lifecycle(LifecycleDates(), links: []), of: .production)
         }
+        await state.exchange()
+        await state.exchange()
+        #expect(lifecycle.state(of: .production).announced.sunset == nil)
+        #expect(try redis.server.ask("GET", "gw:lifecycle:production").hasSuffix(#" {"links":[]}"#))
     }
 
     /// Runs an action between Redis's reply and its reader, once, for a command about the production endpoint's end.

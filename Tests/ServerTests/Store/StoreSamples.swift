@@ -220,20 +220,18 @@ final class StoreClock: Sendable {
 
     var time: Timestamp { now.withLock(\.self) }
     func set(_ seconds: Int64) { now.withLock { $0 = StoreSamples.time(seconds) } }
+    func advance(by time: Duration) { now.withLock { $0 = $0.advanced(by: time) } }
 }
 
-/// Records faults.
-final class FaultLog: Sendable {
-    private let faults = Mutex<[SharedCacheFault]>([])
+typealias FaultLog = RecordedValues<SharedCacheFault>
 
-    func add(_ fault: SharedCacheFault) { faults.withLock { $0.append(fault) } }
-    var all: [SharedCacheFault] { faults.withLock(\.self) }
-}
-
-struct StoreRedis: Sendable {
+struct StoreRedis: Surroundings {
     let server: RealServer
     let node: RedisNode
     let events: Events
+
+    @TaskLocal private static var running: StoreRedis?
+    static var local: TaskLocal<StoreRedis?> { $running }
 
     /// Forwards events to listeners.
     final class Events: RedisObserver {

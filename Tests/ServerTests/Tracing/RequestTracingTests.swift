@@ -25,33 +25,30 @@ import Tracing
 /// Log lines of a request, and its spans if a tracer is linked.
 @Suite("The trace of a request", .timeLimit(.patient))
 struct RequestTracingTests {
+    private var gateway: RunningGateway { .current }
     private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01\r\n"
 
-    @Test func `a request line has the sender's trace, or a new one if none was sent`() async throws {
-        try await RunningGateway.with { gateway in
-            let sent = try await gateway.ask(Self.parent + "X-Request-Id: one\r\n")
-            #expect(sent.status == 200 && sent.headers["x-request-id"] == "one")
-            #expect(sent.headers["traceresponse"] == nil && sent.headers["traceparent"] == nil)
-            let invalid = "traceparent: 00-\(Self.traceID)-00f067aa0ba902b7-01-\r\n"
-            _ = try await gateway.ask(invalid + "X-Request-Id: two\r\n")
-            _ = try await gateway.ask(Self.parent + Self.parent + "X-Request-Id: three\r\n")
-            let lines = ["one", "two", "three"].flatMap { gateway.log.containing(#""request_id":"\#($0)""#) }
-            #expect(lines.count == 3)
-            #expect(lines.map { $0.contains(#""trace_id":"\#(Self.traceID)""#) } == [true, false, false])
-            #expect(
-                lines.allSatisfy { $0.contains(/"trace_id":"[0-9a-f]{32}"/) && $0.contains(/"span_id":"[0-9a-f]{16}"/) }
-            )
-        }
+    @Test(.gateway) func `a request line has the sender's trace, or a new one if none was sent`() async throws {
+        let sent = try await gateway.ask(Self.parent + "X-Request-Id: one\r\n")
+        #expect(sent.status == 200 && sent.headers["x-request-id"] == "one")
+        #expect(sent.headers["traceresponse"] == nil && sent.headers["traceparent"] == nil)
+        let invalid = "traceparent: 00-\(Self.traceID)-00f067aa0ba902b7-01-\r\n"
+        _ = try await gateway.ask(invalid + "X-Request-Id: two\r\n")
+        _ = try await gateway.ask(Self.parent + Self.parent + "X-Request-Id: three\r\n")
+        let lines = ["one", "two", "three"].flatMap { gateway.log.containing(#""request_id":"\#($0)""#) }
+        #expect(lines.count == 3)
+        #expect(lines.map { $0.contains(#""trace_id":"\#(Self.traceID)""#) } == [true, false, false])
+        #expect(
+            lines.allSatisfy { $0.contains(/"trace_id":"[0-9a-f]{32}"/) && $0.contains(/"span_id":"[0-9a-f]{16}"/) }
+        )
     }
 
-    @Test func `a request rejected by the edge has a trace as well`() async throws {
-        try await RunningGateway.with { gateway in
-            let answer = try await gateway.send(
-                "POST /v1/verify HTTP/1.1\r\nHost: x\r\n\(Self.parent)Expect: wonders\r\nContent-Length: 2\r\n\r\n")
-            #expect(answer?.status == 417)
-            #expect(gateway.log.containing(Self.traceID).count == 1)
-        }
+    @Test(.gateway) func `a request rejected by the edge has a trace as well`() async throws {
+        let answer = try await gateway.send(
+            "POST /v1/verify HTTP/1.1\r\nHost: x\r\n\(Self.parent)Expect: wonders\r\nContent-Length: 2\r\n\r\n")
+        #expect(answer?.status == 417)
+        #expect(gateway.log.containing(Self.traceID).count == 1)
     }
 
     @Test func `without a tracer the trace is parsed only for a log line`() async throws {
