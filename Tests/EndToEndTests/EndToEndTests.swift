@@ -8,6 +8,8 @@ import TestSupport
 
 /// The real binaries, run as an operator runs them.
 @Suite(.serialized) struct EndToEndTests {
+    private var stage: Stage { .current }
+
     private struct CorpusEntry: Decodable {
         let file, evidence, expected: String
         let reason, bundle_id: String?
@@ -85,19 +87,17 @@ import TestSupport
         #expect(await gateway.stop() == 0)
     }
 
-    @Test func `the latest receipt is returned on request, from Apple if Apple answered`() async throws {
-        try await withStage { stage in
-            let sent = Sample.receipt(0)
-            func latest(_ more: [String: Any]) async throws -> String? {
-                try await stage.gateway.verify(sent, more).json["latest_receipt"] as? String
-            }
-            #expect(try await latest(["mode": "local"]) == nil)
-            #expect(try await latest(["mode": "local", "latest_receipt": true]) == sent)
-            #expect(try await latest(["mode": "apple"]) == nil)
-            let apples = try #require(try await latest(["mode": "apple", "latest_receipt": true]))
-            #expect(apples != sent)
-            #expect(try await stage.gateway.verify(apples, ["mode": "local"]).json["verdict"] as? String == "genuine")
+    @Test(.stage) func `the latest receipt is returned on request, from Apple if Apple answered`() async throws {
+        let sent = Sample.receipt(0)
+        func latest(_ more: [String: Any]) async throws -> String? {
+            try await stage.gateway.verify(sent, more).json["latest_receipt"] as? String
         }
+        #expect(try await latest(["mode": "local"]) == nil)
+        #expect(try await latest(["mode": "local", "latest_receipt": true]) == sent)
+        #expect(try await latest(["mode": "apple"]) == nil)
+        let apples = try #require(try await latest(["mode": "apple", "latest_receipt": true]))
+        #expect(apples != sent)
+        #expect(try await stage.gateway.verify(apples, ["mode": "local"]).json["verdict"] as? String == "genuine")
     }
 
     @Test func `a repeated request is answered from the near cache, unless the client requires a new answer`()

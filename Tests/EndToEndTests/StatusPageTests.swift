@@ -12,6 +12,8 @@ import TestSupport
     .serialized, .timeLimit(.patient),
     .enabled(if: Browser.isInstalled, "chromium-headless-shell is missing: .ci/deps test installs it"))
 struct StatusPageTests {
+    private var stage: Stage { .current }
+
     @Test func `the page shows the values of the JSON, updates by itself, and causes no browser errors`() async throws {
         let settings = [
             "GATEWAY_APPLE_SUNSET": "2999-12-31", "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "77",
@@ -49,20 +51,16 @@ struct StatusPageTests {
         #expect(try await tab.text(of: "word") == "Healthy")
     }
 
-    @Test func `an open breaker is shown, with its runbook`() async throws {
-        try await withStage("faults: [{fault: reset}]") { stage in
-            let tab = try await BrowserTab(stage.gateway.statusPage)
-            try await tab.isLive()
-            try await eventually("the breaker opens") {
-                try await stage.verify(Sample.receipt(0)).isLabelled("circuit_open")
-            }
-            try await eventually("the page says so") {
-                try await tab.text(of: "apple.production.breaker").contains("open")
-            }
-            #expect(try await tab.text(of: "word") == "Degraded")
-            #expect(try await tab.text(of: "issues").contains("ReceiptGatewayCircuitBreakerOpen"))
-            #expect(tab.complaints == [])
+    @Test(.stage("faults: [{fault: reset}]")) func `an open breaker is shown, with its runbook`() async throws {
+        let tab = try await BrowserTab(stage.gateway.statusPage)
+        try await tab.isLive()
+        try await eventually("the breaker opens") {
+            try await stage.verify(Sample.receipt(0)).isLabelled("circuit_open")
         }
+        try await eventually("the page says so") { try await tab.text(of: "apple.production.breaker").contains("open") }
+        #expect(try await tab.text(of: "word") == "Degraded")
+        #expect(try await tab.text(of: "issues").contains("ReceiptGatewayCircuitBreakerOpen"))
+        #expect(tab.complaints == [])
     }
 
     @Test func `two nodes see each other, and both show the loss of Redis`() async throws {

@@ -9,6 +9,8 @@ import TestSupport
 
 /// Transaction receipts (iOS 6) of the real binary, with a simulated Apple and without.
 @Suite(.timeLimit(.patient)) struct TransactionReceiptTests {
+    private var stage: Stage { .current }
+
     /// Runs a test with a gateway that knows the intermediates of the sample's root.
     private func withIntermediates(
         _ scenario: String = "", _ settings: [String: String] = [:], _ test: (Stage) async throws -> Void
@@ -115,12 +117,10 @@ import TestSupport
         }
     }
 
-    @Test func `without the intermediate a receipt is rejected and never reaches Apple`() async throws {
-        try await withStage { stage in
-            let verdict = try await stage.verify(Sample.transactionReceipt(endingAfterDays: 5))
-            #expect(verdict.verdict == "rejected" && verdict.reason == "issuer_certificate_missing", "\(verdict)")
-            #expect(stage.apple.stats.production == 0)
-        }
+    @Test(.stage) func `without the intermediate a receipt is rejected and never reaches Apple`() async throws {
+        let verdict = try await stage.verify(Sample.transactionReceipt(endingAfterDays: 5))
+        #expect(verdict.verdict == "rejected" && verdict.reason == "issuer_certificate_missing", "\(verdict)")
+        #expect(stage.apple.stats.production == 0)
     }
 
     // MARK: - Apple's own

@@ -85,8 +85,7 @@ extension AfterVerifyReceiptStage {
         var configuration = AppleSimulator.Configuration(pki: Sample.pki)
         configuration.hasServerAPIPorts = true
         configuration.scenario = try Scenario(yaml: "stories: {default: renewed}")
-        let apple = try await AppleSimulator.start(configuration)
-        do {
+        try await withApple(configuration) { apple in
             try await register(at: apple)
             let serverAPI = try APIKeyFile(ForgedAPIKey(seed: Sample.pki.seed), folder: folder.url.path)
             let client = "clients:\n  - name: shop-backend\n    apps: [\(Sample.bundleID)]\n    keys:\n"
@@ -100,10 +99,6 @@ extension AfterVerifyReceiptStage {
             let gateway = try await RunningGateway(settings)
             try await test(AfterVerifyReceiptStage(apple: apple, gateway: gateway, key: apiKey.text))
             #expect(await gateway.stop() == 0)
-            await apple.stop()
-        } catch {
-            await apple.stop()
-            throw error
         }
     }
 

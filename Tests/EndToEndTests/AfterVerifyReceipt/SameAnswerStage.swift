@@ -19,8 +19,7 @@ struct SameAnswerStage {
         let folder = try ScratchFolder(), key = try await APIKey()
         let configuration = AppleSimulator.Configuration(pki: Sample.pki)
         let root = try folder.write(configuration.transactionPKI.root.pem, to: "transaction-root.pem")
-        let apple = try await AppleSimulator.start(configuration)
-        do {
+        try await withApple(configuration) { apple in
             let urls = (apple.productionURL, apple.sandboxURL)
             let settings = try settings(apple, transactionRoot: root, key, folder)
             try await withGateway(askingAt: urls, settings("verify_receipt")) { before in
@@ -28,10 +27,6 @@ struct SameAnswerStage {
                     try await test(SameAnswerStage(apple: apple, before: before, after: after, key: key.text))
                 }
             }
-            await apple.stop()
-        } catch {
-            await apple.stop()
-            throw error
         }
     }
 

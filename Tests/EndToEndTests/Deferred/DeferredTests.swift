@@ -10,6 +10,8 @@ import TestSupport
 
 /// Deferred verifications of real gateways, while the simulated Apple is away.
 @Suite(.serialized, .timeLimit(.patient)) struct DeferredTests {
+    private var stage: Stage { .current }
+
     @Test func `an outage defers a verification, and Apple's return ends it by long poll, log and webhook`()
         async throws
     {
@@ -120,16 +122,15 @@ import TestSupport
         }
     }
 
-    @Test func `without Redis a job is kept in the process, and says so`() async throws {
-        try await withStage("faults: [{fault: {http_status: 503}}]") { stage in
-            let body = ["receipt": Sample.receipt(0), "mode": "apple"]
-            let job = try await stage.gateway.deferred(body)
-            #expect(!job.isDurable, "\(job)")
-            #expect(try await stage.gateway.deferred(body).id == job.id)
-            try stage.play("")
-            let ended = try await stage.gateway.end(of: job.id)
-            #expect(ended.status == "done" && ended.verdict.isApples && !ended.isDurable, "\(ended)")
-        }
+    @Test(.stage("faults: [{fault: {http_status: 503}}]"))
+    func `without Redis a job is kept in the process, and says so`() async throws {
+        let body = ["receipt": Sample.receipt(0), "mode": "apple"]
+        let job = try await stage.gateway.deferred(body)
+        #expect(!job.isDurable, "\(job)")
+        #expect(try await stage.gateway.deferred(body).id == job.id)
+        try stage.play("")
+        let ended = try await stage.gateway.end(of: job.id)
+        #expect(ended.status == "done" && ended.verdict.isApples && !ended.isDurable, "\(ended)")
     }
 
     @Test func `an Idempotency-Key stands for one job, at every node`() async throws {

@@ -78,17 +78,12 @@ func withFleet(_ plan: Fleet.Plan, _ test: (Fleet) async throws -> Void) async t
     let clients = plan.clients.isEmpty ? nil : try await FleetClients(plan.clients, in: folder)
     var configuration = AppleSimulator.Configuration(pki: Sample.pki)
     configuration.scenario = try Scenario(yaml: plan.scenario)
-    let apple = try await AppleSimulator.start(configuration)
-    do {
+    try await withApple(configuration) { apple in
         let root = try folder.write(Sample.pki.rootPEM, to: "root.pem")
         var settings = FleetShape.settings(root: root, apple: apple, redisURL: plan.redisURL)
         settings += ["GATEWAY_APPLE_SHARED_SECRET": Sample.secret, "GATEWAY_CACHE_KEYS": Fleet.cacheKeys]
         settings += (clients?.settings ?? [:]) + plan.settings
         try await withNodes(settings, apple, plan, clients?.keys ?? [:], test)
-        await apple.stop()
-    } catch {
-        await apple.stop()
-        throw error
     }
 }
 

@@ -186,8 +186,7 @@ extension NotificationFleet {
         configuration.hasServerAPIPorts = true
         // The first retry comes after 0.4 seconds, the second one 4 seconds later.
         configuration.notificationTimeScale = 0.0001
-        let apple = try await AppleSimulator.start(configuration)
-        do {
+        try await withApple(configuration) { apple in
             try apple.addCustomers(customers, ofApp: bundleID, at: .production)
             let root = try folder.write(configuration.transactionPKI.root.pem, to: "jws-root.pem")
             var settings = settings(apple, root: root).merging(parts.settings) { $1 }
@@ -204,10 +203,6 @@ extension NotificationFleet {
             try await test(fleet)
             for node in nodes { #expect(await node.stop() == 0) }
             balancer.kill()
-            await apple.stop()
-        } catch {
-            await apple.stop()
-            throw error
         }
     }
 

@@ -9,7 +9,10 @@ import TestSupport
 
 /// Gateways that use the App Store Server API and share a Redis. All of them are processes, and so is Apple, as in
 /// docs/server-api.md.
-struct ServerAPIStage {
+struct ServerAPIStage: Surroundings {
+    @TaskLocal private static var running: ServerAPIStage?
+    static var local: TaskLocal<ServerAPIStage?> { $running }
+
     static let bundleID = SimulatedCustomers.bundleID
 
     let apple: AppleProcess
@@ -18,7 +21,6 @@ struct ServerAPIStage {
     let settings: [String: String]
     /// The key that Apple accepts.
     let appleKey: ForgedAPIKey
-    private let api: APIDescription
     private let clients: AppleClientsFile
     private let customers: SimulatedCustomers
     private let pki: TransactionPKI
@@ -42,7 +44,7 @@ struct ServerAPIStage {
     private func post(_ body: [String: Any], at node: Int) async throws -> HTTPAnswer {
         let answer = try await gateways[node].post(
             JSONSerialization.data(withJSONObject: body), key: clients.apiKey.text)
-        #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == [])
+        #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
         return answer
     }
 
@@ -89,8 +91,7 @@ extension ServerAPIStage {
             for _ in 0..<count { gateways.append(try await RunningGateway(settings)) }
             let stage = ServerAPIStage(
                 apple: apple, gateways: gateways, settings: settings,
-                appleKey: try ForgedAPIKey(corpusDirectory: corpus),
-                api: try APIDescription(), clients: clients,
+                appleKey: try ForgedAPIKey(corpusDirectory: corpus), clients: clients,
                 customers: SimulatedCustomers(AppleProcess.customers, at: .now),
                 pki: try TransactionPKI(corpusDirectory: corpus))
             try await test(stage)
@@ -110,6 +111,17 @@ extension ServerAPIStage {
             // A busy machine must not look like a fault.
             "GATEWAY_REDIS_DEADLINE": Patience.operationSetting, "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
         ]
+    }
+}
+
+extension Trait where Self == SurroundingsTrait {
+    static var serverAPI: Self { .serverAPI() }
+
+    /// The processes as `ServerAPIStage.current`.
+    static func serverAPI(gateways: Int = 1, isKeyAccepted: Bool = true) -> Self {
+        SurroundingsTrait(ServerAPIStage.self) {
+            try await ServerAPIStage.run(gateways: gateways, isKeyAccepted: isKeyAccepted, $0)
+        }
     }
 }
 

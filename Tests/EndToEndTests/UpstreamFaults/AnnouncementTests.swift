@@ -5,6 +5,7 @@ import TestSupport
 
 /// Apple's announcements of the end of `verifyReceipt`, and the operator's metrics.
 @Suite(.timeLimit(.patient)) struct AnnouncementTests {
+    private var stage: Stage { .current }
     private static let (deprecated, ends) = (1_688_169_599.0, 2_366_841_599.0)
 
     @Test(arguments: [
@@ -24,12 +25,11 @@ import TestSupport
         }
     }
 
-    @Test func `an endpoint deprecated without a date counts as deprecated`() async throws {
-        try await withStage(#"faults: [{headers: {Deprecation: "true"}}]"#) { stage in
-            #expect(try await stage.verify(Sample.receipt(0)).isApples)
-            let date = try await Self.dates(stage)[0]
-            #expect(date > 0 && date < Self.deprecated)
-        }
+    @Test(.stage(#"faults: [{headers: {Deprecation: "true"}}]"#))
+    func `an endpoint deprecated without a date counts as deprecated`() async throws {
+        #expect(try await stage.verify(Sample.receipt(0)).isApples)
+        let date = try await Self.dates(stage)[0]
+        #expect(date > 0 && date < Self.deprecated)
     }
 
     @Test func `an announcement in a failed answer counts, and an unreadable one is logged`() async throws {

@@ -7,20 +7,20 @@ import TestSupport
 /// Many requests at once, with clients that leave and a gateway that stops. One after another: crowds disturb each
 /// other.
 @Suite(.serialized, .timeLimit(.patient)) struct CrowdTests {
+    private var stage: Stage { .current }
     private static let patient = ["GATEWAY_APPLE_SOFT_TIMEOUT": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
     /// Slots for hundreds of requests to Apple, and time to finish them.
     private static let unhurried = patient.merging([
         "GATEWAY_APPLE_CONCURRENCY": "600", "GATEWAY_APPLE_BREAKER": "forced_closed", "GATEWAY_SHUTDOWN_GRACE": "60s",
     ]) { $1 }
 
-    @Test func `a thousand clients with one receipt cost one request to Apple`() async throws {
-        try await withStage("faults: [{latency: 1}]", Self.patient) { stage in
-            let verdicts = try await stage.verify(all: Array(repeating: Sample.receipt(0), count: 1000))
-            #expect(verdicts.count == 1000)
-            for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
-            #expect(stage.apple.stats.production == 1, "\(stage.apple.stats)")
-            #expect(try await stage.metric("coalesced_requests_total") > 0)
-        }
+    @Test(.stage("faults: [{latency: 1}]", patient))
+    func `a thousand clients with one receipt cost one request to Apple`() async throws {
+        let verdicts = try await stage.verify(all: Array(repeating: Sample.receipt(0), count: 1000))
+        #expect(verdicts.count == 1000)
+        for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
+        #expect(stage.apple.stats.production == 1, "\(stage.apple.stats)")
+        #expect(try await stage.metric("coalesced_requests_total") > 0)
     }
 
     @Test func `a client that hangs up cancels no other client's request`() async throws {
@@ -53,16 +53,15 @@ import TestSupport
         return isShown
     }
 
-    @Test func `a request whose only client hung up is still answered, for the next`() async throws {
-        try await withStage("faults: [{latency: 1}]", Self.patient) { stage in
-            let leaver = try await Caller(asking: stage.gateway, about: Sample.receipt(0))
-            try await eventually("Apple is asked") { stage.apple.stats.production == 1 }
-            try await leaver.hangUp()
-            try await eventually("the gateway sees it") { try await stage.metric("http_connections") == 0 }
-            try await eventually("Apple has answered") { stage.apple.statsDetails.inFlight == 0 }
-            #expect(try await stage.verify(Sample.receipt(0)).isApples)
-            #expect(stage.apple.stats.production == 1)
-        }
+    @Test(.stage("faults: [{latency: 1}]", patient))
+    func `a request whose only client hung up is still answered, for the next`() async throws {
+        let leaver = try await Caller(asking: stage.gateway, about: Sample.receipt(0))
+        try await eventually("Apple is asked") { stage.apple.stats.production == 1 }
+        try await leaver.hangUp()
+        try await eventually("the gateway sees it") { try await stage.metric("http_connections") == 0 }
+        try await eventually("Apple has answered") { stage.apple.statsDetails.inFlight == 0 }
+        #expect(try await stage.verify(Sample.receipt(0)).isApples)
+        #expect(stage.apple.stats.production == 1)
     }
 
     @Test func `a request without a concurrency slot is labelled, and is no failure of Apple`() async throws {
@@ -82,20 +81,19 @@ import TestSupport
         }
     }
 
-    @Test func `five hundred requests that are at Apple when the gateway is stopped are all answered`()
+    @Test(.stage("faults: [{latency: 0.2}]", unhurried))
+    func `five hundred requests that are at Apple when the gateway is stopped are all answered`()
         async throws
     {
-        try await withStage("faults: [{latency: 0.2}]", Self.unhurried) { stage in
-            let asked = try await makeRoom(for: 500, on: stage)
-            let answered = stage.apple.stats.production
-            // On a busy machine the last of them arrives seconds after the first.
-            try stage.play("faults: [{latency: 20}]")
-            async let verdicts = stage.verify(all: (asked..<asked + 500).map { Sample.receipt($0) })
-            try await eventually("all are at Apple") { stage.apple.statsDetails.inFlight == 500 }
-            #expect(await stage.gateway.stop() == 0)
-            Self.expectApples(500, try await verdicts)
-            #expect(stage.apple.stats.production == answered + 500)
-        }
+        let asked = try await makeRoom(for: 500, on: stage)
+        let answered = stage.apple.stats.production
+        // On a busy machine the last of them arrives seconds after the first.
+        try stage.play("faults: [{latency: 20}]")
+        async let verdicts = stage.verify(all: (asked..<asked + 500).map { Sample.receipt($0) })
+        try await eventually("all are at Apple") { stage.apple.statsDetails.inFlight == 500 }
+        #expect(await stage.gateway.stop() == 0)
+        Self.expectApples(500, try await verdicts)
+        #expect(stage.apple.stats.production == answered + 500)
     }
 
     @Test func `requests that wait for a slot when the gateway is stopped are sent to Apple and answered`() async throws

@@ -8,6 +8,8 @@ import TestSupport
 
 /// Answers that are invalid, or must not be trusted.
 @Suite(.timeLimit(.patient)) struct FaultyAnswerTests {
+    private var stage: Stage { .current }
+
     @Test(arguments: [
         ("reset", "upstream_reset"), ("reset_mid_body", "upstream_reset"), ("empty", "upstream_unusable_answer"),
         ("truncated", "upstream_unusable_answer"), ("html", "upstream_unusable_answer"),
@@ -108,21 +110,20 @@ import TestSupport
         }
     }
 
-    @Test func `a forged receipt is rejected and never reaches Apple, under every fault of Apple`() async throws {
-        try await withStage { stage in
-            for (number, scenario) in try Self.scenarios().enumerated() {
-                try stage.play(scenario)
-                for mode in ["auto", "apple"] {
-                    let verdict = try await stage.verify(Sample.forged(number), mode: mode)
-                    #expect(verdict.verdict == "rejected" && verdict.reason == "anchor_untrusted", "\(verdict)")
-                    #expect(verdict.source == "local" && verdict.degradedReasons == [])
-                }
+    @Test(.stage)
+    func `a forged receipt is rejected and never reaches Apple, under every fault of Apple`() async throws {
+        for (number, scenario) in try Self.scenarios().enumerated() {
+            try stage.play(scenario)
+            for mode in ["auto", "apple"] {
+                let verdict = try await stage.verify(Sample.forged(number), mode: mode)
+                #expect(verdict.verdict == "rejected" && verdict.reason == "anchor_untrusted", "\(verdict)")
+                #expect(verdict.source == "local" && verdict.degradedReasons == [])
             }
-            #expect(stage.apple.statsDetails.outcomes == [:] && stage.apple.statsDetails.connections == 0)
-            try stage.play("")
-            #expect(try await stage.verify(Sample.receipt(0)).isApples)
-            #expect(stage.apple.stats.production == 1)
         }
+        #expect(stage.apple.statsDetails.outcomes == [:] && stage.apple.statsDetails.connections == 0)
+        try stage.play("")
+        #expect(try await stage.verify(Sample.receipt(0)).isApples)
+        #expect(stage.apple.stats.production == 1)
     }
 
     /// Returns the scenarios of the repository, one for each fault, and one for each story.

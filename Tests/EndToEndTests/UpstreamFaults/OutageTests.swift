@@ -7,6 +7,7 @@ import TestSupport
 
 /// Outages of Apple, for minutes or hours.
 @Suite(.timeLimit(.patient)) struct OutageTests {
+    private var stage: Stage { .current }
     private static let closed = #"circuit_breaker_state{api="verify_receipt",environment="production",state="closed"}"#
 
     @Test func `a gateway starts without Apple, answers meanwhile, and finds Apple by itself`() async throws {
@@ -50,43 +51,40 @@ import TestSupport
         #expect(try await stage.verify(Sample.receipt(first)).isApples)
     }
 
-    @Test func `half of the calls fail, then Apple sends pages: every client gets a labelled answer`() async throws {
-        try await withStage("{seed: 5, faults: [{share: 0.45, fault: {http_status: 502}}]}") { stage in
-            // Too few calls for the breaker, so that all of them reach Apple.
-            for number in 0..<9 {
-                let verdict = try await stage.verify(Sample.receipt(number))
-                #expect(verdict.isApples || verdict.isLabelled("upstream_server_error"), "\(verdict)")
-            }
-            try stage.play("faults: [{fault: html}]")
-            let verdicts = try await stage.verify(all: (100..<160).map { Sample.receipt($0) })
-            for verdict in verdicts { #expect(verdict.isLabelled, "\(verdict)") }
-            try await eventually("the breaker opens") {
-                try await stage.verify(Sample.receipt(200)).isLabelled("circuit_open")
-            }
-            #expect(try await stage.questions("answered") > 0)
-            #expect(try await stage.questions("server_error") > 0)
-            #expect(try await stage.questions("unusable_answer") > 0)
-            #expect(try await stage.moves(from: "closed", to: "open") == 1)
-            #expect(try await stage.metric(#"undecided_total{reason="upstream_did_not_answer"}"#) == 0)
+    @Test(.stage("{seed: 5, faults: [{share: 0.45, fault: {http_status: 502}}]}"))
+    func `half of the calls fail, then Apple sends pages: every client gets a labelled answer`() async throws {
+        // Too few calls for the breaker, so that all of them reach Apple.
+        for number in 0..<9 {
+            let verdict = try await stage.verify(Sample.receipt(number))
+            #expect(verdict.isApples || verdict.isLabelled("upstream_server_error"), "\(verdict)")
         }
+        try stage.play("faults: [{fault: html}]")
+        let verdicts = try await stage.verify(all: (100..<160).map { Sample.receipt($0) })
+        for verdict in verdicts { #expect(verdict.isLabelled, "\(verdict)") }
+        try await eventually("the breaker opens") {
+            try await stage.verify(Sample.receipt(200)).isLabelled("circuit_open")
+        }
+        #expect(try await stage.questions("answered") > 0)
+        #expect(try await stage.questions("server_error") > 0)
+        #expect(try await stage.questions("unusable_answer") > 0)
+        #expect(try await stage.moves(from: "closed", to: "open") == 1)
+        #expect(try await stage.metric(#"undecided_total{reason="upstream_did_not_answer"}"#) == 0)
     }
 
-    @Test func `a receipt with a valid signature stays genuine when Apple calls it malformed`() async throws {
-        try await withStage("faults: [{fault: {receipt_status: 21002}}]") { stage in
-            var number = 0
-            try await eventually("the breaker opens") {
-                number += 1
-                let verdict = try await stage.verify(Sample.receipt(number))
-                #expect(
-                    verdict.isLabelled("upstream_calls_malformed") || verdict.isLabelled("circuit_open"), "\(verdict)")
-                return verdict.degradedReasons == ["circuit_open"]
-            }
-            let disagreements = try await stage.metric(
-                #"upstream_disagreements_total{api="verify_receipt",environment="production"}"#)
-            #expect(disagreements == Double(stage.apple.stats.production) && disagreements >= 20)
-            let insisting = try await stage.verify(Sample.receipt(0), mode: "apple")
-            #expect(insisting.verdict == "undecided", "\(insisting)")
+    @Test(.stage("faults: [{fault: {receipt_status: 21002}}]"))
+    func `a receipt with a valid signature stays genuine when Apple calls it malformed`() async throws {
+        var number = 0
+        try await eventually("the breaker opens") {
+            number += 1
+            let verdict = try await stage.verify(Sample.receipt(number))
+            #expect(verdict.isLabelled("upstream_calls_malformed") || verdict.isLabelled("circuit_open"), "\(verdict)")
+            return verdict.degradedReasons == ["circuit_open"]
         }
+        let disagreements = try await stage.metric(
+            #"upstream_disagreements_total{api="verify_receipt",environment="production"}"#)
+        #expect(disagreements == Double(stage.apple.stats.production) && disagreements >= 20)
+        let insisting = try await stage.verify(Sample.receipt(0), mode: "apple")
+        #expect(insisting.verdict == "undecided", "\(insisting)")
     }
 
     @Test func `the breaker opens, probes and closes, and a probe without an answer does not block it`()

@@ -7,6 +7,7 @@ import TestSupport
 
 /// Rate limits by Apple.
 @Suite(.timeLimit(.patient)) struct PauseTests {
+    private var stage: Stage { .current }
     private static let pause = #"upstream_pause_until_timestamp_seconds{api="verify_receipt",environment="production"}"#
 
     @Test(arguments: [
@@ -34,12 +35,11 @@ import TestSupport
         }
     }
 
-    @Test func `a 503 without a time is retried at once`() async throws {
-        try await withStage("faults: [{requests: 1, fault: {http_status: 503}}]") { stage in
-            let verdict = try await stage.verify(Sample.receipt(0))
-            #expect(verdict.isApples && stage.apple.stats.production == 2, "\(verdict)")
-            #expect(try await stage.metric(Self.pause) == 0)
-        }
+    @Test(.stage("faults: [{requests: 1, fault: {http_status: 503}}]"))
+    func `a 503 without a time is retried at once`() async throws {
+        let verdict = try await stage.verify(Sample.receipt(0))
+        #expect(verdict.isApples && stage.apple.stats.production == 2, "\(verdict)")
+        #expect(try await stage.metric(Self.pause) == 0)
     }
 
     private static func expectSilence(of stage: Stage, until: Double) async throws {

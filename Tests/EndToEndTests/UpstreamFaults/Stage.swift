@@ -7,7 +7,10 @@ import Testing
 import TestSupport
 
 /// A gateway with a simulated Apple.
-struct Stage {
+struct Stage: Surroundings {
+    @TaskLocal private static var running: Stage?
+    static var local: TaskLocal<Stage?> { $running }
+
     let apple: AppleSimulator
     let gateway: RunningGateway
 
@@ -61,6 +64,15 @@ func withStage(
     }
 }
 
+extension Trait where Self == SurroundingsTrait {
+    static var stage: Self { .stage() }
+
+    /// A gateway with a simulated Apple as `Stage.current`.
+    static func stage(_ scenario: String = "", _ settings: [String: String] = [:]) -> Self {
+        SurroundingsTrait(Stage.self) { try await withStage(scenario, settings, $0) }
+    }
+}
+
 /// Runs a test with a simulated Apple, and stops it.
 func withApple(
     _ scenario: String = "", tls: TLSIdentity? = nil, _ test: (AppleSimulator) async throws -> Void
@@ -68,6 +80,13 @@ func withApple(
     var configuration = AppleSimulator.Configuration(pki: Sample.pki)
     configuration.scenario = try Scenario(yaml: scenario)
     configuration.tls = tls
+    try await withApple(configuration, test)
+}
+
+/// Runs a test with a simulated Apple of this configuration, and stops it.
+func withApple(
+    _ configuration: AppleSimulator.Configuration, _ test: (AppleSimulator) async throws -> Void
+) async throws {
     let apple = try await AppleSimulator.start(configuration)
     do {
         try await test(apple)

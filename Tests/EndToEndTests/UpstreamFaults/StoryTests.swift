@@ -6,6 +6,8 @@ import TestSupport
 
 /// Apple's knowledge beyond the receipt, at either of its servers.
 @Suite(.timeLimit(.patient)) struct StoryTests {
+    private var stage: Stage { .current }
+
     struct Story: Sendable, CustomTestStringConvertible {
         let name: String
         /// The end of the receipt's period, in days from now.
@@ -53,30 +55,26 @@ import TestSupport
         }
     }
 
-    @Test func `of two renewals for one original transaction the newer product's counts, in either order`()
+    @Test(.stage) func `of two renewals for one original transaction the newer product's counts, in either order`()
         async throws
     {
-        try await withStage { stage in
-            for seed in 1...8 {
-                try stage.play("seed: \(seed)\nstories: {default: {switched: com.example.gold}}")
-                let verdict = try await stage.verify(Sample.receipt(seed), mode: "apple")
-                #expect(verdict.isApples && verdict.states == ["in_grace_period"], "\(verdict)")
-                let subscription = try #require(verdict.subscriptions.first)
-                #expect(subscription["product_id"] == "com.example.gold")
-                #expect(subscription["renewal.auto_renew_product_id"] == "com.example.gold")
-                #expect(subscription["renewal.will_renew"] == "true")
-            }
+        for seed in 1...8 {
+            try stage.play("seed: \(seed)\nstories: {default: {switched: com.example.gold}}")
+            let verdict = try await stage.verify(Sample.receipt(seed), mode: "apple")
+            #expect(verdict.isApples && verdict.states == ["in_grace_period"], "\(verdict)")
+            let subscription = try #require(verdict.subscriptions.first)
+            #expect(subscription["product_id"] == "com.example.gold")
+            #expect(subscription["renewal.auto_renew_product_id"] == "com.example.gold")
+            #expect(subscription["renewal.will_renew"] == "true")
         }
     }
 
-    @Test func `a sandbox receipt goes to both endpoints, and does not send others there`() async throws {
-        try await withStage { stage in
-            let verdict = try await stage.verify(Sample.receipt(0, type: "ProductionSandbox"))
-            #expect(verdict.isApples, "\(verdict)")
-            #expect(stage.apple.stats.production == 1 && stage.apple.stats.sandbox == 1)
-            #expect(stage.apple.statsDetails.outcomes["production"] == ["status_21007": 1])
-            #expect(try await stage.verify(Sample.receipt(1)).isApples)
-            #expect(stage.apple.stats.production == 2 && stage.apple.stats.sandbox == 1)
-        }
+    @Test(.stage) func `a sandbox receipt goes to both endpoints, and does not send others there`() async throws {
+        let verdict = try await stage.verify(Sample.receipt(0, type: "ProductionSandbox"))
+        #expect(verdict.isApples, "\(verdict)")
+        #expect(stage.apple.stats.production == 1 && stage.apple.stats.sandbox == 1)
+        #expect(stage.apple.statsDetails.outcomes["production"] == ["status_21007": 1])
+        #expect(try await stage.verify(Sample.receipt(1)).isApples)
+        #expect(stage.apple.stats.production == 2 && stage.apple.stats.sandbox == 1)
     }
 }
