@@ -72,13 +72,13 @@ package struct Corpus: RandomAccessCollection, Sendable {
         case .jws(let fault):
             return CorpusEntry(
                 name: "jws-" + fault.name, kind: JWSForge.inNotifications.contains(fault) ? .notification : .jws,
-                evidence: .jws(jwsForge.text(with: fault)),
+                evidence: .jws(jwsForge.evidence(with: fault)),
                 expected: fault.expectedBelowOperatorsRoot, fault: fault.name, explanation: fault.explanation,
                 needs: [Corpus.transactionRootFileName])
         case .transactionReceipt(let fault):
             return CorpusEntry(
                 name: "transaction-receipt-" + fault.name, kind: .transactionReceipt,
-                evidence: .der(transactionReceiptForge.receipt(with: fault)), expected: fault.expected,
+                evidence: .der(transactionReceiptForge.evidence(with: fault)), expected: fault.expected,
                 fault: fault.name, explanation: fault.explanation,
                 needs: [Corpus.rootFileName, Corpus.intermediatesFileName]
                     + (fault.acceptsVersion2 ? ["gateway.trust.transaction_receipts_v2"] : []))

@@ -2,21 +2,6 @@
 
 /// Applies faults to one sample receipt.
 package struct FaultForge: FaultApplying {
-    package enum Recipe: Sendable {
-        case text(@Sendable (FaultForge) -> String)
-        case bytes(@Sendable (FaultForge) -> [UInt8])
-        /// A container made from scratch.
-        case container(@Sendable (FaultForge) -> SignedDataTemplate)
-        /// The finished container, after signing.
-        case afterSigning(@Sendable (inout SignedDataTemplate) -> Void)
-        /// The contents of the receipt, before signing.
-        case contents(@Sendable (inout ReceiptContents) -> Void)
-        /// The attributes of the payload, before signing.
-        case attributes(@Sendable (inout AttributeSet) -> Void)
-        /// The certificates, before their authorities sign them.
-        case chain(@Sendable (inout Chain) -> Void)
-    }
-
     package static let faults =
         legitimate + base64 + encoding + limits + container + signedAttributes + attributes + values + certificates
         + chains + signatures
@@ -31,21 +16,46 @@ package struct FaultForge: FaultApplying {
         contents = .faultSample
     }
 
-    package var wellFormed: [UInt8] {
-        pki.sign(contents)
+    package var wellFormed: [UInt8] { pki.sign(contents) }
+
+    package var ordinary: ForgedEvidence { .der(wellFormed) }
+}
+
+/// The steps at which a fault makes its difference. All later steps are correct.
+extension ReceiptFault {
+    func text(_ make: @escaping Make<FaultForge, String>) -> Self { evidence { .text(make($0)) } }
+
+    func bytes(_ make: @escaping Make<FaultForge, [UInt8]>) -> Self { evidence { .der(make($0)) } }
+
+    /// A container made from scratch.
+    func container(_ make: @escaping Make<FaultForge, SignedDataTemplate>) -> Self { bytes { make($0).encoded } }
+
+    /// The finished container, after signing.
+    func afterSigning(_ edit: @escaping Edit<SignedDataTemplate>) -> Self {
+        container { $0.edited($0.container, by: edit) }
     }
 
-    /// Returns the evidence that a client would send with this fault.
-    package func evidence(with fault: ReceiptFault) -> ForgedEvidence {
-        switch fault.recipe {
-        case .text(let make): .text(make(self))
-        case .bytes(let make): .der(make(self))
-        case .container(let make): .der(make(self).encoded)
-        case .afterSigning(let edit): .der(edited(container, by: edit).encoded)
-        case .contents(let edit): .der(pki.sign(edited(contents, by: edit)))
-        case .attributes(let edit): .der(signed(edited(contents.attributeSet, by: edit)).encoded)
-        case .chain(let edit): .der(signed(underChain: edited(Chain(keys: pki.keys), by: edit)).encoded)
+    /// The contents of the receipt, before signing.
+    func contents(_ edit: @escaping Edit<ReceiptContents>) -> Self {
+        evidence {
+            .der($0.pki.sign($0.edited($0.contents, by: edit)))
+        } reading: {
+            $0.edited($0.contents, by: edit)
         }
+    }
+
+    /// The attributes of the payload, before signing.
+    func attributes(_ edit: @escaping Edit<AttributeSet>) -> Self {
+        evidence {
+            .der($0.signed($0.edited($0.contents.attributeSet, by: edit)).encoded)
+        } reading: {
+            $0.keepingPurchases(of: $0.edited($0.contents.attributeSet, by: edit))
+        }
+    }
+
+    /// The certificates, before their authorities sign them.
+    func chain(_ edit: @escaping Edit<Chain>) -> Self {
+        container { $0.signed(underChain: $0.edited(Chain(keys: $0.pki.keys), by: edit)) }
     }
 }
 
@@ -97,17 +107,7 @@ extension PurchaseContents {
 }
 
 extension FaultForge {
-    /// Returns the contents that a verifier must read from a receipt with this fault; nil unless it is genuine.
-    package func contents(with fault: ReceiptFault) -> ReceiptContents? {
-        guard fault.expected == .genuine else { return nil }
-        switch fault.recipe {
-        case .contents(let edit): return edited(contents, by: edit)
-        case .attributes(let edit): return keepingPurchases(of: edited(contents.attributeSet, by: edit))
-        case .text, .bytes, .container, .afterSigning, .chain: return contents
-        }
-    }
-
-    private func keepingPurchases(of attributes: AttributeSet) -> ReceiptContents {
+    fileprivate func keepingPurchases(of attributes: AttributeSet) -> ReceiptContents {
         let count = attributes.attributes.count { $0.type == .inAppPurchase }
         return edited(contents) { contents in
             contents.purchases = (0..<count).map { contents.purchases[$0 % contents.purchases.count] }

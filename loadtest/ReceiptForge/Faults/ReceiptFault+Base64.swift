@@ -5,37 +5,28 @@ internal import Receipts
 /// Faults of the text: errors of the request, not verdicts on a receipt.
 extension FaultForge {
     static let base64: [ReceiptFault] = [
-        ReceiptFault(
-            "base64-empty", .badRequest(.empty), "An app sends an empty string when its receipt file is missing.",
-            .text { _ in "" }),
-        ReceiptFault(
-            "base64-invalid-character", .badRequest(.invalidCharacter),
-            "Lenient decoders skip unknown characters, and one receipt gets endless variants.",
-            .text { FaultyBase64(of: $0).replacing(at: 100, with: "*") }),
-        ReceiptFault(
-            "base64-url-alphabet", .badRequest(.urlAlphabet),
-            "`-` and `_` are another alphabet (RFC 4648 §5), a frequent mistake of clients that deserves its own answer.",
-            .text { FaultyBase64(of: $0).inURLAlphabet }),
-        ReceiptFault(
-            "base64-plus-as-space", .badRequest(.missingPadding),
-            "A form decoder turned `+` into a space, which a decoder that ignores white space drops.",
-            .text { FaultyBase64(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }),
-        ReceiptFault(
-            "base64-missing-padding", .badRequest(.missingPadding),
-            "Without `=` a text cut short cannot be told from a complete one.",
-            .text { FaultyBase64(of: $0, lengthModulo3: 1).text.replacing("=", with: "") }),
-        ReceiptFault(
-            "base64-non-canonical-bits", .badRequest(.nonCanonicalBits),
-            "RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same receipt.",
-            .text { FaultyBase64(of: $0, lengthModulo3: 1).withUnusedBitSet }),
-        ReceiptFault(
-            "base64-trailing-data", .badRequest(.trailingData),
-            "Common decoders stop at `=` and ignore whatever follows.",
-            .text { FaultyBase64(of: $0, lengthModulo3: 1).text + "AAAA" }),
-        ReceiptFault(
-            "base64-twice", .rejected(.derUnexpectedTag),
-            "Encoding twice gives perfect base64 of something that is no receipt.",
-            .text { Base64Encoder.text(Array(FaultyBase64(of: $0).text.utf8)) }),
+        .badRequest("base64-empty", .empty).text { _ in "" }
+            .because("An app sends an empty string when its receipt file is missing."),
+        .badRequest("base64-invalid-character", .invalidCharacter)
+            .text { FaultyBase64(of: $0).replacing(at: 100, with: "*") }
+            .because("Lenient decoders skip unknown characters, and one receipt gets endless variants."),
+        .badRequest("base64-url-alphabet", .urlAlphabet).text { FaultyBase64(of: $0).inURLAlphabet }
+            .because(
+                "`-` and `_` are another alphabet (RFC 4648 §5), a frequent mistake of clients that deserves its own answer."
+            ),
+        .badRequest("base64-plus-as-space", .missingPadding)
+            .text { FaultyBase64(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }
+            .because("A form decoder turned `+` into a space, which a decoder that ignores white space drops."),
+        .badRequest("base64-missing-padding", .missingPadding)
+            .text { FaultyBase64(of: $0, lengthModulo3: 1).text.replacing("=", with: "") }
+            .because("Without `=` a text cut short cannot be told from a complete one."),
+        .badRequest("base64-non-canonical-bits", .nonCanonicalBits)
+            .text { FaultyBase64(of: $0, lengthModulo3: 1).withUnusedBitSet }
+            .because("RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same receipt."),
+        .badRequest("base64-trailing-data", .trailingData).text { FaultyBase64(of: $0, lengthModulo3: 1).text + "AAAA" }
+            .because("Common decoders stop at `=` and ignore whatever follows."),
+        .rejected("base64-twice", .derUnexpectedTag).text { Base64Encoder.text(Array(FaultyBase64(of: $0).text.utf8)) }
+            .because("Encoding twice gives perfect base64 of something that is no receipt."),
     ]
 }
 

@@ -5,46 +5,31 @@ internal import Receipts
 /// Chains of correct certificates that do not fit together.
 extension FaultForge {
     static let chains: [ReceiptFault] = [
-        ReceiptFault(
-            "signer-certificate-missing", .rejected(.signerCertificateMissing),
-            "The certificate that the signer names is not in the container.",
-            .afterSigning { $0.certificates.removeFirst() }),
-        ReceiptFault(
-            "intermediate-missing", .rejected(.issuerCertificateMissing),
-            "The chain breaks after the leaf; a verifier must not fetch the missing certificate.",
-            .afterSigning { $0.certificates.remove(at: 1) }),
-        ReceiptFault(
-            "lookalike-chain", .rejected(.anchorUntrusted),
-            "The same names, serial numbers and markers, other keys: names prove nothing.",
-            .container { $0.signed(by: .attackerLeaf, certificates: $0.lookalikeCertificates) }),
-        ReceiptFault(
-            "lookalike-chain-with-genuine-root", .rejected(.certificateSignatureInvalid),
-            "A forged chain ends in the genuine root, which is public: its fingerprint is right, the signature is not.",
-            .container { $0.lookalikeUnderGenuineRoot }),
-        ReceiptFault(
-            "unrelated-certificate", .rejected(.certificateUnused),
-            "The list of certificates is unsigned: with others allowed, one receipt has endless variants.",
-            .container { $0.withBystander }),
-        ReceiptFault(
-            "decoy-signer-first", .rejected(.signerCertificateAmbiguous),
-            "A second certificate claims the signer's issuer and serial number and stands first.",
-            .container { $0.withDecoy(at: 0) }),
-        ReceiptFault(
-            "decoy-signer-last", .rejected(.signerCertificateAmbiguous),
-            "The same decoy at the end: neither the first match nor the last one may win.",
-            .container { $0.withDecoy(at: 3) }),
-        ReceiptFault(
-            "leaf-issued-by-leaf", .rejected(.issuerNotCA),
-            "Without a check of CA:FALSE, the holder of a leaf could issue further leaves.",
-            .container { $0.issuedByLeaf }),
-        ReceiptFault(
-            "path-length-exceeded", .rejected(.pathLengthExceeded),
-            "An authority below the intermediate, whose path length is 0 (RFC 5280 §4.2.1.9).",
-            .container { $0.issuedBySubordinate }),
-        ReceiptFault(
-            "chain-in-a-circle", .rejected(.pathLengthExceeded),
-            "Two authorities that issued each other: following issuers without a limit never ends.",
-            .container { $0.issuedInCircle }),
+        .rejected("signer-certificate-missing", .signerCertificateMissing)
+            .afterSigning { $0.certificates.removeFirst() }
+            .because("The certificate that the signer names is not in the container."),
+        .rejected("intermediate-missing", .issuerCertificateMissing).afterSigning { $0.certificates.remove(at: 1) }
+            .because("The chain breaks after the leaf; a verifier must not fetch the missing certificate."),
+        .rejected("lookalike-chain", .anchorUntrusted)
+            .container { $0.signed(by: .attackerLeaf, certificates: $0.lookalikeCertificates) }
+            .because("The same names, serial numbers and markers, other keys: names prove nothing."),
+        .rejected("lookalike-chain-with-genuine-root", .certificateSignatureInvalid)
+            .container { $0.lookalikeUnderGenuineRoot }
+            .because(
+                "A forged chain ends in the genuine root, which is public: its fingerprint is right, the signature is not."
+            ),
+        .rejected("unrelated-certificate", .certificateUnused).container { $0.withBystander }
+            .because("The list of certificates is unsigned: with others allowed, one receipt has endless variants."),
+        .rejected("decoy-signer-first", .signerCertificateAmbiguous).container { $0.withDecoy(at: 0) }
+            .because("A second certificate claims the signer's issuer and serial number and stands first."),
+        .rejected("decoy-signer-last", .signerCertificateAmbiguous).container { $0.withDecoy(at: 3) }
+            .because("The same decoy at the end: neither the first match nor the last one may win."),
+        .rejected("leaf-issued-by-leaf", .issuerNotCA).container { $0.issuedByLeaf }
+            .because("Without a check of CA:FALSE, the holder of a leaf could issue further leaves."),
+        .rejected("path-length-exceeded", .pathLengthExceeded).container { $0.issuedBySubordinate }
+            .because("An authority below the intermediate, whose path length is 0 (RFC 5280 §4.2.1.9)."),
+        .rejected("chain-in-a-circle", .pathLengthExceeded).container { $0.issuedInCircle }
+            .because("Two authorities that issued each other: following issuers without a limit never ends."),
     ]
 }
 

@@ -5,31 +5,25 @@ internal import Receipts
 /// Receipts with correct fields whose signature is not by this signer over this content.
 extension FaultForge {
     static let signatures: [ReceiptFault] = [
-        ReceiptFault(
-            "signature-bit-flipped", .rejected(.signatureInvalid), "One bit of the signature is wrong.",
-            .afterSigning { $0.signerInfos[0].signature[128] ^= 1 }),
-        ReceiptFault(
-            "signature-too-short", .rejected(.signatureInvalid),
-            "An RSA signature is exactly as long as the modulus (RFC 8017 §8.2.2).",
-            .afterSigning { $0.signerInfos[0].signature.removeLast() }),
-        ReceiptFault(
-            "payload-bit-flipped", .rejected(.signatureInvalid),
-            "One bit of an opaque attribute is wrong; every field still reads well.",
-            .container { $0.withContentReplaced { $0.opaque6[10] ^= 1 } }),
-        ReceiptFault(
-            "content-spliced", .rejected(.signatureInvalid),
-            "The content of another receipt under this receipt's signature.",
-            .container { $0.withContentReplaced { $0.bundleID = "com.example.victim" } }),
-        ReceiptFault(
-            "expiry-moved", .rejected(.signatureInvalid), "The cheapest attack of all: edit the expiry in place.",
-            .container { $0.withContentReplaced { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) } }),
-        ReceiptFault(
-            "digest-relabelled", .rejected(.signatureInvalid),
-            "Signed with SHA-256 and labelled SHA-1 throughout; the digest inside the signature gives it away.",
+        .rejected("signature-bit-flipped", .signatureInvalid).afterSigning { $0.signerInfos[0].signature[128] ^= 1 }
+            .because("One bit of the signature is wrong."),
+        .rejected("signature-too-short", .signatureInvalid).afterSigning { $0.signerInfos[0].signature.removeLast() }
+            .because("An RSA signature is exactly as long as the modulus (RFC 8017 §8.2.2)."),
+        .rejected("payload-bit-flipped", .signatureInvalid).container { $0.withContentReplaced { $0.opaque6[10] ^= 1 } }
+            .because("One bit of an opaque attribute is wrong; every field still reads well."),
+        .rejected("content-spliced", .signatureInvalid)
+            .container { $0.withContentReplaced { $0.bundleID = "com.example.victim" } }
+            .because("The content of another receipt under this receipt's signature."),
+        .rejected("expiry-moved", .signatureInvalid)
+            .container { $0.withContentReplaced { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) } }
+            .because("The cheapest attack of all: edit the expiry in place."),
+        .rejected("digest-relabelled", .signatureInvalid)
             .afterSigning {
                 $0.digestAlgorithms = [AlgorithmIdentifier(.sha1)]
                 $0.signerInfos[0].digestAlgorithm = AlgorithmIdentifier(.sha1)
-            }),
+            }
+            .because(
+                "Signed with SHA-256 and labelled SHA-1 throughout; the digest inside the signature gives it away."),
     ]
 }
 
@@ -48,14 +42,14 @@ extension FaultForge {
 /// is itself a DER SET, so one signature can be read both ways.
 extension FaultForge {
     static let signedAttributes: [ReceiptFault] = [
-        ReceiptFault(
-            "signed-attributes-confusion", .rejected(.signedAttributesPresent),
-            "A genuine payload moved into the signed attributes: Apple's signature verifies over it, and the content is free.",
-            .container { $0.confused }),
-        ReceiptFault(
-            "signed-attributes", .rejected(.signedAttributesPresent),
-            "Ordinary CMS with content type and message digest, accepted by OpenSSL; no genuine receipt looks like this.",
-            .container { $0.withSignedAttributes }),
+        .rejected("signed-attributes-confusion", .signedAttributesPresent).container { $0.confused }
+            .because(
+                "A genuine payload moved into the signed attributes: Apple's signature verifies over it, and the content is free."
+            ),
+        .rejected("signed-attributes", .signedAttributesPresent).container { $0.withSignedAttributes }
+            .because(
+                "Ordinary CMS with content type and message digest, accepted by OpenSSL; no genuine receipt looks like this."
+            ),
     ]
 }
 

@@ -6,29 +6,29 @@ package import Receipts
 ///
 /// Some evidence is odd but expected to be genuine: a verifier that rejects everything unusual is as wrong as a
 /// verifier that accepts everything signed. Apart from the difference the evidence is correct and correctly signed.
+///
+/// ```swift
+/// .rejected("bundle-id-missing", .attributeMissing).attributes { $0.remove(.bundleID) }
+///     .because("Without attribute 2 the receipt fits every app.")
+/// ```
 package struct NamedFault<Forge: FaultApplying>: Sendable {
     /// A stable name in kebab case, fit for a file name.
     package let name: String
     package let expected: ExpectedAnswer
     /// The answer about a JWS of a verifier to whom its operator gave the root as a certificate, which stands for every
     /// root of its name and key, and closes chains that leave it out.
-    package let expectedBelowOperatorsRoot: ExpectedAnswer
+    package private(set) var expectedBelowOperatorsRoot: ExpectedAnswer
     /// True if a verifier that accepts transaction receipts of version 2 gives the answer.
-    package let acceptsVersion2: Bool
+    package private(set) var acceptsVersion2 = false
     /// The difference and its significance, in one sentence or two.
-    package let explanation: String
-    let recipe: Forge.Recipe
+    package private(set) var explanation = ""
+    fileprivate var evidence: Make<Forge, Forge.Evidence> = { $0.ordinary }
+    fileprivate var contents: Make<Forge, Forge.Contents?> = { $0.contents }
 
-    init(
-        _ name: String, _ expected: ExpectedAnswer, belowOperatorsRoot other: ExpectedAnswer? = nil,
-        acceptsVersion2: Bool = false, _ explanation: String, _ recipe: Forge.Recipe
-    ) {
+    private init(_ name: String, _ expected: ExpectedAnswer) {
         self.name = name
         self.expected = expected
-        expectedBelowOperatorsRoot = other ?? expected
-        self.acceptsVersion2 = acceptsVersion2
-        self.explanation = explanation
-        self.recipe = recipe
+        expectedBelowOperatorsRoot = expected
     }
 
     package init?(named name: String) {
@@ -37,22 +37,65 @@ package struct NamedFault<Forge: FaultApplying>: Sendable {
     }
 }
 
+/// A row of a table of faults: the answer, the step at which the difference is made, and the explanation.
+extension NamedFault {
+    static func genuine(_ name: String) -> Self { Self(name, .genuine) }
+    static func rejected(_ name: String, _ rule: Rule) -> Self { Self(name, .rejected(rule)) }
+    static func badRequest(_ name: String, _ fault: Base64Error.Fault) -> Self { Self(name, .badRequest(fault)) }
+
+    func because(_ explanation: String) -> Self { with { $0.explanation = explanation } }
+    func belowOperatorsRoot(_ answer: ExpectedAnswer) -> Self { with { $0.expectedBelowOperatorsRoot = answer } }
+    var acceptingVersion2: Self { with { $0.acceptsVersion2 = true } }
+
+    /// - Parameter contents: the contents that a verifier must read, if the fault changes them.
+    func evidence(
+        _ evidence: @escaping Make<Forge, Forge.Evidence>,
+        reading contents: @escaping Make<Forge, Forge.Contents?> = { $0.contents }
+    ) -> Self {
+        with { ($0.evidence, $0.contents) = (evidence, contents) }
+    }
+
+    private func with(_ change: (inout Self) -> Void) -> Self {
+        var fault = self
+        change(&fault)
+        return fault
+    }
+}
+
 /// Applies faults to one sample.
 package protocol FaultApplying: Sendable {
-    /// The step at which the difference is made. All later steps are correct.
-    associatedtype Recipe: Sendable
+    associatedtype Evidence
+    associatedtype Contents
 
     /// Every fault, in the order of a verifier's work.
     static var faults: [NamedFault<Self>] { get }
+
+    /// The contents of the sample.
+    var contents: Contents { get }
+    /// The sample without a fault.
+    var ordinary: Evidence { get }
 }
 
 extension FaultApplying {
+    /// Returns the evidence with a fault.
+    package func evidence(with fault: NamedFault<Self>) -> Evidence { fault.evidence(self) }
+
+    /// Returns the contents that a verifier must read from evidence with this fault; nil unless it is genuine and they
+    /// are known.
+    package func contents(with fault: NamedFault<Self>) -> Contents? {
+        fault.expected == .genuine ? fault.contents(self) : nil
+    }
+
     func edited<Value>(_ value: Value, by edit: (inout Value) -> Void) -> Value {
         var value = value
         edit(&value)
         return value
     }
 }
+
+/// Makes a value for a forge, or edits a value.
+typealias Make<Forge, Value> = @Sendable (Forge) -> Value
+typealias Edit<Value> = @Sendable (inout Value) -> Void
 
 extension NamedFault: CaseIterable {
     package static var allCases: [Self] { Forge.faults }

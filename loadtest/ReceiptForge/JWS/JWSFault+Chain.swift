@@ -5,50 +5,43 @@ internal import Receipts
 /// Chains with a wrong leaf.
 extension JWSForge {
     static let leaves: [JWSFault] = [
-        JWSFault(
-            "leaf-without-marker", .rejected(.leafMarkerMissing),
-            "Apple certifies every developer below the same root; only 1.2.840.113635.100.6.11.1 may sign transactions.",
-            .chain { $0.leaf.remove(.receiptSigningMarker) }),
-        JWSFault(
-            "leaf-key-rsa", .rejected(.keyAlgorithmMismatch), "A certified RSA key under a header that says ES256.",
+        .rejected("leaf-without-marker", .leafMarkerMissing).chain { $0.leaf.remove(.receiptSigningMarker) }
+            .because(
+                "Apple certifies every developer below the same root; only 1.2.840.113635.100.6.11.1 may sign transactions."
+            ),
+        .rejected("leaf-key-rsa", .keyAlgorithmMismatch)
             .certificates { forge in
                 forge.chain { $0.leaf.subjectPublicKeyInfo = forge.keys.key(for: .leaf).subjectPublicKeyInfo }
-            }),
-        JWSFault(
-            "leaf-key-p384", .rejected(.keyAlgorithmMismatch),
-            "A certified key on P-384; RFC 7518 §3.4 makes ES256 with P-256 alone.",
+            }
+            .because("A certified RSA key under a header that says ES256."),
+        .rejected("leaf-key-p384", .keyAlgorithmMismatch)
             .certificates { forge in
                 forge.chain { $0.leaf.subjectPublicKeyInfo = forge.p384Leaf.subjectPublicKeyInfo }
-            }),
-        JWSFault(
-            "leaf-with-explicit-curve", .rejected(.curveUnsupported),
-            "P-256 written out by its parameters, which RFC 5480 §2.1.1 forbids.",
+            }
+            .because("A certified key on P-384; RFC 7518 §3.4 makes ES256 with P-256 alone."),
+        .rejected("leaf-with-explicit-curve", .curveUnsupported)
             .certificates { forge in
                 forge.chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: forge.pki.leafKey.point) }
-            }),
-        JWSFault(
-            "leaf-with-base-point-of-choice", .rejected(.curveUnsupported),
-            "The key itself as base point, so that its private key is 1 (CVE-2020-0601).",
+            }
+            .because("P-256 written out by its parameters, which RFC 5480 §2.1.1 forbids."),
+        .rejected("leaf-with-base-point-of-choice", .curveUnsupported)
             .certificates { forge in
                 let point = forge.pki.leafKey.point
                 return forge.chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: point, base: point) }
-            }),
-        JWSFault(
-            "leaf-point-compressed", .rejected(.certificateMalformed),
-            "The short form of a point (RFC 5480 §2.2), which Apple never uses.",
+            }
+            .because("The key itself as base point, so that its private key is 1 (CVE-2020-0601)."),
+        .rejected("leaf-point-compressed", .certificateMalformed)
             .certificates { forge in
                 forge.chain { $0.leaf.subjectPublicKeyInfo = .compressedP256(point: forge.pki.leafKey.point) }
-            }),
-        JWSFault(
-            "leaf-is-ca", .rejected(.leafIsCA), "A leaf that may issue certificates could issue its own signers.",
-            .chain { $0.leaf.replace(with: .certificateAuthority()) }),
-        JWSFault(
-            "leaf-may-not-sign", .rejected(.keyUsageViolation), "Its key usage allows encryption only.",
-            .chain { $0.leaf.replace(with: .keyUsage(.keyEncipherment)) }),
-        JWSFault(
-            "leaf-signature-flipped", .rejected(.certificateSignatureInvalid),
-            "One bit of the intermediate's signature on the leaf is wrong.",
-            .certificates { forge in forge.edited(forge.x5c) { $0[0][$0[0].count - 1] ^= 1 } }),
+            }
+            .because("The short form of a point (RFC 5480 §2.2), which Apple never uses."),
+        .rejected("leaf-is-ca", .leafIsCA).chain { $0.leaf.replace(with: .certificateAuthority()) }
+            .because("A leaf that may issue certificates could issue its own signers."),
+        .rejected("leaf-may-not-sign", .keyUsageViolation).chain { $0.leaf.replace(with: .keyUsage(.keyEncipherment)) }
+            .because("Its key usage allows encryption only."),
+        .rejected("leaf-signature-flipped", .certificateSignatureInvalid)
+            .certificates { forge in forge.edited(forge.x5c) { $0[0][$0[0].count - 1] ^= 1 } }
+            .because("One bit of the intermediate's signature on the leaf is wrong."),
     ]
 }
 
@@ -95,48 +88,40 @@ enum P256 {
 /// Chains whose issuers are wrong.
 extension JWSForge {
     static let issuers: [JWSFault] = [
-        JWSFault(
-            "lookalike-chain", .rejected(.anchorUntrusted),
-            "The same names, serial numbers and markers, other keys: names prove nothing.",
-            .text { $0.stranger.jws($0.contents) }),
-        JWSFault(
-            "lookalike-chain-under-genuine-root", .rejected(.certificateSignatureInvalid),
-            "A forged chain with the genuine root, which is public: its fingerprint is right, the signature is not.",
+        .rejected("lookalike-chain", .anchorUntrusted).text { $0.stranger.jws($0.contents) }
+            .because("The same names, serial numbers and markers, other keys: names prove nothing."),
+        .rejected("lookalike-chain-under-genuine-root", .certificateSignatureInvalid)
             .text { forge in
                 forge.signedByStranger(forge.stranger.certificates.prefix(2).map(\.der) + [forge.x5c[2]])
-            }),
-        JWSFault(
-            "lookalike-leaf-under-genuine-chain", .rejected(.certificateSignatureInvalid),
-            "A forged leaf with the genuine intermediate and root.",
-            .text { forge in forge.signedByStranger([forge.stranger.certificates[0].der] + forge.x5c.dropFirst()) }),
-        JWSFault(
-            "intermediate-without-marker", .rejected(.intermediateMarkerMissing),
-            "An authority of Apple's for something else: CA:TRUE, but not 1.2.840.113635.100.6.2.1.",
-            .chain { $0.intermediate.remove(.worldwideDeveloperRelationsMarker) }),
-        JWSFault(
-            "intermediate-is-no-ca", .rejected(.issuerNotCA),
-            "A marked certificate without CA:TRUE in the place of the authority.",
-            .chain { $0.intermediate.replace(with: .endEntity) }),
-        JWSFault(
-            "intermediate-with-explicit-curve", .rejected(.curveUnsupported),
-            "The intermediate's curve written out, with a base point of choice (CVE-2020-0601).",
+            }
+            .because(
+                "A forged chain with the genuine root, which is public: its fingerprint is right, the signature is not."
+            ),
+        .rejected("lookalike-leaf-under-genuine-chain", .certificateSignatureInvalid)
+            .text { forge in forge.signedByStranger([forge.stranger.certificates[0].der] + forge.x5c.dropFirst()) }
+            .because("A forged leaf with the genuine intermediate and root."),
+        .rejected("intermediate-without-marker", .intermediateMarkerMissing)
+            .chain { $0.intermediate.remove(.worldwideDeveloperRelationsMarker) }
+            .because("An authority of Apple's for something else: CA:TRUE, but not 1.2.840.113635.100.6.2.1."),
+        .rejected("intermediate-is-no-ca", .issuerNotCA).chain { $0.intermediate.replace(with: .endEntity) }
+            .because("A marked certificate without CA:TRUE in the place of the authority."),
+        .rejected("intermediate-with-explicit-curve", .curveUnsupported)
             .certificates { forge in
                 let point = forge.pki.leafKey.point
                 return forge.chain { $0.intermediate.subjectPublicKeyInfo = .explicitP256(point: point, base: point) }
-            }),
-        JWSFault(
-            "developer-leaf-as-intermediate", .rejected(.issuerCertificateMissing),
-            "A genuine leaf has issued a leaf, and the intermediate that could show it gives way to the root.",
-            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.x5c[0], forge.x5c[2]]) }),
-        JWSFault(
-            "developer-leaf-as-fourth", .rejected(.x5cCountWrong),
-            belowOperatorsRoot: .rejected(.intermediateMarkerMissing),
-            "The same with the whole chain: a leaf below a leaf.",
-            .text { forge in forge.signedByStranger([forge.issuedByLeaf] + forge.x5c) }),
-        JWSFault(
-            "developer-leaf-below-root", .rejected(.issuerNotCA),
-            "A leaf with both markers, which the root itself certified: only CA:FALSE forbids it to issue others.",
-            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.leafBelowRoot, forge.x5c[2]]) }),
+            }
+            .because("The intermediate's curve written out, with a base point of choice (CVE-2020-0601)."),
+        .rejected("developer-leaf-as-intermediate", .issuerCertificateMissing)
+            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.x5c[0], forge.x5c[2]]) }
+            .because(
+                "A genuine leaf has issued a leaf, and the intermediate that could show it gives way to the root."),
+        .rejected("developer-leaf-as-fourth", .x5cCountWrong).belowOperatorsRoot(.rejected(.intermediateMarkerMissing))
+            .text { forge in forge.signedByStranger([forge.issuedByLeaf] + forge.x5c) }
+            .because("The same with the whole chain: a leaf below a leaf."),
+        .rejected("developer-leaf-below-root", .issuerNotCA)
+            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.leafBelowRoot, forge.x5c[2]]) }
+            .because(
+                "A leaf with both markers, which the root itself certified: only CA:FALSE forbids it to issue others."),
     ]
 }
 

@@ -5,33 +5,24 @@ internal import Receipts
 /// Texts that are no JWS in compact serialization (RFC 7515 §7.1), or a second spelling of a JWS.
 extension JWSForge {
     static let form: [JWSFault] = [
-        JWSFault(
-            "two-parts", .rejected(.jwsNotCompact),
-            "Header and payload without a signature: an unsecured JWS that lost its last dot.",
-            .text { $0.unsigned.signingInput }),
-        JWSFault(
-            "four-parts", .rejected(.jwsNotCompact),
-            "A fourth part, which a reader that takes the first three ignores.",
-            .text { $0.wellFormed + Array(".e30".utf8) }),
-        JWSFault(
-            "five-parts", .rejected(.jwsNotCompact), "The number of parts of an encrypted JWE (RFC 7516 §7.1).",
-            .text { $0.wellFormed + Array(".e30.e30".utf8) }),
-        JWSFault(
-            "json-serialization", .rejected(.jwsNotCompact),
-            "The flattened JSON serialization (RFC 7515 §7.2.2), properly signed.", .text { $0.flattened }),
-        JWSFault(
-            "empty-text", .rejected(.jwsNotCompact), "An empty string, as from a client without a transaction.",
-            .text { _ in [] }),
-        JWSFault(
-            "header-empty", .rejected(.jwsHeaderMalformed), "Nothing before the first dot.",
-            .beforeSigning { $0.header = [] }),
-        JWSFault(
-            "text-too-large", .rejected(.jwsTooLarge), "A payload of 300 kB: a genuine notification has 19 kB.",
-            .claims { $0 = $0.adding("\"filler\":\"\(String(repeating: "x", count: 300_000))\"") }),
-        JWSFault(
-            "header-too-large", .rejected(.jwsTooLarge),
-            "A header of 60 kB, which would be decoded before anything is verified.",
-            .header { header, _ in header["filler"] = "\"\(String(repeating: "x", count: 45_000))\"" }),
+        .rejected("two-parts", .jwsNotCompact).text { $0.unsigned.signingInput }
+            .because("Header and payload without a signature: an unsecured JWS that lost its last dot."),
+        .rejected("four-parts", .jwsNotCompact).text { $0.wellFormed + Array(".e30".utf8) }
+            .because("A fourth part, which a reader that takes the first three ignores."),
+        .rejected("five-parts", .jwsNotCompact).text { $0.wellFormed + Array(".e30.e30".utf8) }
+            .because("The number of parts of an encrypted JWE (RFC 7516 §7.1)."),
+        .rejected("json-serialization", .jwsNotCompact).text { $0.flattened }
+            .because("The flattened JSON serialization (RFC 7515 §7.2.2), properly signed."),
+        .rejected("empty-text", .jwsNotCompact).text { _ in [] }
+            .because("An empty string, as from a client without a transaction."),
+        .rejected("header-empty", .jwsHeaderMalformed).beforeSigning { $0.header = [] }
+            .because("Nothing before the first dot."),
+        .rejected("text-too-large", .jwsTooLarge)
+            .claims { $0 = $0.adding("\"filler\":\"\(String(repeating: "x", count: 300_000))\"") }
+            .because("A payload of 300 kB: a genuine notification has 19 kB."),
+        .rejected("header-too-large", .jwsTooLarge)
+            .header { $0["filler"] = "\"\(String(repeating: "x", count: 45_000))\"" }
+            .because("A header of 60 kB, which would be decoded before anything is verified."),
     ]
 }
 
@@ -48,25 +39,20 @@ extension JWSForge {
 extension JWSForge {
     static let base64URL: [JWSFault] = JWSPart.allCases.flatMap { part in
         [
-            JWSFault(
-                "\(part)-padded", .rejected(.jwsBase64URLInvalid),
-                "With `=`, which RFC 7515 §2 omits: one JWS has several texts.",
-                .text { $0.rewriting(part) { $0 + Array("==".utf8) } }),
-            JWSFault(
-                "\(part)-in-base64-alphabet", .rejected(.jwsBase64URLInvalid),
-                "With `+` and `/` in place of `-` and `_`, which Apple's libraries accept.",
-                .text { $0.rewriting(part) { $0.map(\.inBase64Alphabet) } }),
-            JWSFault(
-                "\(part)-with-newline", .rejected(.jwsBase64URLInvalid),
-                "With a newline inside, which lenient decoders skip.",
-                .text { $0.rewriting(part) { $0.prefix(40) + [UInt8(ascii: "\n")] + $0.dropFirst(40) } }),
-            JWSFault(
-                "\(part)-with-space", .rejected(.jwsBase64URLInvalid), "With a space before its last character.",
-                .text { $0.rewriting(part) { $0.dropLast() + [UInt8(ascii: " ")] + $0.suffix(1) } }),
-            JWSFault(
-                "\(part)-with-unused-bits", .rejected(.jwsBase64URLInvalid),
-                "RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same bytes.",
-                .text { $0.rewriting(part) { $0.dropLast() + [$0[$0.count - 1].withUnusedBit] } }),
+            .rejected("\(part)-padded", .jwsBase64URLInvalid).text { $0.rewriting(part) { $0 + Array("==".utf8) } }
+                .because("With `=`, which RFC 7515 §2 omits: one JWS has several texts."),
+            .rejected("\(part)-in-base64-alphabet", .jwsBase64URLInvalid)
+                .text { $0.rewriting(part) { $0.map(\.inBase64Alphabet) } }
+                .because("With `+` and `/` in place of `-` and `_`, which Apple's libraries accept."),
+            .rejected("\(part)-with-newline", .jwsBase64URLInvalid)
+                .text { $0.rewriting(part) { $0.prefix(40) + [UInt8(ascii: "\n")] + $0.dropFirst(40) } }
+                .because("With a newline inside, which lenient decoders skip."),
+            .rejected("\(part)-with-space", .jwsBase64URLInvalid)
+                .text { $0.rewriting(part) { $0.dropLast() + [UInt8(ascii: " ")] + $0.suffix(1) } }
+                .because("With a space before its last character."),
+            .rejected("\(part)-with-unused-bits", .jwsBase64URLInvalid)
+                .text { $0.rewriting(part) { $0.dropLast() + [$0[$0.count - 1].withUnusedBit] } }
+                .because("RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same bytes."),
         ]
     }
 }

@@ -5,40 +5,34 @@ internal import Receipts
 /// Odd but genuine: rejecting any of these rejects paying customers.
 extension JWSForge {
     static let legitimate: [JWSFault] = [
-        JWSFault(
-            "signature-high-s", .genuine,
-            "ES256 has two signatures for each text, (r, s) and (r, n - s); Apple makes either.",
-            .text { $0.signed { $0 = SignatureTwin.high($0) } }),
-        JWSFault(
-            "signature-low-s", .genuine, "The other one of the two.",
-            .text { $0.signed { $0 = SignatureTwin.low($0) } }),
-        JWSFault(
-            "leaf-expired-since", .genuine,
-            "Certificates are judged when the transaction was signed: leaves live two years, purchases longer.",
-            .chain { $0.leaf.validity = .init(UTCDate(2024, 1, 1), UTCDate(2026, 1, 1)) }),
-        JWSFault(
-            "typ-and-kid", .genuine, "Parameters without a meaning here, as in Xcode's headers.",
-            .header { header, _ in
+        .genuine("signature-high-s").text { $0.signed { $0 = SignatureTwin.high($0) } }
+            .because("ES256 has two signatures for each text, (r, s) and (r, n - s); Apple makes either."),
+        .genuine("signature-low-s").text { $0.signed { $0 = SignatureTwin.low($0) } }
+            .because("The other one of the two."),
+        .genuine("leaf-expired-since").chain { $0.leaf.validity = .init(UTCDate(2024, 1, 1), UTCDate(2026, 1, 1)) }
+            .because(
+                "Certificates are judged when the transaction was signed: leaves live two years, purchases longer."),
+        .genuine("typ-and-kid")
+            .header { header in
                 header["typ"] = "\"JWT\""
                 header["kid"] = "\"Apple_Xcode_Key\""
-            }),
-        JWSFault(
-            "header-reversed", .genuine, "The members of an object have no order.",
-            .header { header, _ in header.parameters.reverse() }),
-        JWSFault(
-            "header-with-spaces", .genuine, "White space between the tokens of JSON, signed as it stands.",
+            }
+            .because("Parameters without a meaning here, as in Xcode's headers."),
+        .genuine("header-reversed").header { $0.parameters.reverse() }
+            .because("The members of an object have no order."),
+        .genuine("header-with-spaces")
             .text { forge in
                 let json = String(decoding: forge.header.json, as: UTF8.self).replacing("\":", with: "\" : ")
                 return forge.signed(ForgedJWS(header: Array(json.utf8), payload: forge.contents.payload)).text
-            }),
-        JWSFault(
-            "x5c-slashes-escaped", .genuine, "`\\/` in JSON is a slash; Xcode writes it so.",
-            .header { header, _ in header["x5c"] = header["x5c"]?.replacing("/", with: "\\/") }),
-        JWSFault(
-            "unknown-claims", .genuine, "Apple adds claims several times a year; unknown ones are kept, not rejected.",
-            .claims { $0 = $0.adding(#""futureClaim":{"a":[1,2.5,null,true]},"futureDate":1760000000123"#) }),
-        JWSFault(
-            "unknown-values", .genuine, "Apple adds values, such as a fourth type of offer, without notice.",
+            }
+            .because("White space between the tokens of JSON, signed as it stands."),
+        .genuine("x5c-slashes-escaped")
+            .header { $0["x5c"] = $0["x5c"]?.replacing("/", with: "\\/") }
+            .because("`\\/` in JSON is a slash; Xcode writes it so."),
+        .genuine("unknown-claims")
+            .claims { $0 = $0.adding(#""futureClaim":{"a":[1,2.5,null,true]},"futureDate":1760000000123"#) }
+            .because("Apple adds claims several times a year; unknown ones are kept, not rejected."),
+        .genuine("unknown-values")
             .claims { contents in
                 contents.type = "Bundle"
                 contents.inAppOwnershipType = "COMPANY_SHARED"
@@ -47,15 +41,13 @@ extension JWSForge {
                 contents.offerDiscountType = "PAY_LATER"
                 contents.revocationType = "REFUND_FUTURE"
                 contents.billingPlanType = "DAILY"
-            }),
-        JWSFault(
-            "environment-production", .genuine, "A transaction in production.",
-            .claims { $0.environment = "Production" }),
-        JWSFault(
-            "environment-missing", .genuine, "Transactions of 2021 name no environment.",
-            .claims { $0.environment = nil }),
-        JWSFault(
-            "claims-of-2021", .genuine, "The first year of signed transactions had fewer claims.",
+            }
+            .because("Apple adds values, such as a fourth type of offer, without notice."),
+        .genuine("environment-production").claims { $0.environment = "Production" }
+            .because("A transaction in production."),
+        .genuine("environment-missing").claims { $0.environment = nil }
+            .because("Transactions of 2021 name no environment."),
+        .genuine("claims-of-2021")
             .claims { contents in
                 contents.environment = nil
                 contents.transactionReason = nil
@@ -64,51 +56,38 @@ extension JWSForge {
                 contents.price = nil
                 contents.currency = nil
                 contents.appTransactionID = nil
-            }),
-        JWSFault(
-            "all-claims", .genuine, "Every claim that Apple documents.", .claims { $0 = .complete }),
-        JWSFault(
-            "claims-in-other-order", .genuine, "Claims have no order.",
-            .payload { forge in
-                forge.edited(forge.contents) { contents in
-                    contents.transactionID = nil
-                    contents = contents.adding(#""transactionId":"2000000900000002""#)
-                }.payload
-            }),
-        JWSFault("transaction", .genuine, "A renewal in the sandbox.", .text { $0.wellFormed }),
-        JWSFault(
-            "renewal-info", .genuine, "A renewal info.", .payload { _ in RenewalInfoContents().payload }),
-        JWSFault(
-            "renewal-info-with-all-claims", .genuine, "Every claim of a renewal info that Apple documents.",
-            .payload { _ in RenewalInfoContents.complete.payload }),
-        JWSFault(
-            "app-transaction", .genuine, "An app transaction, which has no signing date.",
-            .payload { _ in AppTransactionContents().payload }),
-        JWSFault(
-            "app-transaction-in-production", .genuine, "An app transaction of the App Store itself.",
-            .payload { forge in
-                forge.edited(AppTransactionContents()) { contents in
-                    contents.receiptType = "Production"
-                    contents.appAppleID = 1_234_567_890
-                }.payload
-            }),
+            }
+            .because("The first year of signed transactions had fewer claims."),
+        .genuine("all-claims").claims { $0 = .complete }.because("Every claim that Apple documents."),
+        .genuine("claims-in-other-order")
+            .claims { $0.replace(\.transactionID, by: #""transactionId":"2000000900000002""#) }
+            .because("Claims have no order."),
+        .genuine("transaction").because("A renewal in the sandbox."),
+        .genuine("renewal-info").claims(of: RenewalInfoContents()).because("A renewal info."),
+        .genuine("renewal-info-with-all-claims").claims(of: RenewalInfoContents.complete)
+            .because("Every claim of a renewal info that Apple documents."),
+        .genuine("app-transaction").claims(of: AppTransactionContents())
+            .because("An app transaction, which has no signing date."),
+        .genuine("app-transaction-in-production")
+            .claims(of: AppTransactionContents()) { contents in
+                contents.receiptType = "Production"
+                contents.appAppleID = 1_234_567_890
+            }
+            .because("An app transaction of the App Store itself."),
     ]
 
     static let legitimateNotifications: [JWSFault] = [
-        JWSFault(
-            "notification", .genuine, "A notification with a transaction and a renewal info.",
-            .payload { $0.notification() }),
-        JWSFault(
-            "notification-without-items", .genuine, "A test notification nests nothing.",
-            .payload { forge in forge.edited(NotificationContents()) { $0.notificationType = "TEST" }.payload }),
-        JWSFault(
-            "notification-of-unknown-type", .genuine, "Apple adds types of notifications.",
-            .payload { forge in
-                forge.edited(NotificationContents()) { notification in
-                    notification.notificationType = "FUTURE_TYPE"
-                    notification.subtype = "FUTURE_SUBTYPE"
-                }.payload
-            }),
+        .genuine("notification").payload { $0.notification() }
+            .because("A notification with a transaction and a renewal info."),
+        .genuine("notification-without-items")
+            .claims(of: NotificationContents()) { $0.notificationType = "TEST" }
+            .because("A test notification nests nothing."),
+        .genuine("notification-of-unknown-type")
+            .claims(of: NotificationContents()) { notification in
+                notification.notificationType = "FUTURE_TYPE"
+                notification.subtype = "FUTURE_SUBTYPE"
+            }
+            .because("Apple adds types of notifications."),
     ]
 }
 

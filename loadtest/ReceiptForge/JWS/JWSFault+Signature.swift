@@ -5,28 +5,24 @@ internal import Receipts
 /// Signatures that are not by this leaf over this text.
 extension JWSForge {
     static let signatures: [JWSFault] = [
-        JWSFault(
-            "payload-edited", .rejected(.signatureInvalid),
-            "The cheapest attack of all: another expiry under the old signature.",
-            .afterSigning { $0.payload = Base64URLText.encode(TransactionContents.expiringIn2099.payload) }),
-        JWSFault(
-            "header-edited", .rejected(.signatureInvalid), "A parameter without a meaning, added after signing.",
+        .rejected("payload-edited", .signatureInvalid)
+            .afterSigning { $0.payload = Base64URLText.encode(TransactionContents.expiringIn2099.payload) }
+            .because("The cheapest attack of all: another expiry under the old signature."),
+        .rejected("header-edited", .signatureInvalid)
             .text { forge in
                 var jws = forge.signed(forge.unsigned)
                 jws.header = Base64URLText.encode(forge.edited(forge.header) { $0["kid"] = "\"a\"" }.json)
                 return jws.text
-            }),
-        JWSFault(
-            "signature-bit-flipped", .rejected(.signatureInvalid), "One bit of the signature is wrong.",
-            .text { $0.signed { $0[40] ^= 1 } }),
-        JWSFault(
-            "signature-of-another-leaf", .rejected(.signatureInvalid),
-            "A genuine chain, and a signature with a key it does not certify.",
-            .text { forge in forge.signed(forge.header, by: forge.stranger.sign).text }),
-        JWSFault(
-            "signature-over-payload-alone", .rejected(.signatureInvalid),
-            "RFC 7515 §5.1: the signature covers the header too.",
-            .text { forge in forge.signed(forge.header) { _ in forge.pki.sign(forge.contents.payload) }.text }),
+            }
+            .because("A parameter without a meaning, added after signing."),
+        .rejected("signature-bit-flipped", .signatureInvalid).text { $0.signed { $0[40] ^= 1 } }
+            .because("One bit of the signature is wrong."),
+        .rejected("signature-of-another-leaf", .signatureInvalid)
+            .text { forge in forge.signed(forge.header, by: forge.stranger.sign).text }
+            .because("A genuine chain, and a signature with a key it does not certify."),
+        .rejected("signature-over-payload-alone", .signatureInvalid)
+            .text { forge in forge.signed(forge.header) { _ in forge.pki.sign(forge.contents.payload) }.text }
+            .because("RFC 7515 §5.1: the signature covers the header too."),
     ]
 }
 
@@ -41,50 +37,41 @@ extension TransactionContents {
 /// Signatures of another form than r ‖ s in 64 bytes (RFC 7518 §3.4), and numbers beyond 1 ..< n.
 extension JWSForge {
     static let signatureNumbers: [JWSFault] = [
-        JWSFault(
-            "signature-in-der", .rejected(.jwsSignatureLengthWrong),
-            "The form of certificates' signatures, 70 to 72 bytes.",
+        .rejected("signature-in-der", .jwsSignatureLengthWrong)
             .text { forge in
                 forge.signed(forge.header) { forge.pki.leafKey.signature(over: $0, digest: .sha256) }.text
-            }),
-        JWSFault(
-            "signature-of-63-bytes", .rejected(.jwsSignatureLengthWrong), "One byte too few.",
-            .text { $0.signed { $0.removeLast() } }),
-        JWSFault(
-            "signature-of-65-bytes", .rejected(.jwsSignatureLengthWrong), "One byte too many, which some readers drop.",
-            .text { $0.signed { $0.append(0) } }),
-        JWSFault(
-            "signature-twice", .rejected(.jwsSignatureLengthWrong), "The signature, and once more.",
-            .text { $0.signed { $0 += $0 } }),
-        JWSFault(
-            "signature-empty", .rejected(.jwsSignatureLengthWrong), "Nothing after the last dot.",
-            .text { $0.signed { $0 = [] } }),
-        JWSFault(
-            "signature-of-zeros", .rejected(.signatureInvalid),
-            "r = s = 0 fits every text for a verifier that forgets their range (CVE-2022-21449).",
-            .text { $0.signed { $0 = [UInt8](repeating: 0, count: 64) } }),
-        JWSFault(
-            "signature-r-zero", .rejected(.signatureInvalid), "r = 0.",
-            .text { $0.signed { $0.replaceSubrange(..<32, with: [UInt8](repeating: 0, count: 32)) } }),
-        JWSFault(
-            "signature-s-zero", .rejected(.signatureInvalid), "s = 0.",
-            .text { $0.signed { $0.replaceSubrange(32..., with: [UInt8](repeating: 0, count: 32)) } }),
-        JWSFault(
-            "signature-r-order", .rejected(.signatureInvalid), "r = n, the order of the curve, which is 0 modulo n.",
-            .text { $0.signed { $0.replaceSubrange(..<32, with: P256.order) } }),
-        JWSFault(
-            "signature-s-order", .rejected(.signatureInvalid), "s = n.",
-            .text { $0.signed { $0.replaceSubrange(32..., with: P256.order) } }),
-        JWSFault(
-            "signature-of-orders", .rejected(.signatureInvalid), "r = s = n.",
-            .text { $0.signed { $0 = P256.order + P256.order } }),
-        JWSFault(
-            "signature-halves-swapped", .rejected(.signatureInvalid), "s ‖ r.",
-            .text { $0.signed { $0 = Array($0[32...] + $0[..<32]) } }),
-        JWSFault(
-            "signature-halves-reversed", .rejected(.signatureInvalid),
-            "Both numbers with their least significant byte first.",
-            .text { $0.signed { $0 = Array($0[..<32].reversed() + $0[32...].reversed()) } }),
+            }
+            .because("The form of certificates' signatures, 70 to 72 bytes."),
+        .rejected("signature-of-63-bytes", .jwsSignatureLengthWrong).text { $0.signed { $0.removeLast() } }
+            .because("One byte too few."),
+        .rejected("signature-of-65-bytes", .jwsSignatureLengthWrong).text { $0.signed { $0.append(0) } }
+            .because("One byte too many, which some readers drop."),
+        .rejected("signature-twice", .jwsSignatureLengthWrong).text { $0.signed { $0 += $0 } }
+            .because("The signature, and once more."),
+        .rejected("signature-empty", .jwsSignatureLengthWrong).text { $0.signed { $0 = [] } }
+            .because("Nothing after the last dot."),
+        .rejected("signature-of-zeros", .signatureInvalid).text { $0.signed { $0 = [UInt8](repeating: 0, count: 64) } }
+            .because("r = s = 0 fits every text for a verifier that forgets their range (CVE-2022-21449)."),
+        .rejected("signature-r-zero", .signatureInvalid)
+            .text { $0.signed { $0.replaceSubrange(..<32, with: [UInt8](repeating: 0, count: 32)) } }
+            .because("r = 0."),
+        .rejected("signature-s-zero", .signatureInvalid)
+            .text { $0.signed { $0.replaceSubrange(32..., with: [UInt8](repeating: 0, count: 32)) } }
+            .because("s = 0."),
+        .rejected("signature-r-order", .signatureInvalid)
+            .text { $0.signed { $0.replaceSubrange(..<32, with: P256.order) } }
+            .because("r = n, the order of the curve, which is 0 modulo n."),
+        .rejected("signature-s-order", .signatureInvalid)
+            .text { $0.signed { $0.replaceSubrange(32..., with: P256.order) } }
+            .because("s = n."),
+        .rejected("signature-of-orders", .signatureInvalid).text { $0.signed { $0 = P256.order + P256.order } }
+            .because("r = s = n."),
+        .rejected("signature-halves-swapped", .signatureInvalid)
+            .text { $0.signed { $0 = Array($0[32...] + $0[..<32]) } }
+            .because("s ‖ r."),
+        .rejected("signature-halves-reversed", .signatureInvalid)
+            .text { $0.signed { $0 = Array($0[..<32].reversed() + $0[32...].reversed()) } }
+            .because("Both numbers with their least significant byte first."),
     ]
 }
 

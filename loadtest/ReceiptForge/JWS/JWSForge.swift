@@ -2,24 +2,6 @@
 
 /// Applies faults to one signed transaction.
 package struct JWSForge: FaultApplying {
-    package enum Recipe: Sendable {
-        case text(@Sendable (JWSForge) -> [UInt8])
-        /// The claims, before anything is encoded.
-        case claims(@Sendable (inout TransactionContents) -> Void)
-        /// A payload of another kind or form, signed as it stands.
-        case payload(@Sendable (JWSForge) -> [UInt8])
-        /// The certificates, before their authorities sign them. The root stays the pinned root.
-        case chain(@Sendable (inout TransactionChain) -> Void)
-        /// Other certificates above the genuine leaf's key, the signer's first.
-        case certificates(@Sendable (JWSForge) -> [[UInt8]])
-        /// The header, before it is encoded.
-        case header(@Sendable (inout JOSEHeader, JWSForge) -> Void)
-        /// The text of header and payload, before it is signed.
-        case beforeSigning(@Sendable (inout ForgedJWS) -> Void)
-        /// The finished parts, after signing.
-        case afterSigning(@Sendable (inout ForgedJWS) -> Void)
-    }
-
     package static let faults =
         legitimate + legitimateNotifications + form + base64URL + algorithms + parameters + certificateLists + entries
         + leaves + issuers + signatures + signatureNumbers + payloads + claims + dates + environments + notifications
@@ -43,18 +25,49 @@ package struct JWSForge: FaultApplying {
 
     package var wellFormed: [UInt8] { pki.jws(contents) }
 
-    /// Returns the text that a client would send with this fault.
-    package func text(with fault: JWSFault) -> [UInt8] {
-        switch fault.recipe {
-        case .text(let make): make(self)
-        case .claims(let edit): pki.jws(edited(contents, by: edit))
-        case .payload(let make): pki.jws(make(self))
-        case .chain(let edit): signed(JOSEHeader(certificates: chain(edit))).text
-        case .certificates(let make): signed(JOSEHeader(certificates: make(self))).text
-        case .header(let edit): signed(edited(header) { edit(&$0, self) }).text
-        case .beforeSigning(let edit): signed(edited(unsigned, by: edit)).text
-        case .afterSigning(let edit): edited(signed(unsigned), by: edit).text
-        }
+    package var ordinary: [UInt8] { wellFormed }
+}
+
+/// The steps at which a fault makes its difference. All later steps are correct.
+extension JWSFault {
+    func text(_ make: @escaping Make<JWSForge, [UInt8]>) -> Self { evidence(make) }
+
+    /// The claims, before anything is encoded.
+    func claims(_ edit: @escaping Edit<TransactionContents>) -> Self {
+        text { $0.pki.jws($0.edited($0.contents, by: edit)) }
+    }
+
+    /// A payload of another kind or form, signed as it stands.
+    func payload(_ make: @escaping Make<JWSForge, [UInt8]>) -> Self { text { $0.pki.jws(make($0)) } }
+
+    /// Claims of another kind.
+    func claims<Contents: SignedContents>(of contents: Contents, _ edit: @escaping Edit<Contents> = { _ in }) -> Self {
+        payload { $0.edited(contents, by: edit).payload }
+    }
+
+    /// The certificates, before their authorities sign them. The root stays the pinned root.
+    func chain(_ edit: @escaping Edit<TransactionChain>) -> Self { certificates { $0.chain(edit) } }
+
+    /// Other certificates above the genuine leaf's key, the signer's first.
+    func certificates(_ make: @escaping Make<JWSForge, [[UInt8]]>) -> Self {
+        text { $0.signed(JOSEHeader(certificates: make($0))).text }
+    }
+
+    /// The header, before it is encoded.
+    func header(_ edit: @escaping @Sendable (inout JOSEHeader, JWSForge) -> Void) -> Self {
+        text { forge in forge.signed(forge.edited(forge.header) { edit(&$0, forge) }).text }
+    }
+
+    func header(_ edit: @escaping Edit<JOSEHeader>) -> Self { header { header, _ in edit(&header) } }
+
+    /// The text of header and payload, before it is signed.
+    func beforeSigning(_ edit: @escaping Edit<ForgedJWS>) -> Self {
+        text { $0.signed($0.edited($0.unsigned, by: edit)).text }
+    }
+
+    /// The finished parts, after signing.
+    func afterSigning(_ edit: @escaping Edit<ForgedJWS>) -> Self {
+        text { $0.edited($0.signed($0.unsigned), by: edit).text }
     }
 }
 

@@ -31,6 +31,12 @@ extension SignedContents {
         contents.additionalMembers += contents.additionalMembers.isEmpty ? members : "," + members
         return contents
     }
+
+    /// Replaces a claim by a member at the end.
+    mutating func replace<Value>(_ claim: WritableKeyPath<Self, Value?>, by member: String) {
+        self[keyPath: claim] = nil
+        self = adding(member)
+    }
 }
 
 extension JSONWriter {

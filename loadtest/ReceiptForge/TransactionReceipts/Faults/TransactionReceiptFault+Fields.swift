@@ -7,51 +7,39 @@ extension TransactionReceiptForge {
     static let fields: [TransactionReceiptFault] = forms + required + malformed
 
     private static let forms: [TransactionReceiptFault] = [
-        TransactionReceiptFault(
-            "purchase-info-no-property-list", .rejected(.purchaseInfoMalformed), "Signed, and no property list.",
-            .purchaseInfo { $0 = Array("purchase".utf8) }),
-        TransactionReceiptFault(
-            "purchase-info-nested", .rejected(.purchaseInfoMalformed), "A dictionary inside the dictionary.",
-            .purchaseInfo { $0 = Array("{ \"bid\" = {}; }".utf8) }),
-        TransactionReceiptFault(
-            "purchase-info-with-bytes-after-its-end", .rejected(.purchaseInfoMalformed),
-            "Bytes after the closing brace.", .purchaseInfo { $0.append(UInt8(ascii: "x")) }),
-        TransactionReceiptFault(
-            "field-twice", .rejected(.purchaseInfoFieldDuplicate),
-            "Two product IDs: parsers disagree which one counts.",
-            .fields { $0.append("product-id", "com.example.forge.lifetime") }),
-        TransactionReceiptFault(
-            "unknown-field-twice", .rejected(.purchaseInfoFieldDuplicate),
-            "Duplicates are rejected among unknown fields, too.",
+        .rejected("purchase-info-no-property-list", .purchaseInfoMalformed).purchaseInfo { $0 = Array("purchase".utf8) }
+            .because("Signed, and no property list."),
+        .rejected("purchase-info-nested", .purchaseInfoMalformed).purchaseInfo { $0 = Array("{ \"bid\" = {}; }".utf8) }
+            .because("A dictionary inside the dictionary."),
+        .rejected("purchase-info-with-bytes-after-its-end", .purchaseInfoMalformed)
+            .purchaseInfo { $0.append(UInt8(ascii: "x")) }
+            .because("Bytes after the closing brace."),
+        .rejected("field-twice", .purchaseInfoFieldDuplicate)
+            .fields { $0.append("product-id", "com.example.forge.lifetime") }
+            .because("Two product IDs: parsers disagree which one counts."),
+        .rejected("unknown-field-twice", .purchaseInfoFieldDuplicate)
             .fields { fields in
                 fields.append("later", "1")
                 fields.append("later", "2")
-            }),
-        TransactionReceiptFault(
-            "name-with-escape", .rejected(.purchaseInfoMalformed),
-            "Another spelling of a name, which would hide a duplicate.",
-            .fields { $0.append(#"bi\U0064"#, "com.example.victim") }),
-        TransactionReceiptFault(
-            "unknown-escape", .rejected(.purchaseInfoMalformed), "An escape that Apple does not write.",
-            .fields { $0.replace("bvrs", with: #"\x41"#) }),
-        TransactionReceiptFault(
-            "half-a-surrogate-pair", .rejected(.purchaseInfoMalformed),
-            "A code unit of UTF-16 that is no character by itself.", .fields { $0.replace("bvrs", with: #"\Ud83d"#) }),
-        TransactionReceiptFault(
-            "escaped-nul", .rejected(.purchaseInfoMalformed), "C code ends the text there.",
-            .fields { $0.replace("bvrs", with: #"1\U0000"#) }),
-        TransactionReceiptFault(
-            "raw-line-break", .rejected(.purchaseInfoMalformed), "Control characters are escaped.",
-            .fields { $0.replace("bvrs", with: "1\n0") }),
-        TransactionReceiptFault(
-            "text-with-nul", .rejected(.textContainsNUL), "C code ends the text there.",
-            .fields { $0.replace("bvrs", with: "1\0") }),
-        TransactionReceiptFault(
-            "text-not-utf8", .rejected(.textInvalidUTF8), "A byte that begins no character.",
-            .purchaseInfo { $0 = $0.replacing(Array("1.0".utf8), with: [0xFF]) }),
-        TransactionReceiptFault(
-            "too-many-fields", .rejected(.tooManyAttributes), "More fields than any receipt has.",
-            .fields { fields in for number in 0..<64 { fields.append("field-\(number)", "") } }),
+            }
+            .because("Duplicates are rejected among unknown fields, too."),
+        .rejected("name-with-escape", .purchaseInfoMalformed).fields { $0.append(#"bi\U0064"#, "com.example.victim") }
+            .because("Another spelling of a name, which would hide a duplicate."),
+        .rejected("unknown-escape", .purchaseInfoMalformed).fields { $0.replace("bvrs", with: #"\x41"#) }
+            .because("An escape that Apple does not write."),
+        .rejected("half-a-surrogate-pair", .purchaseInfoMalformed).fields { $0.replace("bvrs", with: #"\Ud83d"#) }
+            .because("A code unit of UTF-16 that is no character by itself."),
+        .rejected("escaped-nul", .purchaseInfoMalformed).fields { $0.replace("bvrs", with: #"1\U0000"#) }
+            .because("C code ends the text there."),
+        .rejected("raw-line-break", .purchaseInfoMalformed).fields { $0.replace("bvrs", with: "1\n0") }
+            .because("Control characters are escaped."),
+        .rejected("text-with-nul", .textContainsNUL).fields { $0.replace("bvrs", with: "1\0") }
+            .because("C code ends the text there."),
+        .rejected("text-not-utf8", .textInvalidUTF8).purchaseInfo { $0 = $0.replacing(Array("1.0".utf8), with: [0xFF]) }
+            .because("A byte that begins no character."),
+        .rejected("too-many-fields", .tooManyAttributes)
+            .fields { fields in for number in 0..<64 { fields.append("field-\(number)", "") } }
+            .because("More fields than any receipt has."),
     ]
 
     private static let required: [TransactionReceiptFault] = [
@@ -59,12 +47,10 @@ extension TransactionReceiptForge {
         ("purchase-date", "purchase-date-ms"),
     ].flatMap { name, field in
         [
-            TransactionReceiptFault(
-                name + "-missing", .rejected(.purchaseInfoFieldMissing), "Without it the purchase is of no use.",
-                .fields { $0.remove(field) }),
-            TransactionReceiptFault(
-                name + "-empty", .rejected(.purchaseInfoFieldMissing), "An empty text means absent.",
-                .fields { $0.replace(field, with: "") }),
+            .rejected(name + "-missing", .purchaseInfoFieldMissing).fields { $0.remove(field) }
+                .because("Without it the purchase is of no use."),
+            .rejected(name + "-empty", .purchaseInfoFieldMissing).fields { $0.replace(field, with: "") }
+                .because("An empty text means absent."),
         ]
     }
 
@@ -79,15 +65,14 @@ extension TransactionReceiptForge {
             ("expires-date-not-a-number", "expires-date", "2024-03-30 12:30:15 Etc/GMT"),
             ("quantity-not-a-number", "quantity", "one"),
         ].map { name, field, value in
-            TransactionReceiptFault(
-                name, .rejected(.purchaseInfoFieldMalformed), "Milliseconds and counts are decimal digits.",
-                .fields { $0.replace(field, with: value) })
+            .rejected(name, .purchaseInfoFieldMalformed).fields { $0.replace(field, with: value) }
+                .because("Milliseconds and counts are decimal digits.")
         } + [
-            TransactionReceiptFault(
-                "trial-neither-true-nor-false", .rejected(.purchaseInfoFieldMalformed), "A flag is `true` or `false`.",
-                .fields { $0.append("is-trial-period", "yes") }),
-            TransactionReceiptFault(
-                "purchase-in-the-future", .rejected(.purchaseDateInFuture), "Apple renews a day ahead, never years.",
-                .contents { $0.purchaseDate = UTCDate(2036, 1, 1) }),
+            .rejected("trial-neither-true-nor-false", .purchaseInfoFieldMalformed)
+                .fields { $0.append("is-trial-period", "yes") }
+                .because("A flag is `true` or `false`."),
+            .rejected("purchase-in-the-future", .purchaseDateInFuture)
+                .contents { $0.purchaseDate = UTCDate(2036, 1, 1) }
+                .because("Apple renews a day ahead, never years."),
         ]
 }

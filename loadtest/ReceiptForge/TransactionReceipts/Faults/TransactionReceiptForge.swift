@@ -2,24 +2,6 @@
 
 /// Applies faults to one sample transaction receipt.
 package struct TransactionReceiptForge: FaultApplying {
-    package enum Recipe: Sendable {
-        case bytes(@Sendable (TransactionReceiptForge) -> [UInt8])
-        /// A receipt made from scratch.
-        case receipt(@Sendable (TransactionReceiptForge) -> ForgedTransactionReceipt)
-        /// The contents, before signing.
-        case contents(@Sendable (inout TransactionReceiptContents) -> Void)
-        /// The fields of `purchase-info`, before signing.
-        case fields(@Sendable (inout ForgedPropertyList) -> Void)
-        /// The bytes of `purchase-info`, before signing.
-        case purchaseInfo(@Sendable (inout [UInt8]) -> Void)
-        /// The signer's certificate, before its authority signs it.
-        case leaf(@Sendable (inout CertificateTemplate) -> Void)
-        /// The parts of the finished receipt.
-        case afterSigning(@Sendable (inout ForgedTransactionReceipt) -> Void)
-        /// The members of the finished receipt.
-        case members(@Sendable (inout ForgedPropertyList) -> Void)
-    }
-
     package static let faults = legitimate + propertyLists + signatureBlobs + certificates + signatures + fields
 
     /// The authority that a verifier under test must trust.
@@ -38,29 +20,53 @@ package struct TransactionReceiptForge: FaultApplying {
     /// fault.
     package var intermediatesPEM: String { pki.intermediatesPEM + unmarkedIntermediate.pem }
 
-    /// Returns the property list that a client would send with this fault, after base64.
-    package func receipt(with fault: TransactionReceiptFault) -> [UInt8] {
-        switch fault.recipe {
-        case .bytes(let make): make(self)
-        case .receipt(let make): make(self).encoded
-        case .contents(let edit): pki.sign(edited(contents, by: edit))
-        case .fields(let edit): signed(edited(contents.purchaseInfo, by: edit).encoded).encoded
-        case .purchaseInfo(let edit): signed(edited(contents.purchaseInfo.encoded, by: edit)).encoded
-        case .leaf(let edit): signed(by: .leaf, leaf: edit).encoded
-        case .afterSigning(let edit): edited(pki.receipt(contents), by: edit).encoded
-        case .members(let edit): edited(pki.receipt(contents).propertyList, by: edit).encoded
+    package var ordinary: [UInt8] { wellFormed }
+}
+
+/// The steps at which a fault makes its difference. All later steps are correct.
+extension TransactionReceiptFault {
+    /// The property list that a client would send, after base64.
+    func bytes(_ make: @escaping Make<TransactionReceiptForge, [UInt8]>) -> Self { evidence(make) }
+
+    /// A receipt made from scratch.
+    func receipt(_ make: @escaping Make<TransactionReceiptForge, ForgedTransactionReceipt>) -> Self {
+        bytes { make($0).encoded }
+    }
+
+    /// The contents, before signing.
+    func contents(_ edit: @escaping Edit<TransactionReceiptContents>) -> Self {
+        evidence {
+            $0.pki.sign($0.edited($0.contents, by: edit))
+        } reading: {
+            $0.edited($0.contents, by: edit)
         }
     }
 
-    /// Returns the contents that a verifier must read from a receipt with this fault; nil unless it is genuine, and if
-    /// its fields are edited one by one.
-    package func contents(with fault: TransactionReceiptFault) -> TransactionReceiptContents? {
-        guard fault.expected == .genuine else { return nil }
-        switch fault.recipe {
-        case .contents(let edit): return edited(contents, by: edit)
-        case .fields, .purchaseInfo: return nil
-        case .bytes, .receipt, .leaf, .afterSigning, .members: return contents
+    /// The fields of `purchase-info`, before signing.
+    func fields(_ edit: @escaping Edit<ForgedPropertyList>) -> Self {
+        evidence {
+            $0.signed($0.edited($0.contents.purchaseInfo, by: edit).encoded).encoded
+        } reading: { _ in
+            nil
         }
+    }
+
+    /// The bytes of `purchase-info`, before signing.
+    func purchaseInfo(_ edit: @escaping Edit<[UInt8]>) -> Self {
+        receipt { $0.signed($0.edited($0.contents.purchaseInfo.encoded, by: edit)) }
+    }
+
+    /// The signer's certificate, before its authority signs it.
+    func leaf(_ edit: @escaping Edit<CertificateTemplate>) -> Self { receipt { $0.signed(by: .leaf, leaf: edit) } }
+
+    /// The parts of the finished receipt.
+    func afterSigning(_ edit: @escaping Edit<ForgedTransactionReceipt>) -> Self {
+        receipt { $0.edited($0.pki.receipt($0.contents), by: edit) }
+    }
+
+    /// The members of the finished receipt.
+    func members(_ edit: @escaping Edit<ForgedPropertyList>) -> Self {
+        bytes { $0.edited($0.pki.receipt($0.contents).propertyList, by: edit).encoded }
     }
 }
 
