@@ -10,7 +10,7 @@ import Testing
 struct JWSForgeTests {
     private static let pki = TransactionPKI(seed: 1)
     private static let forge = JWSForge(pki: pki)
-    private static let texts = JWSFault.allCases.map { (fault: $0, text: forge.text(with: $0)) }
+    private static let texts = JWSFault.allCases.map { (fault: $0, text: forge.evidence(with: $0)) }
 
     // MARK: Well-formed
 
@@ -68,7 +68,7 @@ struct JWSForgeTests {
         #expect(SignatureTwin.twin(of: SignatureTwin.twin(of: signature)) == signature)
         #expect(Set([SignatureTwin.high(signature), SignatureTwin.low(signature)]).count == 2)
         for name in ["signature-high-s", "signature-low-s"] {
-            let text = Self.forge.text(with: try #require(JWSFault(named: name)))
+            let text = Self.forge.evidence(with: try #require(JWSFault(named: name)))
             #expect(OpenSSLJWSVerifier.payload(of: text, root: Self.pki.root) != nil)
         }
     }

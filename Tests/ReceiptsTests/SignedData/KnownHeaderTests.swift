@@ -28,7 +28,7 @@ struct KnownHeaderTests {
     }
 
     private static func text(_ name: String) throws -> [UInt8] {
-        forge.text(with: try #require(JWSFault(named: name)))
+        forge.evidence(with: try #require(JWSFault(named: name)))
     }
 
     @Test func `a chain is reported once, however often its header comes`() {

@@ -9,7 +9,7 @@ struct OperatorsRootTests {
     private static let pki = SignedSamples.pki, xcode = SignedSamples.xcode
 
     private static func text(_ name: String) throws -> [UInt8] {
-        SignedSamples.forge.text(with: try #require(JWSFault(named: name)))
+        SignedSamples.forge.evidence(with: try #require(JWSFault(named: name)))
     }
 
     // MARK: Roots by name and key

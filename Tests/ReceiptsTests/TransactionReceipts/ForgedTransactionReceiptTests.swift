@@ -9,7 +9,7 @@ struct ForgedTransactionReceiptTests {
     @Test(arguments: TransactionReceiptFault.allCases)
     func `each fault gets the answer it is named for`(_ fault: TransactionReceiptFault) throws {
         let verifier = try TransactionReceiptSamples.verifier(acceptsVersion2: fault.acceptsVersion2)
-        let receipt = TransactionReceiptSamples.forge.receipt(with: fault)
+        let receipt = TransactionReceiptSamples.forge.evidence(with: fault)
         #expect(verifier.brokenRule(ofTransactionReceipt: receipt) == fault.rule)
     }
 
@@ -44,7 +44,7 @@ struct ForgedTransactionReceiptTests {
     @Test func `receipts are made alike from scratch`() {
         let again = TransactionReceiptForge(pki: TransactionReceiptPKI(seed: 1))
         for (fault, bytes) in TransactionReceiptSamples.faults {
-            #expect(again.receipt(with: fault) == bytes, "\(fault)")
+            #expect(again.evidence(with: fault) == bytes, "\(fault)")
         }
     }
 

@@ -61,7 +61,7 @@ struct TransactionReceiptChainTests {
         let seen = Mutex<[VerifiedChainInfo]>([])
         let verifier = try TransactionReceiptSamples.verifier { chain in seen.withLock { $0.append(chain) } }
         let broken = try #require(TransactionReceiptFault(named: "signature-bit-flipped"))
-        #expect(verifier.brokenRule(ofTransactionReceipt: Self.forge.receipt(with: broken)) == .signatureInvalid)
+        #expect(verifier.brokenRule(ofTransactionReceipt: Self.forge.evidence(with: broken)) == .signatureInvalid)
         #expect(seen.withLock { $0 }.isEmpty)
         for version: UInt8 in [4, 3, 4] {
             let receipt = Self.forge.pki.sign(Self.forge.contents, version: version)
@@ -85,7 +85,7 @@ struct TransactionReceiptChainTests {
         }
         for name in ["version-2-certificate-in-version-3", "version-3-certificate-in-version-2"] {
             let fault = try #require(TransactionReceiptFault(named: name))
-            #expect(verifier.brokenRule(ofTransactionReceipt: Self.forge.receipt(with: fault)) == .leafMarkerMissing)
+            #expect(verifier.brokenRule(ofTransactionReceipt: Self.forge.evidence(with: fault)) == .leafMarkerMissing)
         }
     }
 

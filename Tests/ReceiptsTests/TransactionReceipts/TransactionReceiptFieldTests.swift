@@ -11,7 +11,7 @@ struct TransactionReceiptFieldTests {
     private static func verified(_ name: String) throws -> VerifiedTransactionReceipt {
         let fault = try #require(TransactionReceiptFault(named: name))
         return try TransactionReceiptSamples.verifier(acceptsVersion2: fault.acceptsVersion2)
-            .verify(transactionReceipt: forge.receipt(with: fault), at: Samples.now)
+            .verify(transactionReceipt: forge.evidence(with: fault), at: Samples.now)
     }
 
     private static var sample: VerifiedTransactionReceipt {

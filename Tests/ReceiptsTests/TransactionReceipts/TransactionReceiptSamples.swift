@@ -11,7 +11,7 @@ enum TransactionReceiptSamples {
 
     /// Every fault once, because signing takes time.
     static let faults: [(fault: TransactionReceiptFault, bytes: [UInt8])] = TransactionReceiptFault.allCases.map {
-        ($0, forge.receipt(with: $0))
+        ($0, forge.evidence(with: $0))
     }
 
     static func verifier(

@@ -19,7 +19,7 @@ struct SignedItemsRouteTests {
         try await Self.withGateway { gateway in
             let forge = JWSForge(pki: Samples.pki)
             for fault in JWSFault.allCases {
-                let json = try await Self.answer(to: String(decoding: forge.text(with: fault), as: UTF8.self), gateway)
+                let json = try await Self.answer(to: String(decoding: forge.evidence(with: fault), as: UTF8.self), gateway)
                 let (verdict, reason) = Self.expected(of: fault)
                 #expect(json["verdict"] as? String == verdict, "\(fault)")
                 #expect(json["reason"] as? String == reason, "\(fault)")

@@ -108,7 +108,7 @@ struct TransactionReceiptResponseTests {
         var statuses: Set<Int> = []
         for fault in TransactionReceiptFault.allCases where !fault.acceptsVersion2 {
             guard case .rejected(let rule) = fault.expected else { continue }
-            let receipt = Self.forge.receipt(with: fault)
+            let receipt = Self.forge.evidence(with: fault)
             // It is taken for an app receipt, whose rules have tests of their own.
             guard receipt.first == UInt8(ascii: "{") else { continue }
             let reply = try Self.dropIn(receipt, at: Self.start)

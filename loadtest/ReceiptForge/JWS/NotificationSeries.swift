@@ -39,19 +39,12 @@ package struct NotificationSeries: Sendable {
 
     /// Returns a notification as a JWS. Takes three ECDSA signatures.
     package func notification(_ number: Int, signedBy pki: TransactionPKI) -> [UInt8] {
-        var contents = NotificationContents()
-        let event = event(number)
-        (contents.notificationType, contents.subtype) = (event.notificationType, event.subtype)
-        contents.notificationUUID = uuid(number)
-        contents.signedDate = signedDate(number)
-        var data = NotificationContents.AppData()
-        (data.bundleID, data.environment) = (bundleID, environment)
-        // Sandbox apps have no number in the App Store.
-        if environment != "Production" { data.appAppleID = nil }
-        data.signedTransactionInfo = String(decoding: pki.jws(transaction(number)), as: UTF8.self)
-        data.signedRenewalInfo = String(decoding: pki.jws(renewalInfo(number)), as: UTF8.self)
-        contents.data = data
-        return pki.jws(contents)
+        let step = step(number)
+        var event = NotifiedEvent(
+            step.notificationType, step.subtype, about: transaction(number), renewalInfo: renewalInfo(number), status: 1
+        )
+        (event.notificationUUID, event.signedDate) = (uuid(number), signedDate(number))
+        return event.jws(signedBy: pki)
     }
 
     /// Returns the original transaction ID of a notification's subscription.
@@ -73,35 +66,35 @@ package struct NotificationSeries: Sendable {
 // MARK: - Contents
 
 extension NotificationSeries {
-    private struct Event {
+    private struct Step {
         let notificationType: String
         var subtype: String?
         var isRenewing = true
 
-        static let subscribed = Event(notificationType: "SUBSCRIBED", subtype: "INITIAL_BUY")
+        static let subscribed = Step(notificationType: "SUBSCRIBED", subtype: "INITIAL_BUY")
         /// The events after the subscription, which repeat. The first of them begins a period.
         static let later = [
-            Event(notificationType: "DID_RENEW"),
-            Event(
+            Step(notificationType: "DID_RENEW"),
+            Step(
                 notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_DISABLED", isRenewing: false),
-            Event(notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_ENABLED"),
+            Step(notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_ENABLED"),
         ]
     }
 
     /// Returns the number of earlier notifications about the same customer.
     private func revision(_ number: Int) -> Int { number / customers }
 
-    private func event(_ number: Int) -> Event {
+    private func step(_ number: Int) -> Step {
         let revision = revision(number)
-        return revision == 0 ? .subscribed : Event.later[(revision - 1) % Event.later.count]
+        return revision == 0 ? .subscribed : Step.later[(revision - 1) % Step.later.count]
     }
 
     /// Returns the period that runs at a notification, counted from 0.
-    private func period(_ number: Int) -> Int { (revision(number) + Event.later.count - 1) / Event.later.count }
+    private func period(_ number: Int) -> Int { (revision(number) + Step.later.count - 1) / Step.later.count }
 
     /// Returns the beginning of a period, which the first notification about it announces.
     private func purchaseDate(ofPeriod period: Int, _ number: Int) -> Timestamp {
-        let revision = period == 0 ? 0 : (period - 1) * Event.later.count + 1
+        let revision = period == 0 ? 0 : (period - 1) * Step.later.count + 1
         return signedDate(number % customers + revision * customers).advanced(by: .zero - Self.delay)
     }
 
@@ -120,49 +113,22 @@ extension NotificationSeries {
         contents.purchaseDate = purchaseDate
         contents.originalPurchaseDate = self.purchaseDate(ofPeriod: 0, number)
         contents.expiresDate = purchaseDate.advanced(by: Self.periodLength)
-        contents.signedDate = signedDate(number)
         contents.environment = environment
         contents.transactionReason = period == 0 ? "PURCHASE" : "RENEWAL"
-        contents.appTransactionID = appTransactionID(number)
+        // 7 and the original transaction ID in 17 digits.
+        contents.appTransactionID = String(700_000_000_000_000_000 + original)
         return contents
     }
 
     private func renewalInfo(_ number: Int) -> RenewalInfoContents {
         let purchaseDate = purchaseDate(ofPeriod: period(number), number)
         var contents = RenewalInfoContents()
-        contents.originalTransactionID = String(originalTransactionID(number))
         (contents.productID, contents.autoRenewProductID) = (productID, productID)
-        contents.autoRenewStatus = event(number).isRenewing ? 1 : 0
-        contents.signedDate = signedDate(number)
-        contents.environment = environment
+        contents.autoRenewStatus = step(number).isRenewing ? 1 : 0
         contents.recentSubscriptionStartDate = self.purchaseDate(ofPeriod: 0, number)
         contents.renewalDate = purchaseDate.advanced(by: Self.periodLength)
-        contents.appTransactionID = appTransactionID(number)
         return contents
     }
 
     private var productID: String { bundleID + ".monthly" }
-
-    /// Returns 7 and the original transaction ID in 17 digits.
-    private func appTransactionID(_ number: Int) -> String {
-        String(Self.firstAppTransactionID + originalTransactionID(number))
-    }
-
-    private static let firstAppTransactionID: Int64 = 700_000_000_000_000_000
-}
-
-/// UUIDs as text.
-enum UUIDText {
-    /// Returns a UUID of these bits, apart from the bits that name its version and variant (RFC 9562 §4).
-    static func version4(_ high: UInt64, _ low: UInt64) -> String {
-        let high = high & ~0xF000 | 0x4000, low = low & ~(0b11 << 62) | 0b10 << 62
-        let digits = hexadecimal(high) + hexadecimal(low)
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
-    }
-
-    private static func hexadecimal(_ bits: UInt64) -> [Character] {
-        stride(from: 60, through: 0, by: -4).map { digits[Int(bits >> UInt64($0) & 15)] }
-    }
-
-    private static let digits = Array("0123456789abcdef")
 }

@@ -278,15 +278,12 @@ extension TransactionContents {
 extension SplitMix64 {
     /// Returns a UUID of version 4 (RFC 9562 §5.4).
     fileprivate mutating func uuid() -> String {
-        let digits = Array("0123456789abcdef")
-        let text = (0..<32).map { index in
+        UUIDText.grouped { index in
             switch index {
-            case 12: digits[4]
-            case 16: digits[Int(number(in: 8...11))]
-            default: digits[Int(number(in: 0...15))]
+            case 12: 4
+            case 16: Int(number(in: 8...11))
+            default: Int(number(in: 0...15))
             }
         }
-        let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(text[$0]) }
-        return groups.joined(separator: "-")
     }
 }

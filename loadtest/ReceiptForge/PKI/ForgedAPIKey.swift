@@ -13,9 +13,7 @@ package struct ForgedAPIKey: Sendable {
     package init(seed: UInt64) {
         var generator = SplitMix64(seed: seed, purpose: "server API key")
         keyID = String((0..<10).map { _ in generator.element(of: Self.keyIDAlphabet) })
-        let digits = (0..<32).map { _ in generator.element(of: Array("0123456789abcdef")) }
-        let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-        issuerID = groups.map { String(digits[$0]) }.joined(separator: "-")
+        issuerID = UUIDText.grouped { _ in Int(generator.number(in: 0...15)) }
         key = ECPrivateKey(.p256, seed: seed, purpose: "server API")
     }
 

@@ -57,3 +57,20 @@ extension SplitMix64 {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 56) }
     }
 }
+
+/// UUIDs as text.
+enum UUIDText {
+    private static let hexadecimal = Array("0123456789abcdef")
+
+    /// Returns a UUID of these bits, apart from the bits that name its version and variant (RFC 9562 §4).
+    static func version4(_ high: UInt64, _ low: UInt64) -> String {
+        let words = [high & ~0xF000 | 0x4000, low & ~(0b11 << 62) | 0b10 << 62]
+        return grouped { digit in Int(words[digit / 16] >> UInt64(60 - digit % 16 * 4) & 15) }
+    }
+
+    /// Returns a UUID of digits from 0 to 15, which are made in their order.
+    static func grouped(_ digit: (Int) -> Int) -> String {
+        let text = (0..<32).map { hexadecimal[digit($0)] }
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(text[$0]) }.joined(separator: "-")
+    }
+}

@@ -60,6 +60,9 @@ package struct PurchaseContents: Sendable, Hashable {
 }
 
 extension PurchaseContents {
+    /// Nil for none.
+    package var webOrderLineItemText: String? { webOrderLineItemID == 0 ? nil : String(webOrderLineItemID) }
+
     var attribute: AttributeTemplate {
         AttributeTemplate(.inAppPurchase, AttributeSet(attributes: attributes).element)
     }

@@ -65,9 +65,21 @@ package struct UTCDate: Sendable, Hashable, Comparable {
     }
 }
 
+/// The forms of a date in transaction receipts and in answers of verifyReceipt.
 extension UTCDate {
+    /// `2015-11-18 04:34:41 Etc/GMT`
+    package var gmtText: String { dateAndTime + " Etc/GMT" }
+
+    /// `2015-11-17 20:34:41 America/Los_Angeles`: local time, although the names of its fields end in `pst`.
+    package var pacificText: String { inLosAngeles.dateAndTime + " America/Los_Angeles" }
+
+    /// `1447821281000`
+    package var millisecondsText: String { String(millisecondsSince1970) }
+
+    private var dateAndTime: String { String(rfc3339.dropLast().map { $0 == "T" ? " " : $0 }) }
+
     /// The date whose UTC reads as the local time in Los Angeles: one of Apple's forms of a date.
-    package var inLosAngeles: UTCDate { advanced(bySeconds: isDaylightSaving ? -7 * 3600 : -8 * 3600) }
+    private var inLosAngeles: UTCDate { advanced(bySeconds: isDaylightSaving ? -7 * 3600 : -8 * 3600) }
 
     /// True in the months of daylight-saving time in Los Angeles, since 1987; no receipt is older.
     private var isDaylightSaving: Bool {

@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The contents of a transaction receipt, as in iOS 6: one purchase.
+@dynamicMemberLookup
 package struct TransactionReceiptContents: Sendable, Hashable {
     package var bundleID: String
-    package var productID: String
-    /// The identifier of this purchase or renewal, decimal digits.
-    package var transactionID: String
-    /// The identifier of the first purchase of the chain.
-    package var originalTransactionID: String
-    package var purchaseDate: UTCDate
-    package var originalPurchaseDate: UTCDate
-    /// The end of the subscription period; nil for everything but subscriptions.
-    package var expiresDate: UTCDate?
-    package var cancellationDate: UTCDate?
-    package var cancellationReason: PurchaseContents.CancellationReason?
+    /// The purchase, which has no other attributes than a purchase in an app receipt.
+    package var purchase: PurchaseContents
     package var applicationVersion: String? = "1.0"
-    package var quantity: Int64? = 1
     package var itemID: String? = "1000000001"
-    package var webOrderLineItemID: String?
     package var appItemID: String?
     package var versionExternalIdentifier: String?
     /// The identifier of the device, and that for the vendor of the app.
     package var uniqueIdentifier: String? = "0123456789abcdef0123456789abcdef01234567"
     package var uniqueVendorIdentifier: String? = "00000000-0000-4000-8000-000000000000"
-    package var isTrialPeriod: Bool?
-    package var isInIntroOfferPeriod: Bool?
     /// The unsigned environment.
     package var environment = "Sandbox"
 
+    package init(bundleID: String, purchase: PurchaseContents) {
+        self.bundleID = bundleID
+        self.purchase = purchase
+    }
+
     /// Creates a purchase that is the first of its chain.
     package init(bundleID: String, productID: String, transactionID: String, purchaseDate: UTCDate) {
-        self.bundleID = bundleID
-        self.productID = productID
-        self.transactionID = transactionID
-        originalTransactionID = transactionID
-        self.purchaseDate = purchaseDate
-        originalPurchaseDate = purchaseDate
+        let purchase = PurchaseContents(productID: productID, transactionID: transactionID, purchaseDate: purchaseDate)
+        self.init(bundleID: bundleID, purchase: purchase)
+        (self.purchase.isTrialPeriod, self.purchase.isInIntroOfferPeriod) = (nil, nil)
+    }
+
+    package subscript<Value>(dynamicMember member: WritableKeyPath<PurchaseContents, Value>) -> Value {
+        get { purchase[keyPath: member] }
+        set { purchase[keyPath: member] = newValue }
     }
 }
 
@@ -46,59 +41,46 @@ extension TransactionReceiptContents {
     }
 
     private var dates: [ForgedPropertyList.Member] {
-        forms(of: originalPurchaseDate, "original-purchase-date") + forms(of: purchaseDate, "purchase-date")
-            + (cancellationDate.map { forms(of: $0, "cancellation-date") } ?? []) + expiry
+        forms(of: purchase.originalPurchaseDate, "original-purchase-date")
+            + forms(of: purchase.purchaseDate, "purchase-date")
+            + (purchase.cancellationDate.map { forms(of: $0, "cancellation-date") } ?? []) + expiry
     }
 
     private func forms(of date: UTCDate, _ name: String) -> [ForgedPropertyList.Member] {
-        [.init(name + "-pst", date.pacificText), .init(name + "-ms", date.millisecondsText), .init(name, date.text)]
+        [.init(name + "-pst", date.pacificText), .init(name + "-ms", date.millisecondsText), .init(name, date.gmtText)]
     }
 
     private var expiry: [ForgedPropertyList.Member] {
-        guard let expiresDate else { return [] }
+        guard let end = purchase.expiresDate else { return [] }
         return [
-            .init("expires-date", expiresDate.millisecondsText),
-            .init("expires-date-formatted-pst", expiresDate.pacificText),
-            .init("expires-date-formatted", expiresDate.text),
+            .init("expires-date", end.millisecondsText), .init("expires-date-formatted-pst", end.pacificText),
+            .init("expires-date-formatted", end.gmtText),
         ]
     }
 
     private var identity: [ForgedPropertyList.Member] {
         [
             .init("unique-identifier", uniqueIdentifier),
-            .init("original-transaction-id", originalTransactionID),
-            .init("transaction-id", transactionID),
-            .init("web-order-line-item-id", webOrderLineItemID),
+            .init("original-transaction-id", purchase.originalTransactionID),
+            .init("transaction-id", purchase.transactionID),
+            .init("web-order-line-item-id", purchase.webOrderLineItemText),
             .init("bvrs", applicationVersion),
             .init("unique-vendor-identifier", uniqueVendorIdentifier),
             .init("item-id", itemID),
             .init("app-item-id", appItemID),
             .init("version-external-identifier", versionExternalIdentifier),
-            .init("product-id", productID),
+            .init("product-id", purchase.productID),
             .init("bid", bundleID),
         ].compactMap(\.self)
     }
 
     private var flags: [ForgedPropertyList.Member] {
         [
-            .init("is-trial-period", isTrialPeriod.map { "\($0)" }),
-            .init("is-in-intro-offer-period", isInIntroOfferPeriod.map { "\($0)" }),
-            .init("cancellation-reason", cancellationReason.map { "\($0.rawValue)" }),
-            .init("quantity", quantity.map { "\($0)" }),
+            .init("is-trial-period", purchase.isTrialPeriod.map { "\($0)" }),
+            .init("is-in-intro-offer-period", purchase.isInIntroOfferPeriod.map { "\($0)" }),
+            .init("cancellation-reason", purchase.cancellationReason.map { "\($0.rawValue)" }),
+            .init("quantity", "\(purchase.quantity)"),
         ].compactMap(\.self)
-    }
-}
-
-extension UTCDate {
-    fileprivate var millisecondsText: String { "\(millisecondsSince1970)" }
-
-    /// `2015-11-18 04:34:41 Etc/GMT`
-    fileprivate var text: String { "\(dateAndTime) Etc/GMT" }
-
-    fileprivate var pacificText: String { "\(inLosAngeles.dateAndTime) America/Los_Angeles" }
-
-    private var dateAndTime: String {
-        String(rfc3339.dropLast().map { $0 == "T" ? " " : $0 })
     }
 }
 

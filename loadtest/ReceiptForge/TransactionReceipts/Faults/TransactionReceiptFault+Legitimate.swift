@@ -61,12 +61,12 @@ extension TransactionReceiptForge {
 
 extension TransactionReceiptContents {
     fileprivate mutating func fillOptionalFields() {
-        cancellationDate = purchaseDate.advanced(byDays: 3)
+        purchase.cancellationDate = purchase.purchaseDate.advanced(byDays: 3)
         appItemID = "900000001"
         versionExternalIdentifier = "800000001"
-        isTrialPeriod = true
-        isInIntroOfferPeriod = false
-        quantity = 3
+        purchase.isTrialPeriod = true
+        purchase.isInIntroOfferPeriod = false
+        purchase.quantity = 3
     }
 }
 

@@ -105,7 +105,7 @@ extension TransactionReceiptContents {
         contents.originalTransactionID = "1000000000000001"
         contents.originalPurchaseDate = date.advanced(byDays: -31)
         contents.expiresDate = date.advanced(byDays: 30)
-        contents.webOrderLineItemID = "1000000000000100"
+        contents.webOrderLineItemID = 1_000_000_000_000_100
         return contents
     }()
 }
