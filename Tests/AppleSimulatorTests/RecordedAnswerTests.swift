@@ -302,13 +302,13 @@ private enum RecordedSample {
     /// Returns the fields of a transaction receipt.
     private static func purchase(_ id: String, on day: Int64) -> [String: String] {
         let end = Samples.start.advanced(byDays: day + 30).millisecondsSince1970 + 197
-        let expires = SimulatedDate(Timestamp(millisecondsSince1970: end))
+        let expires = UTCDate.exact(Timestamp(millisecondsSince1970: end))
         let fields = [
             "bid": TestStore.app, "bvrs": "1.0", "item_id": "570504929", "product_id": "com.example.app.monthly",
             "quantity": "1", "transaction_id": id, "original_transaction_id": "1000000000000100",
             "web_order_line_item_id": "7" + id, "unique_identifier": "device " + id,
-            "expires_date": expires.milliseconds, "expires_date_formatted": expires.plain,
-            "expires_date_formatted_pst": expires.losAngeles,
+            "expires_date": expires.millisecondsText, "expires_date_formatted": expires.gmtText,
+            "expires_date_formatted_pst": expires.pacificText,
         ]
         return fields.merging(date("purchase_date", day)) { $1 }.merging(date("original_purchase_date", -3000)) { $1 }
     }
@@ -331,7 +331,7 @@ private enum RecordedSample {
 
     /// Returns a date in its three forms.
     private static func date(_ name: String, _ day: Int64) -> [String: String] {
-        let date = SimulatedDate(Samples.start.advanced(byDays: day))
-        return [name: date.plain, name + "_ms": date.milliseconds, name + "_pst": date.losAngeles]
+        let date = Samples.start.advanced(byDays: day)
+        return [name: date.gmtText, name + "_ms": date.millisecondsText, name + "_pst": date.pacificText]
     }
 }

@@ -75,9 +75,9 @@ extension AppleAnswer {
         var object = object
         for name in ["cancellation_date", "expires_date"] {
             guard let text = object[name + "_ms"] as? String, let milliseconds = Int64(text) else { continue }
-            let date = SimulatedDate(Timestamp(millisecondsSince1970: milliseconds))
-            object[name] = date.plain
-            object[name + "_pst"] = date.losAngeles
+            let date = UTCDate.exact(Timestamp(millisecondsSince1970: milliseconds))
+            object[name] = date.gmtText
+            object[name + "_pst"] = date.pacificText
         }
         return object
     }

@@ -49,50 +49,36 @@ extension TransactionReceiptContents {
         self.init(
             bundleID: receipt.bundleID, productID: receipt.productID, transactionID: receipt.transactionID,
             purchaseDate: UTCDate.exact(receipt.purchaseDate))
-        originalTransactionID = receipt.originalTransactionID ?? transactionID
-        originalPurchaseDate = receipt.originalPurchaseDate.map(UTCDate.exact) ?? purchaseDate
-        expiresDate = receipt.expiresDate.map(UTCDate.exact)
-        cancellationDate = receipt.cancellationDate.map(UTCDate.exact)
+        purchase.originalTransactionID = receipt.originalTransactionID ?? receipt.transactionID
+        purchase.originalPurchaseDate = receipt.originalPurchaseDate.map(UTCDate.exact) ?? purchase.purchaseDate
+        purchase.expiresDate = receipt.expiresDate.map(UTCDate.exact)
+        purchase.cancellationDate = receipt.cancellationDate.map(UTCDate.exact)
+        purchase.quantity = receipt.quantity ?? 1
+        purchase.webOrderLineItemID = receipt.webOrderLineItemID.flatMap { Int64($0) } ?? 0
+        purchase.isTrialPeriod = receipt.isTrialPeriod
+        purchase.isInIntroOfferPeriod = receipt.isInIntroOfferPeriod
         applicationVersion = receipt.applicationVersion
-        quantity = receipt.quantity
         itemID = receipt.itemID
-        webOrderLineItemID = receipt.webOrderLineItemID
         appItemID = receipt.appItemID
         versionExternalIdentifier = receipt.versionExternalIdentifier
         uniqueIdentifier = receipt.uniqueIdentifier
         uniqueVendorIdentifier = receipt.uniqueVendorIdentifier
-        isTrialPeriod = receipt.isTrialPeriod
-        isInIntroOfferPeriod = receipt.isInIntroOfferPeriod
         environment = receipt.unsignedEnvironment ?? Environment.production.rawValue
     }
 
     /// The contents that a transaction receipt for a purchase in an app receipt would have.
     init(_ purchase: PurchaseContents, in receipt: ReceiptContents) {
-        self.init(
-            bundleID: receipt.bundleID, productID: purchase.productID, transactionID: purchase.transactionID,
-            purchaseDate: purchase.purchaseDate)
+        self.init(bundleID: receipt.bundleID, purchase: purchase)
         applicationVersion = receipt.applicationVersion
         itemID = String(receipt.adamID)
         uniqueIdentifier = "0000000000000000000000000000000000000000"
         uniqueVendorIdentifier = nil
-        self = with(purchase)
     }
 
     /// Returns the contents with another purchase or period of the same app and device.
     func with(_ purchase: PurchaseContents) -> TransactionReceiptContents {
         var contents = self
-        contents.productID = purchase.productID
-        contents.transactionID = purchase.transactionID
-        contents.originalTransactionID = purchase.originalTransactionID
-        contents.purchaseDate = purchase.purchaseDate
-        contents.originalPurchaseDate = purchase.originalPurchaseDate
-        contents.expiresDate = purchase.expiresDate
-        contents.cancellationDate = purchase.cancellationDate
-        contents.cancellationReason = purchase.cancellationReason
-        contents.quantity = purchase.quantity
-        contents.webOrderLineItemID = purchase.webOrderLineItemID == 0 ? nil : String(purchase.webOrderLineItemID)
-        contents.isTrialPeriod = purchase.isTrialPeriod
-        contents.isInIntroOfferPeriod = purchase.isInIntroOfferPeriod
+        contents.purchase = purchase
         return contents
     }
 }
@@ -100,24 +86,7 @@ extension TransactionReceiptContents {
 extension ReceiptContents {
     /// An app receipt with the purchase of a transaction receipt.
     init(_ transaction: TransactionReceiptContents) {
-        self.init(bundleID: transaction.bundleID, creationDate: transaction.purchaseDate)
-        purchases = [PurchaseContents(transaction)]
-    }
-}
-
-extension PurchaseContents {
-    init(_ transaction: TransactionReceiptContents) {
-        self.init(
-            productID: transaction.productID, transactionID: transaction.transactionID,
-            purchaseDate: transaction.purchaseDate)
-        quantity = transaction.quantity ?? 1
-        originalTransactionID = transaction.originalTransactionID
-        originalPurchaseDate = transaction.originalPurchaseDate
-        expiresDate = transaction.expiresDate
-        cancellationDate = transaction.cancellationDate
-        cancellationReason = transaction.cancellationReason
-        webOrderLineItemID = transaction.webOrderLineItemID.flatMap { Int64($0) } ?? 0
-        isTrialPeriod = transaction.isTrialPeriod
-        isInIntroOfferPeriod = transaction.isInIntroOfferPeriod
+        self.init(bundleID: transaction.bundleID, creationDate: transaction.purchase.purchaseDate)
+        purchases = [transaction.purchase]
     }
 }

@@ -71,8 +71,8 @@ extension RecordedAccount {
         var account = self
         account.latest = latest?.map { $0.extended(by: changes.extensions).marked(by: changes) }
         account.inApp = inApp.mapValues { $0.extended(by: changes.extensions).marked(by: changes) }
-        if let period = ios6?.latest, let extra = changes.extensions[period.transactionID] {
-            account.ios6?.latest?.expiresDate = period.expiresDate?.advanced(bySeconds: extra)
+        if let period = ios6?.latest?.purchase {
+            account.ios6?.latest?.purchase = SimulatedTransaction(period).extended(by: changes.extensions).purchase
         }
         return account
     }

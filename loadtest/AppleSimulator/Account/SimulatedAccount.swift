@@ -72,6 +72,11 @@ struct SimulatedAccount: Hashable, Sendable {
         subscriptions.flatMap { excludingOld ? [$0.newest] : $0.periods } + items.filter { !$0.isFinished }
     }
 
+    /// Returns the subscription with an original transaction ID.
+    func subscription(_ originalID: String?) -> SimulatedSubscription? {
+        subscriptions.first { $0.newest.purchase.originalTransactionID == originalID }
+    }
+
     func purchase(_ transactionID: String) -> PurchaseContents? {
         transactions(excludingOld: false).first { $0.purchase.transactionID == transactionID }?.purchase
     }
@@ -184,5 +189,9 @@ struct SimulatedTransaction: Hashable, Sendable {
     mutating func refund(at date: UTCDate, _ reason: PurchaseContents.CancellationReason) {
         purchase.cancellationDate = max(date, purchase.purchaseDate)
         purchase.cancellationReason = reason
+    }
+
+    mutating func reverseRefund() {
+        (purchase.cancellationDate, purchase.cancellationReason) = (nil, nil)
     }
 }

@@ -5,11 +5,11 @@ internal import ReceiptForge
 /// The periods of one subscription, and its renewal.
 struct SimulatedSubscription: Hashable, Sendable {
     /// The periods in the order they were bought, at least one period.
-    private(set) var periods: [SimulatedTransaction]
-    private(set) var renewal: SimulatedRenewal
+    var periods: [SimulatedTransaction]
+    var renewal: SimulatedRenewal
     /// The renewals of former products: further elements with the same original transaction.
     private var formerRenewals: [SimulatedRenewal] = []
-    private let now: UTCDate
+    let now: UTCDate
     /// Added seconds, by transaction ID.
     private let extensions: [String: Int64]
 
@@ -53,7 +53,7 @@ struct SimulatedSubscription: Hashable, Sendable {
 
     var newest: SimulatedTransaction { periods[periods.count - 1] }
 
-    private var end: UTCDate { newest.purchase.expiresDate ?? newest.purchase.purchaseDate }
+    var end: UTCDate { newest.purchase.expiresDate ?? newest.purchase.purchaseDate }
 
     private mutating func apply(_ story: Story, _ start: UTCDate) {
         switch story {
@@ -91,12 +91,10 @@ struct SimulatedSubscription: Hashable, Sendable {
 
     private mutating func expire(_ intent: Int) {
         renewal.isOn = false
-        guard end <= now || newest.purchase.cancellationDate != nil else { return }
-        renewal.expirationIntent = intent
-        renewal.isInBillingRetry = false
+        if end <= now || newest.purchase.cancellationDate != nil { renewal.end(intent) }
     }
 
-    private mutating func failToCollect(graceDays: Int64?) {
+    mutating func failToCollect(graceDays: Int64?) {
         guard end <= now else { return }
         renewal.expirationIntent = 2
         renewal.isInBillingRetry = true
@@ -140,14 +138,23 @@ extension SimulatedSubscription {
 
     private mutating func upgrade(to productID: String?, at date: UTCDate) {
         goOn(until: date)
-        let moment = max(date, newest.purchase.purchaseDate.advanced(bySeconds: 1))
-        var better = newest.followed(by: moment, lasting: length, number: 1)
+        let better = newest.followed(by: upgradeDate(from: date), lasting: length, number: 1)
+        replaceNewest(by: better.extended(by: extensions), of: productID)
+    }
+
+    /// Returns a date that is later than the purchase of the newest period.
+    func upgradeDate(from date: UTCDate) -> UTCDate {
+        max(date, newest.purchase.purchaseDate.advanced(bySeconds: 1))
+    }
+
+    mutating func replaceNewest(by period: SimulatedTransaction, of productID: String?) {
+        var better = period
         better.purchase.productID = productID ?? newest.purchase.productID + ".upgraded"
         changeNewest { period in
             period.isUpgraded = true
-            period.purchase.cancellationDate = moment
+            period.purchase.cancellationDate = better.purchase.purchaseDate
         }
-        periods.append(better.extended(by: extensions))
+        periods.append(better)
     }
 
     /// Ends the product of the last period, and adds a period of another product whose payment failed.
@@ -163,7 +170,7 @@ extension SimulatedSubscription {
         failToCollect(graceDays: 16)
     }
 
-    private mutating func changeNewest(_ change: (inout SimulatedTransaction) -> Void) {
+    mutating func changeNewest(_ change: (inout SimulatedTransaction) -> Void) {
         change(&periods[periods.count - 1])
     }
 }
@@ -233,5 +240,10 @@ extension SimulatedRenewal {
         self.init(
             originalTransactionID: period.originalTransactionID, productID: period.productID,
             nextProductID: period.productID)
+    }
+
+    /// Ends the renewal for a reason from 1 to 5.
+    mutating func end(_ intent: Int) {
+        (isOn, expirationIntent, isInBillingRetry, gracePeriodExpires) = (false, intent, false, nil)
     }
 }

@@ -15,7 +15,7 @@ extension JSONWriter {
         member("download_id", receipt.downloadID)
         member("version_external_identifier", receipt.versionExternalIdentifier)
         member("receipt_creation_date", receipt.creationDate)
-        member("request_date", SimulatedDate(now))
+        member("request_date", UTCDate.exact(now))
         member("original_purchase_date", receipt.originalPurchaseDate)
         member("expiration_date", receipt.expirationDate)
         member("preorder_date", receipt.preorderDate)
@@ -61,7 +61,7 @@ extension JSONWriter {
         member("expires_date", purchase.expiresDate)
         member("cancellation_date", purchase.cancellationDate)
         member("cancellation_reason", purchase.cancellationReason?.rawValue.description)
-        member("web_order_line_item_id", purchase.webOrderLineItemID == 0 ? nil : String(purchase.webOrderLineItemID))
+        member("web_order_line_item_id", purchase.webOrderLineItemText)
         member("is_trial_period", purchase.isTrialPeriod?.description)
         member("is_in_intro_offer_period", purchase.isInIntroOfferPeriod?.description)
         member("promotional_offer_id", purchase.promotionalOfferID)
@@ -83,46 +83,12 @@ extension JSONWriter {
     }
 }
 
-/// A date in the three formats of Apple's answers.
-struct SimulatedDate: Sendable {
-    private let timestamp: Timestamp
-
-    init(_ timestamp: Timestamp) {
-        self.timestamp = timestamp
-    }
-
-    init(_ date: UTCDate) {
-        timestamp = date.timestamp
-    }
-
-    /// `2020-07-22 17:39:08 Etc/GMT`.
-    var plain: String { Self.text(timestamp) + " Etc/GMT" }
-
-    /// `1595439548000`.
-    var milliseconds: String { String(timestamp.millisecondsSince1970) }
-
-    /// `2020-07-22 10:39:08 America/Los_Angeles`, in local time, although the key ends in `_pst`.
-    var losAngeles: String {
-        Self.text(UTCDate(timestamp).inLosAngeles.timestamp) + " America/Los_Angeles"
-    }
-
-    /// `2020-07-22 17:39:08`.
-    private static func text(_ timestamp: Timestamp) -> String {
-        let text = UTCDate(timestamp).rfc3339
-        return "\(text.prefix(10)) \(text.dropFirst(11).dropLast())"
-    }
-}
-
 extension JSONWriter {
-    /// Writes nothing for nil.
+    /// Writes `name`, `name_ms` and `name_pst`; nothing for nil.
     mutating func member(_ name: StaticString, _ date: UTCDate?) {
-        if let date { member(name, SimulatedDate(date)) }
-    }
-
-    /// Writes `name`, `name_ms` and `name_pst`.
-    mutating func member(_ name: StaticString, _ date: SimulatedDate) {
-        member(name, date.plain)
-        member(name, suffix: "_ms", date.milliseconds)
-        member(name, suffix: "_pst", date.losAngeles)
+        guard let date else { return }
+        member(name, date.gmtText)
+        member(name, suffix: "_ms", date.millisecondsText)
+        member(name, suffix: "_pst", date.pacificText)
     }
 }

@@ -36,7 +36,7 @@ struct GenuineAnswer: Sendable {
     private var sentTransaction: TransactionReceiptContents? {
         if let transaction = receipt.transaction {
             guard account.recordedIOS6 == nil else { return transaction }
-            return account.purchase(transaction.transactionID).map(transaction.with) ?? transaction
+            return account.purchase(transaction.purchase.transactionID).map(transaction.with) ?? transaction
         }
         guard account.isIOS6Style, let subscription = account.subscriptions.first else { return nil }
         let newest = subscription.newest.purchase
@@ -79,31 +79,38 @@ struct GenuineAnswer: Sendable {
     }
 }
 
+/// The answer after a manipulation between Apple and the client.
 extension GenuineAnswer {
     private func tampered(_ contents: ReceiptContents) -> ReceiptContents {
         var contents = contents
-        if fault == .tampered(.otherBundleID) { contents.bundleID = "com.example.other" }
-        contents.purchases = contents.purchases.map { tampered(SimulatedTransaction($0)).purchase }
+        contents.bundleID = tampered(contents.bundleID)
+        contents.purchases = contents.purchases.map(tampered)
         return contents
     }
 
     private func tampered(_ transaction: SimulatedTransaction) -> SimulatedTransaction {
-        guard fault == .tampered(.expires2099), transaction.purchase.isSubscription else { return transaction }
         var transaction = transaction
-        transaction.purchase.expiresDate = Self.tamperedEnd
+        transaction.purchase = tampered(transaction.purchase)
         return transaction
     }
 
     private func tampered(_ transaction: TransactionReceiptContents) -> TransactionReceiptContents {
-        var transaction = transaction
-        if fault == .tampered(.otherBundleID) { transaction.bundleID = "com.example.other" }
-        if fault == .tampered(.expires2099), transaction.expiresDate != nil {
-            transaction.expiresDate = Self.tamperedEnd
-        }
+        var transaction = transaction.with(tampered(transaction.purchase))
+        transaction.bundleID = tampered(transaction.bundleID)
         return transaction
     }
 
-    private static let tamperedEnd = UTCDate(2099, 12, 31, 23, 59, 59)
+    private func tampered(_ bundleID: String) -> String {
+        fault == .tampered(.otherBundleID) ? "com.example.other" : bundleID
+    }
+
+    private func tampered(_ purchase: PurchaseContents) -> PurchaseContents {
+        var purchase = purchase
+        if fault == .tampered(.expires2099), purchase.isSubscription {
+            purchase.expiresDate = UTCDate(2099, 12, 31, 23, 59, 59)
+        }
+        return purchase
+    }
 }
 
 extension GenuineAnswer {
@@ -153,10 +160,10 @@ struct IOS6Answer {
 
     var status: Int { isOver ? 21006 : 0 }
 
-    private var isOver: Bool { isRecordedAsOver ?? latest?.period.isOver(at: now) ?? false }
+    private var isOver: Bool { isRecordedAsOver ?? latest?.period.purchase.isOver(at: now) ?? false }
 }
 
-extension TransactionReceiptContents {
+extension PurchaseContents {
     fileprivate func isOver(at now: UTCDate) -> Bool {
         expiresDate.map { $0 <= now || cancellationDate != nil } ?? false
     }
@@ -172,21 +179,22 @@ extension JSONWriter {
         member("version_external_identifier", transaction.versionExternalIdentifier)
         member("unique_identifier", transaction.uniqueIdentifier)
         member("unique_vendor_identifier", transaction.uniqueVendorIdentifier)
-        member("product_id", transaction.productID)
-        member("quantity", transaction.quantity.map { String($0) })
-        member("transaction_id", transaction.transactionID)
-        member("original_transaction_id", transaction.originalTransactionID)
-        member("web_order_line_item_id", transaction.webOrderLineItemID)
-        member("purchase_date", transaction.purchaseDate)
-        member("original_purchase_date", transaction.originalPurchaseDate)
-        member("cancellation_date", transaction.cancellationDate)
-        member("cancellation_reason", transaction.cancellationReason?.rawValue.description)
-        if let expires = transaction.expiresDate.map(SimulatedDate.init) {
-            member("expires_date", expires.milliseconds)
-            member("expires_date_formatted", expires.plain)
-            member("expires_date_formatted_pst", expires.losAngeles)
+        let purchase = transaction.purchase
+        member("product_id", purchase.productID)
+        member("quantity", String(purchase.quantity))
+        member("transaction_id", purchase.transactionID)
+        member("original_transaction_id", purchase.originalTransactionID)
+        member("web_order_line_item_id", purchase.webOrderLineItemText)
+        member("purchase_date", purchase.purchaseDate)
+        member("original_purchase_date", purchase.originalPurchaseDate)
+        member("cancellation_date", purchase.cancellationDate)
+        member("cancellation_reason", purchase.cancellationReason?.rawValue.description)
+        if let expires = purchase.expiresDate {
+            member("expires_date", expires.millisecondsText)
+            member("expires_date_formatted", expires.gmtText)
+            member("expires_date_formatted_pst", expires.pacificText)
         }
-        member("is_trial_period", transaction.isTrialPeriod?.description)
-        member("is_in_intro_offer_period", transaction.isInIntroOfferPeriod?.description)
+        member("is_trial_period", purchase.isTrialPeriod?.description)
+        member("is_in_intro_offer_period", purchase.isInIntroOfferPeriod?.description)
     }
 }

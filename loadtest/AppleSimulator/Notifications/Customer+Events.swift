@@ -2,60 +2,45 @@
 
 internal import ReceiptForge
 
-/// An event, and the transaction it is about.
-struct AccountChange: Sendable {
-    let event: AccountEvent?
-    /// A transaction ID, an original transaction ID or an app transaction ID.
-    let id: String
-    /// True if the ID names a transaction, which may be the first transaction of a subscription.
-    let isOfTransaction: Bool
-    /// The product to change to, or to buy.
-    var productID: String?
-}
-
 extension Customer {
-    /// Applies an event, and returns the transaction ID that its notification is about.
+    /// Applies the change that a notification announces, and returns the transaction ID that the notification is about.
     ///
-    /// From then on the account changes by events and by the Server API's writes alone.
+    /// From then on the account changes by notifications and by the Server API's writes alone.
+    ///
+    /// - Parameter id: a transaction ID, an original transaction ID or an app transaction ID.
     mutating func apply(
-        _ change: AccountChange, _ call: CallContext, _ limits: SimulatorLimits
+        _ request: NotificationRequest, toID id: String, _ call: CallContext, _ limits: SimulatorLimits
     ) throws(ControlError) -> String {
-        let account = account(call)
-        guard !account.isDeleted else { throw .unknownCustomer(change.id) }
-        let target = try account.target(of: change)
-        guard let event = change.event else { return target.purchase.transactionID }
-        if event.addsTransaction {
+        let (account, kind) = (account(call), request.kind)
+        guard !account.isDeleted else { throw .unknownCustomer(id) }
+        let target = try account.target(id, of: request.subject)
+        guard kind.changesAccount else { return target.purchase.transactionID }
+        if kind.addsTransaction {
             changes.addedPurchases += 1
             guard changes.addedPurchases <= limits.maximumAddedPurchases else {
                 throw .tooManyPurchases(maximum: limits.maximumAddedPurchases)
             }
         }
-        var changed = RecordedAccount(account, in: recorded)
         let now = UTCDate(call.now)
+        var changed = RecordedAccount(account, in: recorded)
         defer { keep(changed) }
-        guard event == .bought else { return changed.apply(event, change, to: target, of: account, at: now) }
-        return changed.buy(change.productID ?? app.bundleID + ".coins.500", as: account.nextTransactionID, at: now)
-    }
-}
-
-extension AccountEvent {
-    fileprivate var addsTransaction: Bool {
-        switch self {
-        case .renewed, .resubscribed, .recovered, .upgraded, .bought: true
-        default: false
-        }
+        guard kind.isPurchase else { return changed.apply(request, to: target, of: account, at: now) }
+        let productID = request.productID ?? app.bundleID + ".coins.500"
+        return changed.buy(productID, as: account.nextTransactionID, at: now)
     }
 }
 
 extension SimulatedAccount {
     /// Returns the transaction with the ID, or the newest period of the subscription with it. For an app transaction ID
     /// that is the first subscription, else the newest purchase.
-    fileprivate func target(of change: AccountChange) throws(ControlError) -> SimulatedTransaction {
-        let named = subscriptions.first { $0.newest.purchase.originalTransactionID == change.id }
-        let exact = history.first { $0.purchase.transactionID == change.id }
-        if let target = change.isOfTransaction ? exact ?? named?.newest : named?.newest ?? exact { return target }
+    fileprivate func target(
+        _ id: String, of subject: NotificationRequest.Subject
+    ) throws(ControlError) -> SimulatedTransaction {
+        let newest = subscription(id)?.newest
+        let exact = history.first { $0.purchase.transactionID == id }
+        if let target = subject == .transaction(id) ? exact ?? newest : newest ?? exact { return target }
         guard let target = subscriptions.first?.newest ?? history.max(by: SimulatedTransaction.isOlder) else {
-            throw .noPurchase(change.id)
+            throw .noPurchase(id)
         }
         return target
     }
@@ -77,20 +62,20 @@ extension RecordedAccount {
     }
 
     fileprivate mutating func apply(
-        _ event: AccountEvent, _ change: AccountChange, to target: SimulatedTransaction, of account: SimulatedAccount,
-        at now: UTCDate
+        _ request: NotificationRequest, to target: SimulatedTransaction, of account: SimulatedAccount, at now: UTCDate
     ) -> String {
-        let original = target.purchase.originalTransactionID
-        let subscription = account.subscriptions.first { $0.newest.purchase.originalTransactionID == original }
-        guard let subscription else { return changeItem(target, event, at: now) }
-        var changing = ChangingSubscription(
-            subscription, now: now, nextID: account.nextTransactionID, productID: change.productID)
-        changing.apply(event, toTransaction: target.purchase.transactionID)
-        replace(changing)
-        return event.isAboutOneTransaction ? target.purchase.transactionID : changing.newest.purchase.transactionID
+        let id = target.purchase.transactionID
+        guard var subscription = account.subscription(target.purchase.originalTransactionID) else {
+            changeItem(id, request.kind, at: now)
+            return id
+        }
+        subscription.apply(
+            request.kind, toTransaction: id, nextID: account.nextTransactionID, productID: request.productID)
+        replace(subscription)
+        return request.kind.isAboutOneTransaction ? id : subscription.newest.purchase.transactionID
     }
 
-    private mutating func replace(_ subscription: ChangingSubscription) {
+    private mutating func replace(_ subscription: SimulatedSubscription) {
         let ids = Set(subscription.periods.map(\.purchase.transactionID))
         let others = (latest ?? []).filter { !ids.contains($0.purchase.transactionID) }
         latest = subscription.periods + others
@@ -99,22 +84,16 @@ extension RecordedAccount {
     }
 
     /// Changes a single item: only refunds apply.
-    private mutating func changeItem(_ item: SimulatedTransaction, _ event: AccountEvent, at now: UTCDate) -> String {
-        let id = item.purchase.transactionID
-        latest = latest?.map { transaction in
-            var transaction = transaction
-            guard transaction.purchase.transactionID == id else { return transaction }
-            switch event {
-            case .refunded: transaction.refund(at: now, .other)
-            case .refundReversed: transaction.reverseRefund()
-            case .familySharingEnded:
-                transaction.isFamilyShared = true
-                transaction.refund(at: now, .other)
-            default: break
-            }
-            return transaction
+    private mutating func changeItem(_ id: String, _ kind: NotificationKind, at now: UTCDate) {
+        guard let index = latest?.firstIndex(where: { $0.purchase.transactionID == id }) else { return }
+        switch kind.type {
+        case "REFUND": latest?[index].refund(at: now, .other)
+        case "REFUND_REVERSED": latest?[index].reverseRefund()
+        case "REVOKE":
+            latest?[index].isFamilyShared = true
+            latest?[index].refund(at: now, .other)
+        default: break
         }
-        return id
     }
 
     fileprivate mutating func buy(_ productID: String, as id: String, at now: UTCDate) -> String {
@@ -124,8 +103,4 @@ extension RecordedAccount {
         latest = (latest ?? []) + [SimulatedTransaction(purchase)]
         return id
     }
-}
-
-extension AccountEvent {
-    fileprivate var isAboutOneTransaction: Bool { self == .refunded || self == .refundReversed }
 }

@@ -34,15 +34,14 @@ struct FirstVersionNotification: Sendable {
 
     /// The renewal of the transaction's subscription; nil for a single item.
     private var renewal: SimulatedRenewal? {
-        let original = view.transaction(transactionID)?.originalID
-        return view.account.subscriptions.first { $0.newest.purchase.originalTransactionID == original }?.renewal
+        view.account.subscription(view.transaction(transactionID)?.originalID)?.renewal
     }
 
     private func write(_ renewal: SimulatedRenewal, _ json: inout JSONWriter) {
         json.member("auto_renew_adam_id", String(CustomerIDs.appAppleID(of: renewal.nextProductID)))
         json.member("auto_renew_product_id", renewal.nextProductID)
         json.member("auto_renew_status", renewal.isOn ? "true" : "false")
-        if type == "DID_CHANGE_RENEWAL_STATUS" { json.member("auto_renew_status_change_date", SimulatedDate(date)) }
+        if type == "DID_CHANGE_RENEWAL_STATUS" { json.member("auto_renew_status_change_date", UTCDate.exact(date)) }
         json.member("expiration_intent", renewal.expirationIntent.map(Int64.init))
     }
 

@@ -98,10 +98,7 @@ extension ServerAPI {
         }
         guard let item = view.transaction(id) else { return contents }
         contents.data?.signedTransactionInfo = signer.sign(item.claims, dating: \.signedDate, at: date, context)
-        let subscription = view.account.subscriptions.first {
-            $0.newest.purchase.originalTransactionID == item.originalID
-        }
-        guard let subscription else { return contents }
+        guard let subscription = view.account.subscription(item.originalID) else { return contents }
         let renewal = RenewalInfoContents(subscription, of: view.customer)
         contents.data?.signedRenewalInfo = signer.sign(renewal, dating: \.signedDate, at: date, context)
         contents.data?.status = Int64(subscription.status(at: UTCDate(context.now)).rawValue)

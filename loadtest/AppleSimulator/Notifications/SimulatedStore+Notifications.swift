@@ -48,9 +48,8 @@ extension SimulatedStore {
     ) throws(ControlError) -> String? {
         let context = controlContext(at: request.endpoint)
         guard let found = customers.customer(withID: id, of: request.app, context) else { throw .unknownCustomer(id) }
-        let change = AccountChange(request, id: id)
         let (changed, (transactionID, date)) = try customers.update(found) { customer throws(ControlError) in
-            let transactionID = try customer.apply(change, context, limits)
+            let transactionID = try customer.apply(request, toID: id, context, limits)
             return (transactionID, customer.changes.dateNotification(at: context.now))
         }
         let view = serverAPI.view(of: changed, context)
@@ -107,15 +106,6 @@ extension SimulatedStore {
                 NotificationDelivery(app: request.app, body: body, entry: entry, schedule: schedule),
                 after: request.delay)
         }
-    }
-}
-
-extension AccountChange {
-    fileprivate init(_ request: NotificationRequest, id: String) {
-        var isOfTransaction = false
-        if case .transaction = request.subject { isOfTransaction = true }
-        self.init(
-            event: AccountEvent(request.kind), id: id, isOfTransaction: isOfTransaction, productID: request.productID)
     }
 }
 

@@ -10,7 +10,7 @@ extension TransactionContents {
         let purchase = transaction.purchase
         transactionID = purchase.transactionID
         originalTransactionID = purchase.originalTransactionID
-        webOrderLineItemID = purchase.webOrderLineItemID == 0 ? nil : String(purchase.webOrderLineItemID)
+        webOrderLineItemID = purchase.webOrderLineItemText
         bundleID = customer.app.bundleID
         productID = purchase.productID
         subscriptionGroupIdentifier = transaction.subscriptionGroup

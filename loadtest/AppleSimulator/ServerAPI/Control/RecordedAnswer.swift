@@ -40,7 +40,7 @@ struct RecordedAnswer: Sendable {
     ) throws(ControlError) {
         var sent = try TransactionReceiptContents(fields)
         // These answers do not name the environment. Transaction IDs of the sandbox begin with 1000000 or 2000000.
-        let isSandbox = ["1000000", "2000000"].contains { sent.transactionID.hasPrefix($0) }
+        let isSandbox = ["1000000", "2000000"].contains { sent.purchase.transactionID.hasPrefix($0) }
         environment = isSandbox ? .sandbox : .production
         sent.environment = environment.rawValue
         receipt = .transaction(sent)
@@ -69,8 +69,8 @@ extension RecordedAccount {
         guard !isOver || period != nil else { throw .missing(answer.path(name)) }
         period?.environment = sent.environment
         ios6 = IOS6(isOver: isOver, latest: period)
-        inApp = [sent.transactionID: SimulatedTransaction(PurchaseContents(sent))]
-        latest = period.map { [SimulatedTransaction(PurchaseContents($0))] }
+        inApp = [sent.purchase.transactionID: SimulatedTransaction(sent.purchase)]
+        latest = period.map { [SimulatedTransaction($0.purchase)] }
         hasLatestReceipt = answer.has("latest_receipt")
         renewals = try period.flatMap { period throws(ControlError) in
             try SimulatedRenewal(of: period, in: answer).map { [$0] }
@@ -96,7 +96,7 @@ extension SimulatedRenewal {
     /// Reads the renewal beside a transaction receipt; nil in an answer of 2012, which has none.
     fileprivate init?(of period: TransactionReceiptContents, in answer: ControlFields) throws(ControlError) {
         guard let next = try answer.text("auto_renew_product_id") else { return nil }
-        self.init(of: PurchaseContents(period))
+        self.init(of: period.purchase)
         nextProductID = next
         try readState(answer)
     }
@@ -130,6 +130,10 @@ extension SimulatedTransaction {
 
 extension PurchaseContents {
     fileprivate init(_ fields: ControlFields) throws(ControlError) {
+        try self.init(fields, expires: fields.date("expires_date"))
+    }
+
+    fileprivate init(_ fields: ControlFields, expires: UTCDate?) throws(ControlError) {
         self.init(
             productID: try fields.required("product_id", fields.text),
             transactionID: try fields.required("transaction_id", fields.text),
@@ -137,7 +141,7 @@ extension PurchaseContents {
         quantity = try fields.required("quantity") { name throws(ControlError) in try fields.integer(name) }
         originalTransactionID = try fields.required("original_transaction_id", fields.text)
         originalPurchaseDate = try fields.required("original_purchase_date", fields.date)
-        expiresDate = try fields.date("expires_date")
+        expiresDate = expires
         cancellationDate = try fields.date("cancellation_date")
         cancellationReason = try fields.integer("cancellation_reason", in: 0...1).flatMap(CancellationReason.init)
         webOrderLineItemID = try fields.integer("web_order_line_item_id") ?? 0
@@ -174,25 +178,12 @@ extension TransactionReceiptContents {
     fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
             bundleID: try fields.required("bid", fields.text),
-            productID: try fields.required("product_id", fields.text),
-            transactionID: try fields.required("transaction_id", fields.text),
-            purchaseDate: try fields.required("purchase_date", fields.date))
-        originalTransactionID = try fields.required("original_transaction_id", fields.text)
-        originalPurchaseDate = try fields.required("original_purchase_date", fields.date)
-        expiresDate = try fields.dateInMilliseconds("expires_date")
-        cancellationDate = try fields.date("cancellation_date")
-        cancellationReason = try fields.integer("cancellation_reason", in: 0...1).flatMap {
-            PurchaseContents.CancellationReason(rawValue: $0)
-        }
-        quantity = try fields.required("quantity") { name throws(ControlError) in try fields.integer(name) }
+            purchase: try PurchaseContents(fields, expires: fields.dateInMilliseconds("expires_date")))
         applicationVersion = try fields.text("bvrs")
         itemID = try fields.text("item_id")
-        webOrderLineItemID = try fields.text("web_order_line_item_id")
         appItemID = try fields.text("app_item_id")
         versionExternalIdentifier = try fields.text("version_external_identifier")
         uniqueIdentifier = try fields.text("unique_identifier")
         uniqueVendorIdentifier = try fields.text("unique_vendor_identifier")
-        isTrialPeriod = try fields.flag("is_trial_period")
-        isInIntroOfferPeriod = try fields.flag("is_in_intro_offer_period")
     }
 }

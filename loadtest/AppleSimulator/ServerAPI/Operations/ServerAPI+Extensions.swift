@@ -57,8 +57,7 @@ extension ServerAPI {
 
     /// Returns the period that an extension would lengthen.
     private func extendable(_ view: CustomerView, _ call: APICall) throws(APIError) -> SimulatedTransaction {
-        let subscription = view.account.subscriptions.first { $0.newest.purchase.originalTransactionID == call.id }
-        guard let subscription else {
+        guard let subscription = view.account.subscription(call.id) else {
             throw view.transactions.contains { $0.originalID == call.id }
                 ? .extensionIneligible : .invalidOriginalTransactionID
         }

@@ -64,10 +64,7 @@ extension ServerAPI {
         let (view, transaction) = try transaction(call)
         return .json { json in
             json.member("signedTransactionInfo", jws(transaction, of: view, call))
-            let subscription = view.account.subscriptions.first {
-                $0.newest.purchase.originalTransactionID == transaction.originalID
-            }
-            guard let subscription else { return }
+            guard let subscription = view.account.subscription(transaction.originalID) else { return }
             let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
             json.member("signedRenewalInfo", signer.jws(info, dating: \.signedDate, call.context, call.fault))
         }
