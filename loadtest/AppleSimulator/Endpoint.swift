@@ -9,6 +9,10 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable {
     /// Stands for `sandbox.itunes.apple.com`.
     case sandbox
 
+    init(_ environment: Environment?) { self = environment == .production ? .production : .sandbox }
+
+    var other: Endpoint { self == .production ? .sandbox : .production }
+
     var environment: Environment { self == .production ? .production : .sandbox }
 
     /// The status for a receipt of the other environment: 21007 "sent to production", 21008 "sent to sandbox".

@@ -56,7 +56,7 @@ enum Samples {
         receipt.originalTransactionID = "1000"
         receipt.originalPurchaseDate = end.advanced(byDays: -60)
         receipt.expiresDate = end
-        receipt.webOrderLineItemID = "77"
+        receipt.webOrderLineItemID = 77
         receipt.appItemID = "1387514950"
         receipt.versionExternalIdentifier = "827235835"
         receipt.isTrialPeriod = false

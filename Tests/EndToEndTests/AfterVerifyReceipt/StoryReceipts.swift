@@ -82,7 +82,7 @@ extension StoryReceipt {
             bundleID: Sample.bundleID, productID: "\(Sample.bundleID).\(product)", transactionID: id(number),
             purchaseDate: Sample.now.advanced(byDays: start))
         contents.expiresDate = end.map(Sample.now.advanced(byDays:))
-        contents.webOrderLineItemID = end.map { _ in "5000\(number)" }
+        contents.webOrderLineItemID = end.flatMap { _ in Int64("5000\(number)") } ?? 0
         contents.environment = "Production"
         return StoryReceipt(
             description: description, text: Data(Sample.pki.sign(contents)).base64EncodedString(),

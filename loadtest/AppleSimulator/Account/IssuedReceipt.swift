@@ -9,7 +9,7 @@ enum IssuedReceipt: Sendable {
     case transaction(TransactionReceiptContents)
 
     init(_ account: SimulatedAccount, for sent: GenuineReceipt, at date: UTCDate) {
-        if sent.transaction != nil, let latest = account.recordedIOS6?.latest {
+        if sent.transaction != nil, let latest = account.recorded?.ios6?.latest {
             self = .transaction(latest)
         } else if let transaction = sent.transaction, let newest = account.subscriptions.first?.newest.purchase {
             self = .transaction(transaction.with(newest))

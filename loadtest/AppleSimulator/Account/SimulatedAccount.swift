@@ -15,7 +15,7 @@ struct SimulatedAccount: Hashable, Sendable {
     let isDeleted: Bool
     private let receipt: ReceiptContents
     /// The recorded answer that has the whole account; nil if receipts and stories make it.
-    private let recorded: RecordedAccount?
+    let recorded: RecordedAccount?
 
     /// - Parameters:
     ///   - changes: the effects of the Server API's writes.
@@ -111,15 +111,6 @@ extension SimulatedAccount {
         guard let recorded else { return transactions(excludingOld: excludingOld) }
         return recorded.listed(excludingOld: excludingOld)
     }
-
-    /// True if a recorded answer has a `latest_receipt`; nil without a recorded answer.
-    var hasRecordedLatestReceipt: Bool? { recorded?.hasLatestReceipt }
-
-    /// The parts of a recorded answer to a transaction receipt; nil without such an answer.
-    var recordedIOS6: RecordedAccount.IOS6? { recorded?.ios6 }
-
-    /// Returns an element of `in_app` in a recorded answer; nil without a recorded answer.
-    func recordedPurchase(_ transactionID: String) -> SimulatedTransaction? { recorded?.inApp[transactionID] }
 }
 
 extension PurchaseContents {

@@ -25,7 +25,7 @@ extension JSONWriter {
             for purchase in receipt.purchases {
                 list.object { json in
                     json.members(of: purchase)
-                    if let recorded = account.recordedPurchase(purchase.transactionID) {
+                    if let recorded = account.recorded?.inApp[purchase.transactionID] {
                         json.serverMembers(of: recorded)
                     } else {
                         json.member("in_app_ownership_type", ownershipTypes[purchase.transactionID])

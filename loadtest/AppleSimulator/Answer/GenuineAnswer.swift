@@ -21,7 +21,7 @@ struct GenuineAnswer: Sendable {
         if let sent = sentTransaction {
             let answer = IOS6Answer(
                 sent: tampered(sent), latest: latest(after: sent), now: issuedAt, latestReceipt: latestReceipt,
-                isRecordedAsOver: account.recordedIOS6?.isOver)
+                isRecordedAsOver: account.recorded?.ios6?.isOver)
             return rendered(status: answer.status, answer.write)
         }
         return rendered(status: 0) { json in
@@ -35,7 +35,7 @@ struct GenuineAnswer: Sendable {
     /// last period in an app receipt whose story says so.
     private var sentTransaction: TransactionReceiptContents? {
         if let transaction = receipt.transaction {
-            guard account.recordedIOS6 == nil else { return transaction }
+            guard account.recorded?.ios6 == nil else { return transaction }
             return account.purchase(transaction.purchase.transactionID).map(transaction.with) ?? transaction
         }
         guard account.isIOS6Style, let subscription = account.subscriptions.first else { return nil }
@@ -47,7 +47,7 @@ struct GenuineAnswer: Sendable {
     private func latest(
         after sent: TransactionReceiptContents
     ) -> (period: TransactionReceiptContents, renewal: SimulatedRenewal?)? {
-        if let recorded = account.recordedIOS6 {
+        if let recorded = account.recorded?.ios6 {
             return recorded.latest.map { (tampered($0), account.renewals?.first) }
         }
         return account.subscriptions.first.map { (tampered(sent.with($0.newest.purchase)), $0.renewal) }
@@ -74,8 +74,7 @@ struct GenuineAnswer: Sendable {
     }
 
     private var environment: Environment {
-        guard fault == .wrongEnvironment else { return receipt.environment }
-        return receipt.environment == .production ? .sandbox : .production
+        fault == .wrongEnvironment ? Endpoint(receipt.environment).other.environment : receipt.environment
     }
 }
 

@@ -92,15 +92,15 @@ extension ServerAPI {
         }
         if kind.type == "RESCIND_CONSENT" {
             let claims = AppTransactionContents(view.customer)
-            let jws = signer.sign(claims, dating: \.receiptCreationDate, at: date, context)
+            let jws = signer.sign(claims, at: date, context)
             contents.setAppTransaction(jws, of: view.customer)
             return contents
         }
         guard let item = view.transaction(id) else { return contents }
-        contents.data?.signedTransactionInfo = signer.sign(item.claims, dating: \.signedDate, at: date, context)
+        contents.data?.signedTransactionInfo = signer.sign(item.claims, at: date, context)
         guard let subscription = view.account.subscription(item.originalID) else { return contents }
         let renewal = RenewalInfoContents(subscription, of: view.customer)
-        contents.data?.signedRenewalInfo = signer.sign(renewal, dating: \.signedDate, at: date, context)
+        contents.data?.signedRenewalInfo = signer.sign(renewal, at: date, context)
         contents.data?.status = Int64(subscription.status(at: UTCDate(context.now)).rawValue)
         return contents
     }

@@ -40,7 +40,7 @@ final class ServerAPI: Sendable {
 /// A call that was admitted or refused before its operation begins.
 enum APIAdmission: Sendable {
     case admitted(APICall)
-    case refused(APIOperation?, APIAnswer)
+    case refused(APIOperation?, PlannedAnswer)
 
     var operation: APIOperation? {
         switch self {
@@ -82,17 +82,21 @@ extension ServerAPI {
         let quota = HourlyQuotas.Name(app: app, operation: route.operation)
         let share = context.scenario.serverAPILimitShare
         if let next = quotas.withLock({ $0.count(quota, share: share, at: context.now) }) {
-            var error = APIError.rateLimitExceeded
             // By the servers' clock.
-            error.retryAfter = next.advanced(by: .seconds(context.scenario.clockSkewSeconds)).millisecondsSince1970
-            return .refused(route.operation, .error(error))
+            let date = next.advanced(by: .seconds(context.scenario.clockSkewSeconds))
+            return .refused(route.operation, .error(.rateLimitExceeded, retryAt: date))
         }
         return .admitted(APICall(route: route, app: app, request: request, context: context))
     }
 
-    func answer(to call: APICall) -> APIAnswer {
+    func answer(to call: APICall) -> PlannedAnswer {
+        switch call.fault {
+        case .serverAPIError(let code): return .error(code: code)
+        case .throttled(let delay):
+            return .error(.rateLimitExceeded, retryAt: call.context.serverNow.advanced(by: delay))
+        default: break
+        }
         do throws(APIError) {
-            try Self.fail(call)
             if call.context.scenario.unknownApps.contains(call.app.bundleID) { throw .appNotFound }
             return try perform(call)
         } catch {
@@ -100,19 +104,7 @@ extension ServerAPI {
         }
     }
 
-    /// Throws the error of the scenario, if it is an error.
-    private static func fail(_ call: APICall) throws(APIError) {
-        switch call.fault {
-        case .serverAPIError(let code): throw APIError(code: code)
-        case .throttled(let delay):
-            var error = APIError.rateLimitExceeded
-            error.retryAfter = call.context.serverNow.advanced(by: delay).millisecondsSince1970
-            throw error
-        default: break
-        }
-    }
-
-    private func perform(_ call: APICall) throws(APIError) -> APIAnswer {
+    private func perform(_ call: APICall) throws(APIError) -> PlannedAnswer {
         switch call.route.operation {
         case .transactionInfo: try transactionInfo(call)
         case .transactionHistory, .transactionHistoryV1: try history(call)
@@ -134,8 +126,8 @@ extension ServerAPI {
         }
     }
 
-    private func retentionMessaging(_ call: APICall) throws(APIError) -> APIAnswer {
-        let result: Result<APIAnswer, APIError> = retentionMessages.withLock { apps in
+    private func retentionMessaging(_ call: APICall) throws(APIError) -> PlannedAnswer {
+        let result: Result<PlannedAnswer, APIError> = retentionMessages.withLock { apps in
             guard apps[call.app] != nil || apps.count < limits.maximumMessagingApps else {
                 return .failure(.unknownError)
             }

@@ -2,6 +2,7 @@
 
 internal import JSON
 internal import NIOCore
+internal import NIOHTTP1
 internal import Receipts
 
 /// The simulator's behaviour for one call.
@@ -80,6 +81,11 @@ struct PlannedResponse: Sendable {
 struct PlannedAnswer: Sendable {
     let http: HTTPAnswer
     let outcome: String
+
+    init(_ http: HTTPAnswer, outcome: String? = nil) {
+        self.http = http
+        self.outcome = outcome ?? "http_\(http.status.code)"
+    }
 }
 
 /// A `status`, and its JSON.
@@ -103,7 +109,7 @@ struct StoreAnswer: Sendable {
         self.status = status
     }
 
-    var planned: PlannedAnswer { PlannedAnswer(http: HTTPAnswer(body: body), outcome: "status_\(status)") }
+    var planned: PlannedAnswer { PlannedAnswer(HTTPAnswer(body: body), outcome: "status_\(status)") }
 
     init(status: Int, environment: Environment) {
         self.init(status: status) { $0.member("environment", environment.rawValue) }

@@ -87,10 +87,10 @@ final class SimulatedStore: Sendable {
         let admission = serverAPI.admit(request, call)
         let response = PlannedResponse(effects, of: .serverAPI, now: call.serverNow) { () -> PlannedAnswer in
             switch admission {
-            case .refused(_, let answer): return answer.planned
+            case .refused(_, let answer): return answer
             case .admitted(var admitted):
                 admitted.fault = effects.fault
-                return serverAPI.answer(to: admitted).planned
+                return serverAPI.answer(to: admitted)
             }
         }
         stats.begin(admission.operation, at: endpoint, outcome: response.outcome)
@@ -170,7 +170,7 @@ extension SimulatedStore {
     ) -> GenuineAnswer {
         let now = UTCDate(call.now)
         let account = customers.register(receipt, at: call.endpoint, call).account
-        let hasLatest = account.hasRecordedLatestReceipt ?? receipt.hasSubscriptions
+        let hasLatest = account.recorded?.hasLatestReceipt ?? receipt.hasSubscriptions
         let latest = hasLatest ? IssuedReceipt(account, for: receipt, at: now) : nil
         return GenuineAnswer(
             receipt: receipt, account: account, latestReceipt: latest?.base64(signedBy: pki),

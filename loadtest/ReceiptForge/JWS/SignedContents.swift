@@ -8,6 +8,8 @@ package import Receipts
 /// Nil omits a claim. All claims are texts or numbers as Apple writes them, so that values Apple does not document are
 /// possible.
 package protocol SignedContents: Sendable {
+    /// The time of signing, at which the certificates must be valid.
+    var signedDate: Timestamp? { get set }
     /// More members for the end of the object, as JSON text: `"name":value`, separated by commas. They may repeat a claim,
     /// or give one another type.
     var additionalMembers: String { get set }
@@ -73,6 +75,12 @@ package struct AppTransactionContents: SignedContents, Hashable {
     package var appTransactionID: String? = "700000000000000001"
     package var originalPlatform: String? = "iOS"
     package var additionalMembers = ""
+
+    /// The creation date.
+    package var signedDate: Timestamp? {
+        get { receiptCreationDate }
+        set { receiptCreationDate = newValue }
+    }
 
     package init() {}
 

@@ -3,175 +3,141 @@
 internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
+internal import Receipts
 
-/// An answer of the API, and the name of its outcome for the statistics.
-struct APIAnswer: Sendable {
-    let http: HTTPAnswer
-    let outcome: String
-
-    private init(_ http: HTTPAnswer, outcome: String? = nil) {
-        self.http = http
-        self.outcome = outcome ?? "http_\(http.status.code)"
-    }
-
-    var planned: PlannedAnswer { PlannedAnswer(http: http, outcome: outcome) }
-
+/// The answers of the App Store Server API.
+extension PlannedAnswer {
     /// Creates the answer to a call that succeeded, with a body of JSON.
-    static func json(_ writeMembers: (inout JSONWriter) -> Void) -> APIAnswer {
-        APIAnswer(HTTPAnswer(contentType: "application/json", body: ByteBuffer(json: writeMembers)))
+    static func json(_ writeMembers: (inout JSONWriter) -> Void) -> PlannedAnswer {
+        Self(HTTPAnswer(contentType: "application/json", body: ByteBuffer(json: writeMembers)))
     }
 
     /// Creates the answer to a call that succeeded, without a body.
-    static func empty(_ status: HTTPResponseStatus = .ok) -> APIAnswer {
-        APIAnswer(HTTPAnswer(status: status, contentType: "application/json"))
+    static func empty(_ status: HTTPResponseStatus = .ok) -> PlannedAnswer {
+        Self(HTTPAnswer(status: status, contentType: "application/json"))
     }
 
-    static func page(_ status: Int) -> APIAnswer { APIAnswer(.page(status, [])) }
+    static func page(_ status: Int) -> PlannedAnswer { Self(.page(status, [])) }
 
     /// The answer to a call without a valid token, as plain text.
-    static var unauthenticated: APIAnswer {
+    static var unauthenticated: PlannedAnswer {
         let text = "Unauthenticated\n\nRequest ID: \(CorrelationKey.next()).0.0\n"
-        return APIAnswer(
+        return Self(
             HTTPAnswer(
                 status: .unauthorized, contentType: "text/plain;charset=UTF-8", body: ByteBuffer(string: text)))
     }
 
-    static func error(_ error: APIError) -> APIAnswer {
+    /// - Parameter date: the time of the next try, for 4290000.
+    static func error(_ error: APIError, retryAt date: Timestamp? = nil) -> PlannedAnswer {
+        self.error(code: error.code, error.message, retryAt: date)
+    }
+
+    /// Returns an error with Apple's text, if the code is known.
+    static func error(code: Int) -> PlannedAnswer {
+        let known = APIError.allCases.first { $0.code == code } ?? .unknownError
+        return error(code: code, known.message, retryAt: nil)
+    }
+
+    private static func error(code: Int, _ message: String, retryAt date: Timestamp?) -> PlannedAnswer {
         let body = ByteBuffer(json: { json in
-            json.member("errorCode", error.code)
-            json.member("errorMessage", error.message)
+            json.member("errorCode", code)
+            json.member("errorMessage", message)
         })
-        let retry = error.retryAfter.map { [ScenarioPhase.HeaderField(name: "Retry-After", value: String($0))] }
-        return APIAnswer(
+        let retry = date.map { date in
+            [ScenarioPhase.HeaderField(name: "Retry-After", value: String(date.millisecondsSince1970))]
+        }
+        // The status is the first three digits of the code.
+        return Self(
             HTTPAnswer(
-                status: HTTPResponseStatus(statusCode: error.httpStatus), contentType: "application/json",
+                status: HTTPResponseStatus(statusCode: code / 10_000), contentType: "application/json",
                 headers: retry ?? [], body: body),
-            outcome: "error_\(error.code)")
+            outcome: "error_\(code)")
     }
 }
 
-/// An error of the API: `{"errorCode": …, "errorMessage": …}`.
-struct APIError: Error, Hashable, Sendable {
-    let code: Int
-    let message: String
-    /// The UNIX milliseconds of the next try, for 4290000.
-    var retryAfter: Int64?
+/// An error of the API: `{"errorCode": …, "errorMessage": …}`. The raw value is the code and Apple's text.
+enum APIError: String, Error, CaseIterable {
+    case badRequest = "4000000 Bad request."
+    case invalidAppIdentifier = "4000002 Invalid app identifier."
+    case invalidRevision = "4000005 Invalid request revision."
+    case invalidTransactionID = "4000006 Invalid transaction id."
+    case invalidOriginalTransactionID = "4000008 Invalid original transaction id."
+    case invalidExtendByDays = "4000009 Invalid extend by days value."
+    case invalidExtendReasonCode = "4000010 Invalid extend reason code."
+    case invalidRequestIdentifier = "4000011 Invalid request identifier."
+    case startDateTooFarInPast = "4000012 Start date is earlier than the allowed start date."
+    case startDateAfterEndDate = "4000013 Start date is after end date."
+    case invalidPaginationToken = "4000014 Invalid pagination token."
+    case invalidStartDate = "4000015 Invalid start date."
+    case invalidEndDate = "4000016 Invalid end date."
+    case paginationTokenExpired = "4000017 Pagination token is expired."
+    case invalidNotificationType = "4000018 Invalid notification type or subtype."
+    case multipleFilters = "4000019 Multiple filters supplied."
+    case invalidTestNotificationToken = "4000020 Invalid test notification token."
+    case invalidSort = "4000021 Invalid sort."
+    case invalidProductType = "4000022 Invalid product type."
+    case invalidProductID = "4000023 Invalid product id."
+    case invalidSubscriptionGroup = "4000024 Invalid subscription group identifier."
+    case invalidInAppOwnershipType = "4000026 Invalid in-app ownership type."
+    case emptyStorefronts = "4000027 Empty list of storefront country codes."
+    case invalidStorefront = "4000028 Invalid storefront country code."
+    case invalidRevoked = "4000030 Invalid revoked."
+    case invalidStatus = "4000031 Invalid status."
+    case invalidCustomerConsented = "4000035 Invalid customer consented."
+    case invalidDeliveryStatus = "4000036 Invalid delivery status."
+    case invalidSampleContentProvided = "4000041 Invalid sample content provided."
+    case notConsumable = "4000043 Transaction is not a consumable."
+    case typeNotSupported = "4000047 The transaction type is not supported."
+    case appTransactionIDNotSupported = "4000048 App transaction id is not supported here."
+    case invalidAppAccountToken = "4000183 Invalid request. The app account token field must be a valid UUID."
+    case familyTransaction = "4000185 Invalid request. Family Sharing transactions aren't supported by this endpoint."
+    case notOriginalTransactionID =
+        "4000187 Invalid request. The transaction ID provided is not an original transaction ID."
+    case extensionIneligible = "4030004 Subscription is not eligible for an extension."
+    case extensionMaximum = "4030005 Subscription already had the maximum number of extensions."
+    case familyExtensionIneligible = "4030007 Subscriptions obtained through Family Sharing can't be extended."
+    case accountNotFound = "4040001 Account not found."
+    case accountNotFoundRetryable = "4040002 Account not found. Please try again."
+    case appNotFound = "4040003 App not found."
+    case appNotFoundRetryable = "4040004 App not found. Please try again."
+    case originalTransactionIDNotFound = "4040005 Original transaction id not found."
+    case originalTransactionIDNotFoundRetryable = "4040006 Original transaction id not found. Please try again."
+    case notificationURLNotFound = "4040007 No App Store Server Notification URL found."
+    case testNotificationNotFound = "4040008 Test notification not found."
+    case extensionRequestNotFound = "4040009 Subscription extension request not found."
+    case transactionIDNotFound = "4040010 Transaction id not found."
+    case appTransactionNotFound = "4040019 App transaction does not exist for the customer."
+    case rateLimitExceeded = "4290000 Rate limit exceeded."
+    case unknownError = "5000000 An unknown error occurred."
+    case unknownErrorRetryable = "5000001 An unknown error occurred. Please try again."
 
-    private init(_ code: Int, _ message: String) {
-        self.code = code
-        self.message = message
-    }
+    // Retention Messaging
+    case invalidImage = "4000161 Invalid image."
+    case headerTooLong = "4000162 The header is too long."
+    case bodyTooLong = "4000163 The body is too long."
+    case invalidLocale = "4000164 Invalid locale."
+    case altTextTooLong = "4000175 The alternative text is too long."
+    case invalidPerformanceTest = "4000211 Invalid performance test request."
+    case invalidRequestID = "4000212 Invalid request id."
+    case invalidRealtimeURL = "4000215 Invalid realtime URL."
+    case invalidImageSize = "4000216 Invalid image size."
+    case tooManyBulletPoints = "4000218 Too many bullet points."
+    case maximumImages = "4030014 The maximum number of images is reached."
+    case maximumMessages = "4030016 The maximum number of messages is reached."
+    case messageNotApproved = "4030017 The message is not approved."
+    case imageNotApproved = "4030018 The image is not approved."
+    case imageInUse = "4030019 The image is in use."
+    case imageNotFound = "4040014 Image not found."
+    case messageNotFound = "4040015 Message not found."
+    case performanceTestNotFound = "4040018 Performance test run not found."
+    case defaultMessageNotFound = "4040020 Default message not found."
+    case realtimeURLNotFound = "4040021 Realtime URL not found."
+    case imageExists = "4090000 An image with this identifier already exists."
+    case messageExists = "4090001 A message with this identifier already exists."
 
-    /// Creates an error with Apple's text, if the code is listed below.
-    init(code: Int) {
-        self = Self.all.first { $0.code == code } ?? APIError(code, "An unknown error occurred.")
-    }
+    private static let codeDigits = 7
 
-    /// The first three digits of the code.
-    var httpStatus: Int { code / 10_000 }
-}
+    var code: Int { Int(rawValue.prefix(Self.codeDigits)) ?? 0 }
 
-extension APIError {
-    static let badRequest = APIError(4_000_000, "Bad request.")
-    static let invalidRevision = APIError(4_000_005, "Invalid request revision.")
-    static let invalidTransactionID = APIError(4_000_006, "Invalid transaction id.")
-    static let invalidOriginalTransactionID = APIError(4_000_008, "Invalid original transaction id.")
-    static let invalidExtendByDays = APIError(4_000_009, "Invalid extend by days value.")
-    static let invalidExtendReasonCode = APIError(4_000_010, "Invalid extend reason code.")
-    static let invalidRequestIdentifier = APIError(4_000_011, "Invalid request identifier.")
-    static let startDateTooFarInPast = APIError(4_000_012, "Start date is earlier than the allowed start date.")
-    static let startDateAfterEndDate = APIError(4_000_013, "Start date is after end date.")
-    static let invalidPaginationToken = APIError(4_000_014, "Invalid pagination token.")
-    static let invalidStartDate = APIError(4_000_015, "Invalid start date.")
-    static let invalidEndDate = APIError(4_000_016, "Invalid end date.")
-    static let paginationTokenExpired = APIError(4_000_017, "Pagination token is expired.")
-    static let invalidNotificationType = APIError(4_000_018, "Invalid notification type or subtype.")
-    static let multipleFilters = APIError(4_000_019, "Multiple filters supplied.")
-    static let invalidTestNotificationToken = APIError(4_000_020, "Invalid test notification token.")
-    static let invalidSort = APIError(4_000_021, "Invalid sort.")
-    static let invalidProductType = APIError(4_000_022, "Invalid product type.")
-    static let invalidProductID = APIError(4_000_023, "Invalid product id.")
-    static let invalidSubscriptionGroup = APIError(4_000_024, "Invalid subscription group identifier.")
-    static let invalidInAppOwnershipType = APIError(4_000_026, "Invalid in-app ownership type.")
-    static let emptyStorefronts = APIError(4_000_027, "Empty list of storefront country codes.")
-    static let invalidStorefront = APIError(4_000_028, "Invalid storefront country code.")
-    static let invalidRevoked = APIError(4_000_030, "Invalid revoked.")
-    static let invalidStatus = APIError(4_000_031, "Invalid status.")
-    static let invalidCustomerConsented = APIError(4_000_035, "Invalid customer consented.")
-    static let invalidDeliveryStatus = APIError(4_000_036, "Invalid delivery status.")
-    static let invalidSampleContentProvided = APIError(4_000_041, "Invalid sample content provided.")
-    static let notConsumable = APIError(4_000_043, "Transaction is not a consumable.")
-    static let typeNotSupported = APIError(4_000_047, "The transaction type is not supported.")
-    static let appTransactionIDNotSupported = APIError(4_000_048, "App transaction id is not supported here.")
-    static let invalidAppAccountToken = APIError(
-        4_000_183, "Invalid request. The app account token field must be a valid UUID.")
-    static let familyTransaction = APIError(
-        4_000_185, "Invalid request. Family Sharing transactions aren't supported by this endpoint.")
-    static let notOriginalTransactionID = APIError(
-        4_000_187, "Invalid request. The transaction ID provided is not an original transaction ID.")
-    static let extensionIneligible = APIError(4_030_004, "Subscription is not eligible for an extension.")
-    static let extensionMaximum = APIError(4_030_005, "Subscription already had the maximum number of extensions.")
-    static let familyExtensionIneligible = APIError(
-        4_030_007, "Subscriptions obtained through Family Sharing can't be extended.")
-    static let accountNotFound = APIError(4_040_001, "Account not found.")
-    static let appNotFound = APIError(4_040_003, "App not found.")
-    static let originalTransactionIDNotFound = APIError(4_040_005, "Original transaction id not found.")
-    static let notificationURLNotFound = APIError(4_040_007, "No App Store Server Notification URL found.")
-    static let testNotificationNotFound = APIError(4_040_008, "Test notification not found.")
-    static let extensionRequestNotFound = APIError(4_040_009, "Subscription extension request not found.")
-    static let transactionIDNotFound = APIError(4_040_010, "Transaction id not found.")
-    static let appTransactionNotFound = APIError(4_040_019, "App transaction does not exist for the customer.")
-    static let rateLimitExceeded = APIError(4_290_000, "Rate limit exceeded.")
-    static let unknownError = APIError(5_000_000, "An unknown error occurred.")
-
-    private static let all = ofTransactions + ofMessaging
-    private static let ofTransactions = [
-        badRequest, APIError(4_000_002, "Invalid app identifier."), invalidRevision, invalidTransactionID,
-        invalidOriginalTransactionID, invalidExtendByDays, invalidExtendReasonCode, invalidRequestIdentifier,
-        startDateTooFarInPast, startDateAfterEndDate, invalidPaginationToken, invalidStartDate, invalidEndDate,
-        paginationTokenExpired, invalidNotificationType, multipleFilters, invalidTestNotificationToken, invalidSort,
-        invalidProductType, invalidProductID, invalidSubscriptionGroup, invalidInAppOwnershipType, emptyStorefronts,
-        invalidStorefront, invalidRevoked, invalidStatus, invalidCustomerConsented, invalidDeliveryStatus,
-        invalidSampleContentProvided, notConsumable, typeNotSupported, appTransactionIDNotSupported,
-        invalidAppAccountToken, familyTransaction, notOriginalTransactionID, extensionIneligible, extensionMaximum,
-        familyExtensionIneligible, accountNotFound, APIError(4_040_002, "Account not found. Please try again."),
-        appNotFound, APIError(4_040_004, "App not found. Please try again."), originalTransactionIDNotFound,
-        APIError(4_040_006, "Original transaction id not found. Please try again."), notificationURLNotFound,
-        testNotificationNotFound, extensionRequestNotFound, transactionIDNotFound, appTransactionNotFound,
-        rateLimitExceeded, unknownError, APIError(5_000_001, "An unknown error occurred. Please try again."),
-    ]
-}
-
-// MARK: - Retention Messaging
-
-extension APIError {
-    static let invalidImage = APIError(4_000_161, "Invalid image.")
-    static let headerTooLong = APIError(4_000_162, "The header is too long.")
-    static let bodyTooLong = APIError(4_000_163, "The body is too long.")
-    static let invalidLocale = APIError(4_000_164, "Invalid locale.")
-    static let altTextTooLong = APIError(4_000_175, "The alternative text is too long.")
-    static let invalidPerformanceTest = APIError(4_000_211, "Invalid performance test request.")
-    static let invalidRequestID = APIError(4_000_212, "Invalid request id.")
-    static let invalidRealtimeURL = APIError(4_000_215, "Invalid realtime URL.")
-    static let invalidImageSize = APIError(4_000_216, "Invalid image size.")
-    static let tooManyBulletPoints = APIError(4_000_218, "Too many bullet points.")
-    static let maximumImages = APIError(4_030_014, "The maximum number of images is reached.")
-    static let maximumMessages = APIError(4_030_016, "The maximum number of messages is reached.")
-    static let messageNotApproved = APIError(4_030_017, "The message is not approved.")
-    static let imageNotApproved = APIError(4_030_018, "The image is not approved.")
-    static let imageInUse = APIError(4_030_019, "The image is in use.")
-    static let imageNotFound = APIError(4_040_014, "Image not found.")
-    static let messageNotFound = APIError(4_040_015, "Message not found.")
-    static let performanceTestNotFound = APIError(4_040_018, "Performance test run not found.")
-    static let defaultMessageNotFound = APIError(4_040_020, "Default message not found.")
-    static let realtimeURLNotFound = APIError(4_040_021, "Realtime URL not found.")
-    static let imageExists = APIError(4_090_000, "An image with this identifier already exists.")
-    static let messageExists = APIError(4_090_001, "A message with this identifier already exists.")
-
-    fileprivate static let ofMessaging = [
-        invalidImage, headerTooLong, bodyTooLong, invalidLocale, altTextTooLong, invalidPerformanceTest,
-        invalidRequestID, invalidRealtimeURL, invalidImageSize, tooManyBulletPoints, maximumImages, maximumMessages,
-        messageNotApproved, imageNotApproved, imageInUse, imageNotFound, messageNotFound, performanceTestNotFound,
-        defaultMessageNotFound, realtimeURLNotFound, imageExists, messageExists,
-    ]
+    var message: String { String(rawValue.dropFirst(Self.codeDigits + 1)) }
 }

@@ -19,34 +19,24 @@ final class ContentsSigner: Sendable {
         signed = Mutex(RecentCache(maximumBytes: maximumBytes))
     }
 
-    /// Returns claims as a JWS.
-    /// - Parameter date: the claim with the time of signing, which is still nil.
-    func jws<Contents: SignedContents>(
-        _ contents: Contents, dating date: WritableKeyPath<Contents, Timestamp?>, _ call: CallContext,
-        _ fault: ServerFault?
-    ) -> String {
-        let claims = Fingerprint(of: contents.payload.span)
-        let key = Key(claims: claims, issue: call.edition.issue)
+    /// Returns claims without a time of signing as a JWS.
+    func jws(_ contents: some SignedContents, for call: APICall) -> String {
+        let forges = call.fault?.forgesPayloads == true
         // The chain, the claims and the signature take about four thousand bytes.
-        let known = signed.withLock { $0.value(key, byteCount: Self.typicalBytes) }
-        if let known, fault?.forgesPayloads != true { return known }
+        let known = signed.withLock { $0.value(Self.key(contents, call.context), byteCount: Self.typicalBytes) }
+        if let known, !forges { return known }
+        guard forges else { return sign(contents, at: call.context.now, call.context) }
         var dated = contents
-        dated[keyPath: date] = call.now
-        let text = jws(dated)
-        guard fault?.forgesPayloads != true else { return Self.forged(text, dated) }
-        signed.withLock { $0.insert(text, key, byteCount: text.utf8.count) }
-        return text
+        dated.signedDate = call.context.now
+        return Self.forged(jws(dated), Self.laterEnd(dated))
     }
 
     /// Signs claims at a date, and keeps the JWS for the answers of this edition.
-    func sign<Contents: SignedContents>(
-        _ contents: Contents, dating date: WritableKeyPath<Contents, Timestamp?>, at now: Timestamp, _ call: CallContext
-    ) -> String {
-        let key = Key(claims: Fingerprint(of: contents.payload.span), issue: call.edition.issue)
+    func sign(_ contents: some SignedContents, at date: Timestamp, _ context: CallContext) -> String {
         var dated = contents
-        dated[keyPath: date] = now
+        dated.signedDate = date
         let text = jws(dated)
-        signed.withLock { $0.insert(text, key, byteCount: text.utf8.count) }
+        signed.withLock { $0.insert(text, Self.key(contents, context), byteCount: text.utf8.count) }
         return text
     }
 
@@ -55,27 +45,26 @@ final class ContentsSigner: Sendable {
         String(decoding: pki.jws(contents), as: UTF8.self)
     }
 
+    private static func key(_ contents: some SignedContents, _ context: CallContext) -> Key {
+        Key(claims: Fingerprint(of: contents.payload.span), issue: context.edition.issue)
+    }
+
     private static let typicalBytes = 4096
 
-    /// Returns a JWS with one more claim than was signed.
-    static func forged(_ jws: String) -> String {
+    /// Returns a JWS with another payload than was signed: this one, or one more claim.
+    static func forged(_ jws: String, _ payload: [UInt8]? = nil) -> String {
         var parts = jws.split(separator: ".").map { String($0) }
-        guard parts.count == 3, let payload = ReceivedToken.decoded(Substring(parts[1])) else { return jws }
-        parts[1] = String(decoding: Base64URLText.encode(payload.dropLast() + #","forged":true}"#.utf8), as: UTF8.self)
+        guard parts.count == 3, let signed = ReceivedToken.decoded(Substring(parts[1])) else { return jws }
+        let forged = payload ?? signed.dropLast() + Array(#","forged":true}"#.utf8)
+        parts[1] = String(decoding: Base64URLText.encode(forged), as: UTF8.self)
         return parts.joined(separator: ".")
     }
 
-    /// Returns a JWS with another payload than the signed payload: a subscription ends in 2099, and other data has one
-    /// more claim.
-    private static func forged<Contents: SignedContents>(_ text: String, _ contents: Contents) -> String {
-        var parts = text.split(separator: ".").map { String($0) }
-        var payload = contents.adding(#""forged":true"#).payload
-        if var transaction = contents as? TransactionContents, transaction.expiresDate != nil {
-            transaction.expiresDate = UTCDate(2099, 12, 31, 23, 59, 59).timestamp
-            payload = transaction.payload
-        }
-        parts[1] = String(decoding: Base64URLText.encode(payload), as: UTF8.self)
-        return parts.joined(separator: ".")
+    /// Returns the payload of a subscription that ends in 2099; nil for other data.
+    private static func laterEnd(_ contents: some SignedContents) -> [UInt8]? {
+        guard var transaction = contents as? TransactionContents, transaction.expiresDate != nil else { return nil }
+        transaction.expiresDate = UTCDate(2099, 12, 31, 23, 59, 59).timestamp
+        return transaction.payload
     }
 }
 
@@ -90,8 +79,7 @@ extension Customer {
         var app = app
         switch fault {
         case .tampered(.otherBundleID): app = AppInStore(bundleID: "com.example.other", endpoint: app.endpoint)
-        case .wrongEnvironment:
-            app = AppInStore(bundleID: app.bundleID, endpoint: app.endpoint == .production ? .sandbox : .production)
+        case .wrongEnvironment: app = AppInStore(bundleID: app.bundleID, endpoint: app.endpoint.other)
         default: return self
         }
         return moved(to: app)

@@ -67,7 +67,9 @@ extension AccountEvidence {
     ) throws(ControlError) {
         let subject = ReceiptRequest.subject(ofReceipt: receipt, store.verifier, call.now).0
         guard case .genuine(let receipt) = subject else { throw .notGenuine(name) }
-        guard store.customers.register(receipt, at: receipt.endpoint, call).isKept else { throw .tooManyAccounts }
+        guard store.customers.register(receipt, at: Endpoint(receipt.environment), call).isKept else {
+            throw .tooManyAccounts
+        }
     }
 
     private static func register(
@@ -92,15 +94,11 @@ extension AccountEvidence {
         guard receipt.environment == answer.environment else {
             throw .wrongValue(of: name + ".environment", needed: "the environment of the receipt's type")
         }
-        guard store.customers.register(answer.account, with: receipt, at: receipt.endpoint, call) else {
+        guard store.customers.register(answer.account, with: receipt, at: Endpoint(receipt.environment), call) else {
             throw .tooManyAccounts
         }
         return issued
     }
-}
-
-extension GenuineReceipt {
-    fileprivate var endpoint: Endpoint { environment == .production ? .production : .sandbox }
 }
 
 extension AccountEvidence.Registered {

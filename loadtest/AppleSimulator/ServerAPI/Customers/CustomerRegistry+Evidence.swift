@@ -89,12 +89,6 @@ extension CustomerRegistry {
     }
 }
 
-extension Endpoint {
-    fileprivate init(_ environment: Environment?) {
-        self = environment == .production ? .production : .sandbox
-    }
-}
-
 extension ReceiptContents {
     fileprivate init(bundleID: String, of endpoint: Endpoint, createdAt date: UTCDate) {
         self.init(bundleID: bundleID, creationDate: date)

@@ -26,7 +26,7 @@ struct RetentionMessages: Hashable, Sendable {
     private var realtimeURL: String?
     private var performanceTests: Set<String> = []
 
-    mutating func answer(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> APIAnswer {
+    mutating func answer(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> PlannedAnswer {
         let (method, template) = (call.request.method, call.route.template.dropFirst("inApps/v1/messaging/".utf8.count))
         switch (method, template) {
         case (.GET, "image/list"): return imageList(state(call))
@@ -57,7 +57,7 @@ struct RetentionMessages: Hashable, Sendable {
     /// Returns the state of everything that is uploaded in an environment.
     private func state(_ call: APICall) -> String { call.app.endpoint == .sandbox ? "APPROVED" : "PENDING" }
 
-    private func imageList(_ state: String) -> APIAnswer {
+    private func imageList(_ state: String) -> PlannedAnswer {
         .json { json in
             json.array("imageIdentifiers") { list in
                 for (identifier, size) in images.sorted(by: { $0.key < $1.key }) {
@@ -71,7 +71,7 @@ struct RetentionMessages: Hashable, Sendable {
         }
     }
 
-    private func messageList(_ state: String) -> APIAnswer {
+    private func messageList(_ state: String) -> PlannedAnswer {
         .json { json in
             json.array("messageIdentifiers") { list in
                 for identifier in messages.keys.sorted() {
@@ -147,7 +147,7 @@ struct RetentionMessages: Hashable, Sendable {
     }
 
     /// Starts a test, which the URL passes at once: nothing is sent to it.
-    private mutating func startTest(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> APIAnswer {
+    private mutating func startTest(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> PlannedAnswer {
         let id = try call.request.members()["originalTransactionId"]?.string
         guard call.app.endpoint == .sandbox, let id, ServerAPI.isTransactionID(id) else {
             throw .invalidPerformanceTest
@@ -162,7 +162,7 @@ struct RetentionMessages: Hashable, Sendable {
         }
     }
 
-    private func testResult(_ call: APICall) throws(APIError) -> APIAnswer {
+    private func testResult(_ call: APICall) throws(APIError) -> PlannedAnswer {
         guard UUID(uuidString: call.id) != nil else { throw .invalidRequestID }
         guard performanceTests.contains(call.id) else { throw .performanceTestNotFound }
         return .json { json in

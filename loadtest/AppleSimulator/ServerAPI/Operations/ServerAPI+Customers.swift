@@ -75,7 +75,7 @@ extension ServerAPI {
         let customer = view.customer.misplaced(by: call.fault)
         let claims =
             customer.app == view.customer.app ? item.claims : TransactionContents(item.transaction, of: customer)
-        return signer.jws(claims, dating: \.signedDate, call.context, call.fault)
+        return signer.jws(claims, for: call)
     }
 
     /// Returns true for 1 to 32 digits that are not all zero.

@@ -8,7 +8,7 @@ internal import Synchronization
 
 extension ServerAPI {
     /// Sends a test notification, in version 2 whatever the version of the URL is. It is sent once.
-    func testNotification(_ call: APICall) throws(APIError) -> APIAnswer {
+    func testNotification(_ call: APICall) throws(APIError) -> PlannedAnswer {
         guard notifications.destination(of: call.app) != nil else { throw .notificationURLNotFound }
         let (uuid, date) = (UUID().uuidString.lowercased(), call.context.now)
         let contents = NotificationContents(NotificationKind("TEST"), of: call.app, uuid: uuid, signedAt: date)
@@ -20,7 +20,7 @@ extension ServerAPI {
     }
 
     /// Returns the attempt of a test notification, once it ended.
-    func testNotificationStatus(_ call: APICall) throws(APIError) -> APIAnswer {
+    func testNotificationStatus(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let parts = call.id.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2, UUID(uuidString: String(parts[0])) != nil, let date = Int64(parts[1]) else {
             throw .invalidTestNotificationToken
@@ -31,7 +31,7 @@ extension ServerAPI {
         return .json { write(entry, call, &$0) }
     }
 
-    func notificationHistory(_ call: APICall) throws(APIError) -> APIAnswer {
+    func notificationHistory(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let filter = try NotificationFilter(try call.request.members(), call, customers)
         let start = try Self.start(call.query.first("paginationToken"))
         let page = notifications.log.withLock { log in

@@ -5,21 +5,21 @@ internal import ReceiptForge
 internal import Receipts
 
 extension ServerAPI {
-    func transactionInfo(_ call: APICall) throws(APIError) -> APIAnswer {
+    func transactionInfo(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let (view, transaction) = try transaction(call)
         return .json { $0.member("signedTransactionInfo", jws(transaction, of: view, call)) }
     }
 
-    func appTransactionInfo(_ call: APICall) throws(APIError) -> APIAnswer {
+    func appTransactionInfo(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let customer = try customer(call).customer
         guard customer.hasAppTransaction else { throw .appTransactionNotFound }
         let contents = AppTransactionContents(customer.misplaced(by: call.fault))
-        let jws = signer.jws(contents, dating: \.receiptCreationDate, call.context, call.fault)
+        let jws = signer.jws(contents, for: call)
         return .json { $0.member("signedAppTransactionInfo", jws) }
     }
 
     /// Looks up an order, which has one transaction here. Only production has orders.
-    func lookup(_ call: APICall) throws(APIError) -> APIAnswer {
+    func lookup(_ call: APICall) throws(APIError) -> PlannedAnswer {
         guard call.app.endpoint == .production, let id = CustomerIDs.transactionID(ofOrder: call.id),
             let view = view(ofCustomerWithID: id, call),
             let transaction = view.transactions.first(where: { $0.id == id })
@@ -35,7 +35,7 @@ extension ServerAPI {
         }
     }
 
-    func statuses(_ call: APICall) throws(APIError) -> APIAnswer {
+    func statuses(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let wanted = try call.query.all("status").map { text throws(APIError) in
             guard let status = Int(text).flatMap(SubscriptionStatus.init) else { throw .invalidStatus }
             return status
@@ -67,7 +67,7 @@ extension ServerAPI {
         let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
         json.member("originalTransactionId", newest.originalTransactionID)
         json.member("status", subscription.status(at: call.now).rawValue)
-        json.member("signedRenewalInfo", signer.jws(info, dating: \.signedDate, call.context, call.fault))
+        json.member("signedRenewalInfo", signer.jws(info, for: call))
         guard let transaction = view.transaction(newest.transactionID) else { return }
         json.member("signedTransactionInfo", jws(transaction, of: view, call))
     }

@@ -6,7 +6,7 @@ internal import NIOHTTP1
 internal import ReceiptForge
 
 extension ServerAPI {
-    func setAppAccountToken(_ call: APICall) throws(APIError) -> APIAnswer {
+    func setAppAccountToken(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let token = try call.request.members()["appAccountToken"]?.string
         guard let token, UUID(uuidString: token) != nil else { throw .invalidAppAccountToken }
         let (view, transaction) = try transaction(call)
@@ -17,7 +17,7 @@ extension ServerAPI {
     }
 
     /// Marks a transaction as finished. Only a consumable shows it.
-    func finish(_ call: APICall) throws(APIError) -> APIAnswer {
+    func finish(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let (view, transaction) = try transaction(call)
         if transaction.transaction.isConsumable {
             try change(view) { $0.finished.insert(transaction.id) }
@@ -26,7 +26,7 @@ extension ServerAPI {
     }
 
     /// Accepts what the app says about the consumption of a purchase. It changes nothing here.
-    func consumption(_ call: APICall) throws(APIError) -> APIAnswer {
+    func consumption(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let body = try call.request.members()
         guard body["customerConsented"]?.bool == true else { throw .invalidCustomerConsented }
         if !call.route.isFirstVersion { try Self.check(consumption: body) }
@@ -58,7 +58,7 @@ extension ServerAPI {
 
     /// Accepts a change of the Advanced Commerce API, and answers with the transaction and its plan as they are. It changes
     /// nothing here.
-    func advancedCommerce(_ call: APICall) throws(APIError) -> APIAnswer {
+    func advancedCommerce(_ call: APICall) throws(APIError) -> PlannedAnswer {
         let reference = try call.request.members()["requestInfo"]?["requestReferenceId"]?.string
         guard let reference, UUID(uuidString: reference) != nil else { throw .badRequest }
         let (view, transaction) = try transaction(call)
@@ -66,7 +66,7 @@ extension ServerAPI {
             json.member("signedTransactionInfo", jws(transaction, of: view, call))
             guard let subscription = view.account.subscription(transaction.originalID) else { return }
             let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
-            json.member("signedRenewalInfo", signer.jws(info, dating: \.signedDate, call.context, call.fault))
+            json.member("signedRenewalInfo", signer.jws(info, for: call))
         }
     }
 
