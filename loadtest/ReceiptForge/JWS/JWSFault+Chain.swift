@@ -10,30 +10,19 @@ extension JWSForge {
                 "Apple certifies every developer below the same root; only 1.2.840.113635.100.6.11.1 may sign transactions."
             ),
         .rejected("leaf-key-rsa", .keyAlgorithmMismatch)
-            .certificates { forge in
-                forge.chain { $0.leaf.subjectPublicKeyInfo = forge.keys.key(for: .leaf).subjectPublicKeyInfo }
-            }
+            .chain { $0.leaf.subjectPublicKeyInfo = $1.keys.key(for: .leaf).subjectPublicKeyInfo }
             .because("A certified RSA key under a header that says ES256."),
         .rejected("leaf-key-p384", .keyAlgorithmMismatch)
-            .certificates { forge in
-                forge.chain { $0.leaf.subjectPublicKeyInfo = forge.p384Leaf.subjectPublicKeyInfo }
-            }
+            .chain { $0.leaf.subjectPublicKeyInfo = $1.p384Leaf.subjectPublicKeyInfo }
             .because("A certified key on P-384; RFC 7518 §3.4 makes ES256 with P-256 alone."),
         .rejected("leaf-with-explicit-curve", .curveUnsupported)
-            .certificates { forge in
-                forge.chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: forge.pki.leafKey.point) }
-            }
+            .chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: $1.point) }
             .because("P-256 written out by its parameters, which RFC 5480 §2.1.1 forbids."),
         .rejected("leaf-with-base-point-of-choice", .curveUnsupported)
-            .certificates { forge in
-                let point = forge.pki.leafKey.point
-                return forge.chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: point, base: point) }
-            }
+            .chain { $0.leaf.subjectPublicKeyInfo = .explicitP256(point: $1.point, base: $1.point) }
             .because("The key itself as base point, so that its private key is 1 (CVE-2020-0601)."),
         .rejected("leaf-point-compressed", .certificateMalformed)
-            .certificates { forge in
-                forge.chain { $0.leaf.subjectPublicKeyInfo = .compressedP256(point: forge.pki.leafKey.point) }
-            }
+            .chain { $0.leaf.subjectPublicKeyInfo = .compressedP256(point: $1.point) }
             .because("The short form of a point (RFC 5480 §2.2), which Apple never uses."),
         .rejected("leaf-is-ca", .leafIsCA).chain { $0.leaf.replace(with: .certificateAuthority()) }
             .because("A leaf that may issue certificates could issue its own signers."),
@@ -91,14 +80,12 @@ extension JWSForge {
         .rejected("lookalike-chain", .anchorUntrusted).text { $0.stranger.jws($0.contents) }
             .because("The same names, serial numbers and markers, other keys: names prove nothing."),
         .rejected("lookalike-chain-under-genuine-root", .certificateSignatureInvalid)
-            .text { forge in
-                forge.signedByStranger(forge.stranger.certificates.prefix(2).map(\.der) + [forge.x5c[2]])
-            }
+            .stranger { $0.stranger.certificates.prefix(2).map(\.der) + [$0.x5c[2]] }
             .because(
                 "A forged chain with the genuine root, which is public: its fingerprint is right, the signature is not."
             ),
         .rejected("lookalike-leaf-under-genuine-chain", .certificateSignatureInvalid)
-            .text { forge in forge.signedByStranger([forge.stranger.certificates[0].der] + forge.x5c.dropFirst()) }
+            .stranger { [$0.stranger.certificates[0].der] + $0.x5c.dropFirst() }
             .because("A forged leaf with the genuine intermediate and root."),
         .rejected("intermediate-without-marker", .intermediateMarkerMissing)
             .chain { $0.intermediate.remove(.worldwideDeveloperRelationsMarker) }
@@ -106,29 +93,32 @@ extension JWSForge {
         .rejected("intermediate-is-no-ca", .issuerNotCA).chain { $0.intermediate.replace(with: .endEntity) }
             .because("A marked certificate without CA:TRUE in the place of the authority."),
         .rejected("intermediate-with-explicit-curve", .curveUnsupported)
-            .certificates { forge in
-                let point = forge.pki.leafKey.point
-                return forge.chain { $0.intermediate.subjectPublicKeyInfo = .explicitP256(point: point, base: point) }
-            }
+            .chain { $0.intermediate.subjectPublicKeyInfo = .explicitP256(point: $1.point, base: $1.point) }
             .because("The intermediate's curve written out, with a base point of choice (CVE-2020-0601)."),
         .rejected("developer-leaf-as-intermediate", .issuerCertificateMissing)
-            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.x5c[0], forge.x5c[2]]) }
+            .stranger { [$0.issuedByLeaf, $0.x5c[0], $0.x5c[2]] }
             .because(
                 "A genuine leaf has issued a leaf, and the intermediate that could show it gives way to the root."),
         .rejected("developer-leaf-as-fourth", .x5cCountWrong).belowOperatorsRoot(.rejected(.intermediateMarkerMissing))
-            .text { forge in forge.signedByStranger([forge.issuedByLeaf] + forge.x5c) }
+            .stranger { [$0.issuedByLeaf] + $0.x5c }
             .because("The same with the whole chain: a leaf below a leaf."),
         .rejected("developer-leaf-below-root", .issuerNotCA)
-            .text { forge in forge.signedByStranger([forge.issuedByLeaf, forge.leafBelowRoot, forge.x5c[2]]) }
+            .stranger { [$0.issuedByLeaf, $0.leafBelowRoot, $0.x5c[2]] }
             .because(
                 "A leaf with both markers, which the root itself certified: only CA:FALSE forbids it to issue others."),
     ]
 }
 
-extension JWSForge {
-    fileprivate func signedByStranger(_ certificates: [[UInt8]]) -> [UInt8] {
-        signed(JOSEHeader(certificates: certificates), by: stranger.sign).text
+extension JWSFault {
+    /// The stranger's signature below other certificates.
+    fileprivate func stranger(_ certificates: @escaping Make<JWSForge, [[UInt8]]>) -> Self {
+        text { $0.signed(JOSEHeader(certificates: certificates($0)), by: $0.stranger.sign).text }
     }
+}
+
+extension JWSForge {
+    /// The public key of the genuine leaf.
+    fileprivate var point: [UInt8] { pki.leafKey.point }
 
     /// A leaf with the stranger's key, which the holder of the genuine leaf's key signed.
     fileprivate var issuedByLeaf: [UInt8] {

@@ -48,6 +48,10 @@ extension JWSFault {
     /// The certificates, before their authorities sign them. The root stays the pinned root.
     func chain(_ edit: @escaping Edit<TransactionChain>) -> Self { certificates { $0.chain(edit) } }
 
+    func chain(_ edit: @escaping @Sendable (inout TransactionChain, JWSForge) -> Void) -> Self {
+        certificates { forge in forge.chain { edit(&$0, forge) } }
+    }
+
     /// Other certificates above the genuine leaf's key, the signer's first.
     func certificates(_ make: @escaping Make<JWSForge, [[UInt8]]>) -> Self {
         text { $0.signed(JOSEHeader(certificates: make($0))).text }

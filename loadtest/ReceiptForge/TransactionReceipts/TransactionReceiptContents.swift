@@ -37,50 +37,31 @@ package struct TransactionReceiptContents: Sendable, Hashable {
 extension TransactionReceiptContents {
     /// `purchase-info` before base64.
     var purchaseInfo: ForgedPropertyList {
-        ForgedPropertyList(dates + identity + flags)
-    }
-
-    private var dates: [ForgedPropertyList.Member] {
-        forms(of: purchase.originalPurchaseDate, "original-purchase-date")
-            + forms(of: purchase.purchaseDate, "purchase-date")
-            + (purchase.cancellationDate.map { forms(of: $0, "cancellation-date") } ?? []) + expiry
-    }
-
-    private func forms(of date: UTCDate, _ name: String) -> [ForgedPropertyList.Member] {
-        [.init(name + "-pst", date.pacificText), .init(name + "-ms", date.millisecondsText), .init(name, date.gmtText)]
-    }
-
-    private var expiry: [ForgedPropertyList.Member] {
-        guard let end = purchase.expiresDate else { return [] }
-        return [
-            .init("expires-date", end.millisecondsText), .init("expires-date-formatted-pst", end.pacificText),
-            .init("expires-date-formatted", end.gmtText),
-        ]
-    }
-
-    private var identity: [ForgedPropertyList.Member] {
-        [
-            .init("unique-identifier", uniqueIdentifier),
-            .init("original-transaction-id", purchase.originalTransactionID),
-            .init("transaction-id", purchase.transactionID),
-            .init("web-order-line-item-id", purchase.webOrderLineItemText),
-            .init("bvrs", applicationVersion),
-            .init("unique-vendor-identifier", uniqueVendorIdentifier),
-            .init("item-id", itemID),
-            .init("app-item-id", appItemID),
-            .init("version-external-identifier", versionExternalIdentifier),
-            .init("product-id", purchase.productID),
-            .init("bid", bundleID),
-        ].compactMap(\.self)
-    }
-
-    private var flags: [ForgedPropertyList.Member] {
-        [
-            .init("is-trial-period", purchase.isTrialPeriod.map { "\($0)" }),
-            .init("is-in-intro-offer-period", purchase.isInIntroOfferPeriod.map { "\($0)" }),
-            .init("cancellation-reason", purchase.cancellationReason.map { "\($0.rawValue)" }),
-            .init("quantity", "\(purchase.quantity)"),
-        ].compactMap(\.self)
+        var list = ForgedPropertyList([])
+        list.append(purchase.originalPurchaseDate, "original-purchase-date")
+        list.append(purchase.purchaseDate, "purchase-date")
+        list.append(purchase.cancellationDate, "cancellation-date")
+        list.append([
+            "expires-date": purchase.expiresDate?.millisecondsText,
+            "expires-date-formatted-pst": purchase.expiresDate?.pacificText,
+            "expires-date-formatted": purchase.expiresDate?.gmtText,
+            "unique-identifier": uniqueIdentifier,
+            "original-transaction-id": purchase.originalTransactionID,
+            "transaction-id": purchase.transactionID,
+            "web-order-line-item-id": purchase.webOrderLineItemText,
+            "bvrs": applicationVersion,
+            "unique-vendor-identifier": uniqueVendorIdentifier,
+            "item-id": itemID,
+            "app-item-id": appItemID,
+            "version-external-identifier": versionExternalIdentifier,
+            "product-id": purchase.productID,
+            "bid": bundleID,
+            "is-trial-period": purchase.isTrialPeriod?.description,
+            "is-in-intro-offer-period": purchase.isInIntroOfferPeriod?.description,
+            "cancellation-reason": purchase.cancellationReason?.rawValue.description,
+            "quantity": purchase.quantity.description,
+        ])
+        return list
     }
 }
 
@@ -95,12 +76,6 @@ package struct ForgedPropertyList: Sendable, Hashable {
             self.name = name
             self.value = value
         }
-
-        /// Nil if there is no value.
-        init?(_ name: String, _ value: String?) {
-            guard let value else { return nil }
-            self.init(name, value)
-        }
     }
 
     var members: [Member]
@@ -114,6 +89,16 @@ package struct ForgedPropertyList: Sendable, Hashable {
     }
 
     var encoded: [UInt8] { Array(text.utf8) }
+
+    /// Appends members, except members without a value.
+    mutating func append(_ values: KeyValuePairs<String, String?>) {
+        members += values.compactMap { name, value in value.map { Member(name, $0) } }
+    }
+
+    /// Appends the three forms of a date; nothing for nil.
+    mutating func append(_ date: UTCDate?, _ name: String) {
+        append([name + "-pst": date?.pacificText, name + "-ms": date?.millisecondsText, name: date?.gmtText])
+    }
 
     mutating func append(_ name: String, _ value: String) {
         members.append(Member(name, value))

@@ -10,11 +10,7 @@ extension TransactionReceiptForge {
         .rejected("intermediate-without-marker", .intermediateMarkerMissing).leaf { $0.issuer = TestNames.subordinate }
             .because("The leaf is right, and its authority serves another purpose."),
         .rejected("version-2-certificate-in-version-3", .leafMarkerMissing).acceptingVersion2
-            .receipt { forge in
-                var receipt = forge.pki.receipt(forge.contents, version: 3)
-                receipt.certificate = forge.pki.storeLeaf.der
-                return receipt
-            }
+            .afterSigning(version: 3) { $0.certificate = $1.pki.storeLeaf.der }
             .because("The weak certificate in a version that promises a strong one."),
         .rejected("version-2-key-in-version-3", .keyTooSmall).acceptingVersion2
             .receipt { forge in
@@ -24,11 +20,7 @@ extension TransactionReceiptForge {
             }
             .because("A key of 1024 bits with the marker of version 3."),
         .rejected("version-3-certificate-in-version-2", .leafMarkerMissing).acceptingVersion2
-            .receipt { forge in
-                var receipt = forge.pki.receipt(forge.contents, version: 2)
-                receipt.certificate = forge.pki.receipts.leaf.der
-                return receipt
-            }
+            .afterSigning(version: 2) { $0.certificate = $1.pki.receipts.leaf.der }
             .because("Version 2 has its own authority; its rules never apply to other certificates."),
         .rejected("version-3-key-in-version-2", .signatureInvalid).acceptingVersion2
             .receipt { $0.withStrongKeyInVersion2 }

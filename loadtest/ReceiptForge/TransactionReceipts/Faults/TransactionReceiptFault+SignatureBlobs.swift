@@ -27,11 +27,7 @@ extension TransactionReceiptForge {
             .afterSigning { $0.version = 2 }
             .because("The version is signed, and says how long the signature is."),
         .rejected("version-2-as-3", .transactionReceiptSignatureMalformed).acceptingVersion2
-            .receipt { forge in
-                var receipt = forge.pki.receipt(forge.contents, version: 2)
-                receipt.version = 3
-                return receipt
-            }
+            .afterSigning(version: 2) { $0.version = 3 }
             .because("A signature of 128 bytes where 256 are due."),
         .rejected("signature-cut-short", .transactionReceiptSignatureMalformed)
             .afterSigning { receipt in

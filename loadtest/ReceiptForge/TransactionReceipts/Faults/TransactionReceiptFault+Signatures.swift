@@ -8,27 +8,15 @@ extension TransactionReceiptForge {
         .rejected("signature-bit-flipped", .signatureInvalid).afterSigning { $0.signature[128] ^= 1 }
             .because("One bit of the signature is wrong."),
         .rejected("version-3-as-4", .signatureInvalid)
-            .receipt { forge in
-                var receipt = forge.pki.receipt(forge.contents, version: 3)
-                receipt.version = 4
-                return receipt
-            }
+            .afterSigning(version: 3) { $0.version = 4 }
             .because("The version is signed."),
         .rejected("version-4-as-3", .signatureInvalid).afterSigning { $0.version = 3 }
             .because("A SHA-256 signature in the version of SHA-1."),
         .rejected("version-not-signed", .signatureInvalid)
-            .receipt { forge in
-                var receipt = forge.pki.receipt(forge.contents)
-                receipt.signature = forge.signature(over: receipt.purchaseInfo)
-                return receipt
-            }
+            .afterSigning { $0.signature = $1.signature(over: $0.purchaseInfo) }
             .because("The signature covers the purchase information without the version."),
         .rejected("version-2-bit-flipped", .signatureInvalid).acceptingVersion2
-            .receipt { forge in
-                var receipt = forge.pki.receipt(forge.contents, version: 2)
-                receipt.signature[64] ^= 1
-                return receipt
-            }
+            .afterSigning(version: 2) { $0.signature[64] ^= 1 }
             .because("One bit of the signature is wrong, in version 2."),
         .rejected("signature-of-another-receipt", .signatureInvalid)
             .afterSigning { $0.purchaseInfo = Self.other.purchaseInfo.encoded }
@@ -43,11 +31,7 @@ extension TransactionReceiptForge {
         .rejected("purchase-info-bit-flipped", .signatureInvalid).afterSigning { $0.purchaseInfo[40] ^= 1 }
             .because("One bit is wrong; every field still reads well."),
         .rejected("signature-of-app-receipt", .signatureInvalid)
-            .receipt { forge in
-                var receipt = forge.pki.receipt(forge.contents)
-                receipt.signature = forge.appReceipt.signerInfos[0].signature
-                return receipt
-            }
+            .afterSigning { $0.signature = $1.appReceipt.signerInfos[0].signature }
             .because("The same key signs app receipts: their signature covers other bytes."),
         .rejected("signed-by-stranger", .signatureInvalid)
             .receipt { forge in

@@ -60,8 +60,15 @@ extension TransactionReceiptFault {
     func leaf(_ edit: @escaping Edit<CertificateTemplate>) -> Self { receipt { $0.signed(by: .leaf, leaf: edit) } }
 
     /// The parts of the finished receipt.
-    func afterSigning(_ edit: @escaping Edit<ForgedTransactionReceipt>) -> Self {
-        receipt { $0.edited($0.pki.receipt($0.contents), by: edit) }
+    func afterSigning(version: UInt8 = 4, _ edit: @escaping Edit<ForgedTransactionReceipt>) -> Self {
+        afterSigning(version: version) { receipt, _ in edit(&receipt) }
+    }
+
+    func afterSigning(
+        version: UInt8 = 4,
+        _ edit: @escaping @Sendable (inout ForgedTransactionReceipt, TransactionReceiptForge) -> Void
+    ) -> Self {
+        receipt { forge in forge.edited(forge.pki.receipt(forge.contents, version: version)) { edit(&$0, forge) } }
     }
 
     /// The members of the finished receipt.
