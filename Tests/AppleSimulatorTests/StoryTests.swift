@@ -34,10 +34,32 @@ struct StoryTests {
             ])
     }
 
-    @Test func `as in the receipt: an ended one was cancelled`() throws {
-        let renewal = try renewal(try answer("as_in_receipt", endingAfterDays: -3))
-        #expect(renewal["auto_renew_status"] == "0" && renewal["expiration_intent"] == "1")
-        #expect(renewal["is_in_billing_retry_period"] == "0")
+    private static let ended = ["is_in_billing_retry_period": "0", "auto_renew_status": "0"]
+    private static let collected = [
+        "is_in_billing_retry_period": "1", "auto_renew_status": "1", "expiration_intent": "2",
+    ]
+
+    /// The story, the end of the receipt's period and of the newest period, and what the renewal says beside its products.
+    @Test(
+        arguments: [
+            ("as_in_receipt", -3, -3, ended.merging(["expiration_intent": "1"]) { $1 }),
+            ("will_not_renew", -3, 27, ["auto_renew_status": "0"]), ("in_billing_retry", -50, -20, collected),
+            ("in_grace_period", 10, 10, ["auto_renew_status": "1"]),
+            ("in_billing_retry", 10, 10, ["auto_renew_status": "1"]), ("switched", 10, 10, ["auto_renew_status": "1"]),
+            ("{expired: 3}", 10, 10, ["auto_renew_status": "0"]),
+            ("{expired: 3}", -3, -3, ended.merging(["expiration_intent": "3"]) { $1 }),
+            (
+                "price_increase", 10, 10,
+                ["auto_renew_status": "1", "price_consent_status": "0", "price_increase_status": "0"]
+            ),
+        ] as [(String, Int64, Int64, [String: String])])
+    func `a story decides about the end and the renewal`(
+        story: String, end: Int64, newEnd: Int64, state: [String: String]
+    ) throws {
+        let answer = try answer(story, endingAfterDays: end)
+        #expect(days(answer.newest, "expires_date") == newEnd)
+        let products: Set = ["auto_renew_product_id", "product_id", "original_transaction_id"]
+        #expect(try renewal(answer).filter { !products.contains($0.key) } == state)
     }
 
     @Test(arguments: [(10, 40), (-3, 27), (-31, 29), (-3000, 30)])
@@ -57,12 +79,6 @@ struct StoryTests {
         )
     }
 
-    @Test func `will not renew: a period runs, and no other follows`() throws {
-        let answer = try answer("will_not_renew", endingAfterDays: -3)
-        #expect(days(answer.newest, "expires_date") == 27)
-        #expect(try renewal(answer)["auto_renew_status"] == "0" && renewal(answer)["expiration_intent"] == nil)
-    }
-
     @Test func `in grace period: ended a day ago, collected for sixteen`() throws {
         let answer = try answer("in_grace_period", endingAfterDays: -50)
         let renewal = try renewal(answer)
@@ -70,24 +86,6 @@ struct StoryTests {
         #expect(days(renewal, "grace_period_expires_date") == 15)
         #expect(renewal["is_in_billing_retry_period"] == "1" && renewal["expiration_intent"] == "2")
         #expect(renewal["auto_renew_status"] == "1")
-    }
-
-    @Test func `in billing retry: ended twenty days ago, without grace`() throws {
-        let answer = try answer("in_billing_retry", endingAfterDays: -50)
-        #expect(days(answer.newest, "expires_date") == -20)
-        #expect(try renewal(answer)["is_in_billing_retry_period"] == "1")
-        #expect(try renewal(answer)["grace_period_expires_date"] == nil)
-    }
-
-    @Test(arguments: ["in_grace_period", "in_billing_retry", "{expired: 3}", "switched"])
-    func `nothing lapses while the receipt's period runs`(story: String) throws {
-        let answer = try answer(story, endingAfterDays: 10)
-        #expect(days(answer.newest, "expires_date") == 10)
-        #expect(try renewal(answer)["expiration_intent"] == nil)
-    }
-
-    @Test func `expired: for the reason that was given`() throws {
-        #expect(try renewal(try answer("{expired: 3}", endingAfterDays: -3))["expiration_intent"] == "3")
     }
 
     @Test func `refunded: the last period is cancelled, in the latest receipt too`() throws {
@@ -152,11 +150,6 @@ struct StoryTests {
     @Test func `family shared: all periods are`() throws {
         let answer = try answer("family_shared", endingAfterDays: 10)
         #expect(answer.latest.allSatisfy { $0["in_app_ownership_type"] as? String == "FAMILY_SHARED" })
-    }
-
-    @Test func `price increase: not agreed to`() throws {
-        let renewal = try renewal(try answer("price_increase", endingAfterDays: 10))
-        #expect(renewal["price_consent_status"] == "0" && renewal["price_increase_status"] == "0")
     }
 
     @Test func `offer code: named beside the period and the renewal`() throws {
