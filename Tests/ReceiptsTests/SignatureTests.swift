@@ -41,7 +41,7 @@ struct SignatureTests {
         digest: SigningDigest, algorithm: OID, broken: Rule
     ) throws {
         var container = Samples.pki.container(
-            signing: Samples.contents.payload, by: .leaf, certificates: Samples.pki.certificates, digest: digest)
+            signing: Samples.contents.payload, certificates: Samples.pki.certificates, digest: digest)
         container.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(algorithm)
         #expect(try ReceiptVerifier.trustingSamples().brokenRule(of: container.encoded) == broken)
     }
@@ -52,7 +52,7 @@ struct SignatureTests {
         for number in 0..<20_000 {
             contents.applicationVersion = String(number)
             let container = Samples.pki.container(
-                signing: contents.payload, by: .leaf, certificates: Samples.pki.certificates, digest: digest)
+                signing: contents.payload, certificates: Samples.pki.certificates, digest: digest)
             if container.signerInfos[0].signature.first == 0 { return container }
         }
         throw NoSuchSignature()

@@ -17,15 +17,14 @@ extension FaultForge {
     }
 
     /// The sample receipt with other contents, under a chain whose certificates are edited before they are signed.
-    func receipt(_ edit: (inout ReceiptContents) -> Void, chain editChain: (inout Chain) -> Void) -> [UInt8] {
+    func receipt(
+        _ edit: (inout ReceiptContents) -> Void, chain editChain: (inout Chain<RSAPrivateKey>) -> Void
+    ) -> [UInt8] {
         var contents = contents
         edit(&contents)
-        var chain = Chain(keys: pki.keys)
+        var chain = Chain(pki.keys)
         editChain(&chain)
-        return pki.container(
-            signing: contents.payload, by: .leaf, certificates: chain.certificates(signedWith: pki.keys),
-            digest: pki.digest
-        ).encoded
+        return pki.container(signing: contents.payload, by: chain.keys.leaf, certificates: chain.certificates).encoded
     }
 
     /// The sample receipt with its certificates in this order; a missing index omits its certificate.
@@ -40,7 +39,7 @@ extension FaultForge {
         var contents = contents
         contents.receiptType = receiptType
         return pki.container(
-            signing: contents.payload, by: .root, certificates: [pki.root], digest: pki.digest
+            signing: contents.payload, by: pki.keys.key(for: .root), certificates: [pki.root]
         ).encoded
     }
 
@@ -77,7 +76,7 @@ extension FaultForge {
 extension FaultForge {
     /// The sample receipt under a leaf and `count` authorities, each issued by the next and the last by the root.
     func receipt(authorities count: Int, listsRoot: Bool) -> [UInt8] {
-        let chain = Chain(keys: pki.keys), key = pki.keys.key(for: .intermediate)
+        let chain = Chain(pki.keys), key = pki.keys.key(for: .intermediate)
         let names = (0..<count).map { DistinguishedName(.commonName("Authority \($0)")) }
         var leaf = chain.leaf
         leaf.issuer = names[0]
@@ -90,8 +89,8 @@ extension FaultForge {
             return authority.signed(by: key)
         }
         return pki.container(
-            signing: contents.payload, by: .leaf,
-            certificates: [leaf.signed(by: key)] + authorities + (listsRoot ? [pki.root] : []), digest: pki.digest
+            signing: contents.payload,
+            certificates: [leaf.signed(by: key)] + authorities + (listsRoot ? [pki.root] : [])
         ).encoded
     }
 

@@ -54,8 +54,8 @@ extension ReceiptFault {
     }
 
     /// The certificates, before their authorities sign them.
-    func chain(_ edit: @escaping Edit<Chain>) -> Self {
-        container { $0.signed(underChain: $0.edited(Chain(keys: $0.pki.keys), by: edit)) }
+    func chain(_ edit: @escaping Edit<Chain<RSAPrivateKey>>) -> Self {
+        container { $0.signed(underChain: $0.edited(Chain($0.pki.keys), by: edit)) }
     }
 }
 
@@ -68,19 +68,16 @@ extension FaultForge {
         pki.container(signing: attributes.element.encoded)
     }
 
-    func signed(underChain chain: Chain) -> SignedDataTemplate {
-        signed(by: chain.roles.leaf, certificates: chain.certificates(signedWith: pki.keys))
+    func signed(underChain chain: Chain<RSAPrivateKey>) -> SignedDataTemplate {
+        pki.container(signing: contents.payload, by: chain.keys.leaf, certificates: chain.certificates)
     }
 
     /// Signs the sample with the key of the first of `certificates`.
     func signed(by signer: KeyRole, certificates: [IssuedCertificate]) -> SignedDataTemplate {
-        pki.container(signing: contents.payload, by: signer, certificates: certificates)
+        pki.container(signing: contents.payload, by: pki.keys.key(for: signer), certificates: certificates)
     }
 
-    /// A chain with the genuine names and an attacker's keys.
-    var lookalikeCertificates: [IssuedCertificate] {
-        Chain(keys: pki.keys, roles: .attacker).certificates(signedWith: pki.keys)
-    }
+    var lookalikeCertificates: [IssuedCertificate] { Chain.lookalike(pki.keys).certificates }
 }
 
 extension ReceiptContents {

@@ -71,7 +71,7 @@ extension FaultForge {
 
 extension FaultForge {
     fileprivate func signed(byLeafWithKey role: KeyRole) -> SignedDataTemplate {
-        signed(underChain: Chain(keys: pki.keys, roles: Chain.Roles(leaf: role)))
+        signed(underChain: Chain(pki.keys, leaf: role))
     }
 }
 

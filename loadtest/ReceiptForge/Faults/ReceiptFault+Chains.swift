@@ -45,7 +45,7 @@ extension FaultForge {
     }
 
     fileprivate var withBystander: SignedDataTemplate {
-        var bystander = Chain(keys: pki.keys).leaf
+        var bystander = Chain(pki.keys).leaf
         bystander.subject = TestNames.bystander
         bystander.serialNumber = Array("Bystander".utf8)
         var container = container
@@ -55,9 +55,9 @@ extension FaultForge {
 
     /// A leaf issued by a leaf with both markers, so that only CA:FALSE forbids it.
     fileprivate var issuedByLeaf: SignedDataTemplate {
-        var issuer = Chain(keys: pki.keys).leaf
+        var issuer = Chain(pki.keys).leaf
         issuer.extensions.append(.marker(.worldwideDeveloperRelationsMarker))
-        var rogue = Chain(keys: pki.keys, roles: Chain.Roles(leaf: .attackerLeaf)).leaf
+        var rogue = Chain(pki.keys, leaf: .attackerLeaf).leaf
         rogue.issuer = issuer.subject
         rogue.subject = TestNames.bystander
         let certificates = [rogue.signed(by: .leaf, pki), issuer.signed(by: .intermediate, pki)]
@@ -66,7 +66,7 @@ extension FaultForge {
 
     fileprivate var issuedBySubordinate: SignedDataTemplate {
         let subordinate = authority(TestNames.subordinate, issuer: TestNames.intermediate)
-        var leaf = Chain(keys: pki.keys).leaf
+        var leaf = Chain(pki.keys).leaf
         leaf.issuer = TestNames.subordinate
         let certificates = [
             leaf.signed(by: .attackerIntermediate, pki), subordinate.signed(by: .intermediate, pki),
@@ -77,7 +77,7 @@ extension FaultForge {
     fileprivate var issuedInCircle: SignedDataTemplate {
         let first = authority(TestNames.subordinate, issuer: TestNames.bystander)
         let second = authority(TestNames.bystander, issuer: TestNames.subordinate)
-        var leaf = Chain(keys: pki.keys).leaf
+        var leaf = Chain(pki.keys).leaf
         leaf.issuer = TestNames.subordinate
         return signed(
             by: .leaf, certificates: [leaf, first, second].map { $0.signed(by: .attackerIntermediate, pki) })
@@ -85,7 +85,7 @@ extension FaultForge {
 
     /// Returns a marked authority without a path length, which has the attacker's intermediate key.
     private func authority(_ subject: DistinguishedName, issuer: DistinguishedName) -> CertificateTemplate {
-        var template = Chain(keys: pki.keys, roles: .attacker).intermediate
+        var template = Chain.lookalike(pki.keys).intermediate
         template.subject = subject
         template.issuer = issuer
         template.replace(with: .certificateAuthority())

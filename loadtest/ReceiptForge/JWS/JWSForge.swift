@@ -106,25 +106,10 @@ extension JWSForge {
 
     /// Returns edited certificates below the pinned root.
     func chain(_ edit: (inout TransactionChain) -> Void) -> [[UInt8]] {
-        edited(TransactionChain(pki), by: edit).certificates(signedBy: pki)
+        let chain = Chain(root: pki.rootKey, intermediate: pki.intermediateKey, leaf: pki.leafKey, digest: .sha384)
+        return edited(chain, by: edit).certificates.dropLast().map(\.der) + [pki.root.der]
     }
 }
 
-/// The templates below the root of a chain that signs transactions.
-package struct TransactionChain: Sendable {
-    var leaf: CertificateTemplate
-    var intermediate: CertificateTemplate
-
-    init(_ pki: TransactionPKI) {
-        leaf = .leaf(key: pki.leafKey, authority: pki.intermediateKey)
-        intermediate = .intermediate(key: pki.intermediateKey, authority: pki.rootKey)
-    }
-
-    /// Returns leaf, intermediate, root.
-    func certificates(signedBy pki: TransactionPKI) -> [[UInt8]] {
-        [
-            leaf.signed(by: pki.intermediateKey, .sha384).der, intermediate.signed(by: pki.rootKey, .sha384).der,
-            pki.root.der,
-        ]
-    }
-}
+/// A chain that signs transactions.
+typealias TransactionChain = Chain<ECPrivateKey>

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The templates of a chain: the same names and extensions for any keys, so that a lookalike differs only in its keys.
-package struct Chain: Sendable {
+struct Chain<Key: PrivateKey>: Sendable {
     /// The keys of the three certificates.
-    struct Roles: Sendable {
-        var root = KeyRole.root
-        var intermediate = KeyRole.intermediate
-        var leaf = KeyRole.leaf
-
-        static let attacker = Roles(root: .attackerRoot, intermediate: .attackerIntermediate, leaf: .attackerLeaf)
-    }
-
-    let roles: Roles
+    let keys: (root: Key, intermediate: Key, leaf: Key)
     var root: CertificateTemplate
     var intermediate: CertificateTemplate
     var leaf: CertificateTemplate
 
-    init(keys: KeyRing, roles: Roles = Roles()) {
-        let rootKey = keys.key(for: roles.root)
-        let intermediateKey = keys.key(for: roles.intermediate)
-        self.roles = roles
-        root = .root(key: rootKey)
-        intermediate = .intermediate(key: intermediateKey, authority: rootKey)
-        leaf = .leaf(key: keys.key(for: roles.leaf), authority: intermediateKey)
+    /// - Parameter digest: the digest of the authorities' signatures.
+    init(root: Key, intermediate: Key, leaf: Key, digest: SigningDigest = .sha256) {
+        keys = (root, intermediate, leaf)
+        self.root = .root(key: root)
+        self.intermediate = .intermediate(key: intermediate, authority: root)
+        self.leaf = .leaf(key: leaf, authority: intermediate)
+        (self.root.digest, self.intermediate.digest, self.leaf.digest) = (digest, digest, digest)
     }
 
-    /// Returns leaf, intermediate, root: the order in receipts.
-    func certificates(signedWith keys: KeyRing) -> [IssuedCertificate] {
-        [
-            leaf.signed(by: keys.key(for: roles.intermediate)),
-            intermediate.signed(by: keys.key(for: roles.root)),
-            root.signed(by: keys.key(for: roles.root)),
-        ]
+    /// Leaf, intermediate, root: the order in receipts.
+    var certificates: [IssuedCertificate] {
+        [leaf.signed(by: keys.intermediate), intermediate.signed(by: keys.root), root.signed(by: keys.root)]
+    }
+}
+
+extension Chain<RSAPrivateKey> {
+    init(_ ring: KeyRing, leaf: KeyRole = .leaf) {
+        self.init(root: ring.key(for: .root), intermediate: ring.key(for: .intermediate), leaf: ring.key(for: leaf))
+    }
+
+    /// A chain with the genuine names and an attacker's keys.
+    static func lookalike(_ ring: KeyRing) -> Self {
+        Self(
+            root: ring.key(for: .attackerRoot), intermediate: ring.key(for: .attackerIntermediate),
+            leaf: ring.key(for: .attackerLeaf))
     }
 }
 

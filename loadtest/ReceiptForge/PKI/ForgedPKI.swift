@@ -17,7 +17,7 @@ package struct ForgedPKI: Sendable {
         self.seed = seed
         self.digest = digest
         self.keys = keys
-        certificates = Chain(keys: keys).certificates(signedWith: keys)
+        certificates = Chain(keys).certificates
     }
 
     /// The signer of receipts, with marker 1.2.840.113635.100.6.11.1. Valid 2016 to 2036.
@@ -46,10 +46,10 @@ extension ForgedPKI {
     /// names and keys were valid; before 2014 there was no root.
     package func signAtCreation(_ contents: ReceiptContents) -> [UInt8] {
         guard contents.creationDate < Self.leafBegins else { return sign(contents) }
-        var chain = Chain(keys: keys)
+        var chain = Chain(keys)
         chain.leaf.validity = .init(UTCDate(2014, 1, 1), Self.leafBegins)
         chain.intermediate.validity = .init(UTCDate(2014, 1, 1), UTCDate(2040, 1, 1))
-        return container(signing: contents.payload, certificates: chain.certificates(signedWith: keys)).encoded
+        return container(signing: contents.payload, certificates: chain.certificates).encoded
     }
 
     private static let leafBegins = UTCDate(2016, 1, 1)
@@ -57,11 +57,11 @@ extension ForgedPKI {
     /// Returns the container of a genuine receipt, or a container signed with the key of the first of other
     /// `certificates`.
     func container(
-        signing payload: [UInt8], by signer: KeyRole = .leaf, certificates: [IssuedCertificate]? = nil,
+        signing payload: [UInt8], by signer: RSAPrivateKey? = nil, certificates: [IssuedCertificate]? = nil,
         digest: SigningDigest? = nil
     ) -> SignedDataTemplate {
         SignedDataTemplate(
-            signing: payload, by: keys.key(for: signer), certificates: certificates ?? self.certificates,
+            signing: payload, by: signer ?? keys.key(for: .leaf), certificates: certificates ?? self.certificates,
             digest: digest ?? self.digest)
     }
 }

@@ -18,13 +18,10 @@ package struct TransactionPKI: Sendable {
         rootKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction root")
         intermediateKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction intermediate")
         leafKey = ECPrivateKey(.p256, seed: seed, purpose: "transaction leaf")
-        var rootCertificate = CertificateTemplate.root(key: rootKey).signed(by: rootKey, .sha384)
-        if let root { rootCertificate.der = root }
-        certificates = [
-            CertificateTemplate.leaf(key: leafKey, authority: intermediateKey).signed(by: intermediateKey, .sha384),
-            CertificateTemplate.intermediate(key: intermediateKey, authority: rootKey).signed(by: rootKey, .sha384),
-            rootCertificate,
-        ]
+        var certificates = Chain(root: rootKey, intermediate: intermediateKey, leaf: leafKey, digest: .sha384)
+            .certificates
+        if let root { certificates[2].der = root }
+        self.certificates = certificates
         header = Base64URLText.encode(JOSEHeader(certificates: certificates.map(\.der)).json)
     }
 
