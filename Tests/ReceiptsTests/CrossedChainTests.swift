@@ -34,7 +34,7 @@ struct CrossedChainTests {
             #expect(try verifier.verify(Self.production.sign(Self.contents), at: Self.now).environment == .production)
         }
         let crossed = Self.test.container(
-            signing: Self.contents.payload, by: .leaf,
+            signing: Self.contents.payload,
             certificates: [Self.test.leaf, Self.production.intermediate, Self.production.root], digest: .sha256)
         #expect(throws: ReceiptError(.certificateSignatureInvalid)) {
             try verifier.verify(crossed.encoded, at: Self.now)

@@ -19,7 +19,8 @@ struct SignedItemsRouteTests {
         try await Self.withGateway { gateway in
             let forge = JWSForge(pki: Samples.pki)
             for fault in JWSFault.allCases {
-                let json = try await Self.answer(to: String(decoding: forge.evidence(with: fault), as: UTF8.self), gateway)
+                let text = String(decoding: forge.evidence(with: fault), as: UTF8.self)
+                let json = try await Self.answer(to: text, gateway)
                 let (verdict, reason) = Self.expected(of: fault)
                 #expect(json["verdict"] as? String == verdict, "\(fault)")
                 #expect(json["reason"] as? String == reason, "\(fault)")
