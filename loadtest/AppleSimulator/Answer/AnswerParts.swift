@@ -21,16 +21,12 @@ extension JSONWriter {
         member("preorder_date", receipt.preorderDate)
         member("original_application_version", receipt.originalApplicationVersion)
         let ownershipTypes = account.ownershipTypes
-        array("in_app") { list in
-            for purchase in receipt.purchases {
-                list.object { json in
-                    json.members(of: purchase)
-                    if let recorded = account.recorded?.inApp[purchase.transactionID] {
-                        json.serverMembers(of: recorded)
-                    } else {
-                        json.member("in_app_ownership_type", ownershipTypes[purchase.transactionID])
-                    }
-                }
+        objects("in_app", of: receipt.purchases) { json, purchase in
+            json.members(of: purchase)
+            if let recorded = account.recorded?.inApp[purchase.transactionID] {
+                json.serverMembers(of: recorded)
+            } else {
+                json.member("in_app_ownership_type", ownershipTypes[purchase.transactionID])
             }
         }
     }

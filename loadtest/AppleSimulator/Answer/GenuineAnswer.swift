@@ -61,15 +61,11 @@ struct GenuineAnswer: Sendable {
     private func writeLatest(_ latestReceipt: String, to json: inout JSONWriter) {
         var generator = SplitMix64(seed: seed, purpose: receipt.contents.bundleID)
         if let transactions = account.listed(excludingOld: excludesOldTransactions)?.shuffled(using: &generator) {
-            json.array("latest_receipt_info") { list in
-                for transaction in transactions { list.object { $0.members(of: tampered(transaction)) } }
-            }
+            json.objects("latest_receipt_info", of: transactions) { $0.members(of: tampered($1)) }
         }
         json.member("latest_receipt", latestReceipt)
         if let renewals = account.renewals?.shuffled(using: &generator) {
-            json.array("pending_renewal_info") { list in
-                for renewal in renewals { list.object { $0.members(of: renewal) } }
-            }
+            json.objects("pending_renewal_info", of: renewals) { $0.members(of: $1) }
         }
     }
 

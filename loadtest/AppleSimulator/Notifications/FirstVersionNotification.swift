@@ -50,11 +50,7 @@ struct FirstVersionNotification: Sendable {
         json.member("status", 0)
         json.member("environment", view.customer.app.endpoint.environment.rawValue)
         json.member("latest_receipt", latestReceipt)
-        json.array("latest_receipt_info") { list in
-            for transaction in listed.prefix(Self.maximumTransactions) { list.object { $0.members(of: transaction) } }
-        }
-        json.array("pending_renewal_info") { list in
-            for renewal in view.account.renewals ?? [] { list.object { $0.members(of: renewal) } }
-        }
+        json.objects("latest_receipt_info", of: listed.prefix(Self.maximumTransactions)) { $0.members(of: $1) }
+        json.objects("pending_renewal_info", of: view.account.renewals ?? []) { $0.members(of: $1) }
     }
 }

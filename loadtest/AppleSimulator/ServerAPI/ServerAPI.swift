@@ -127,17 +127,10 @@ extension ServerAPI {
     }
 
     private func retentionMessaging(_ call: APICall) throws(APIError) -> PlannedAnswer {
-        let result: Result<PlannedAnswer, APIError> = retentionMessages.withLock { apps in
-            guard apps[call.app] != nil || apps.count < limits.maximumMessagingApps else {
-                return .failure(.unknownError)
-            }
-            do throws(APIError) {
-                return .success(try apps[call.app, default: RetentionMessages()].answer(call, limits))
-            } catch {
-                return .failure(error)
-            }
+        try retentionMessages.withLock { apps throws(APIError) in
+            guard apps[call.app] != nil || apps.count < limits.maximumMessagingApps else { throw .unknownError }
+            return try apps[call.app, default: RetentionMessages()].answer(call, limits)
         }
-        return try result.get()
     }
 }
 

@@ -59,27 +59,19 @@ struct RetentionMessages: Hashable, Sendable {
 
     private func imageList(_ state: String) -> PlannedAnswer {
         .json { json in
-            json.array("imageIdentifiers") { list in
-                for (identifier, size) in images.sorted(by: { $0.key < $1.key }) {
-                    list.object { json in
-                        json.member("imageIdentifier", identifier)
-                        json.member("imageState", state)
-                        json.member("imageSize", size)
-                    }
-                }
+            json.objects("imageIdentifiers", of: images.sorted { $0.key < $1.key }) { json, image in
+                json.member("imageIdentifier", image.key)
+                json.member("imageState", state)
+                json.member("imageSize", image.value)
             }
         }
     }
 
     private func messageList(_ state: String) -> PlannedAnswer {
         .json { json in
-            json.array("messageIdentifiers") { list in
-                for identifier in messages.keys.sorted() {
-                    list.object { json in
-                        json.member("messageIdentifier", identifier)
-                        json.member("messageState", state)
-                    }
-                }
+            json.objects("messageIdentifiers", of: messages.keys.sorted()) { json, identifier in
+                json.member("messageIdentifier", identifier)
+                json.member("messageState", state)
             }
         }
     }

@@ -40,9 +40,7 @@ extension ServerAPI {
         return .json { json in
             if let next = page.continuation { json.member("paginationToken", "page-\(next)") }
             json.member("hasMore", page.continuation != nil)
-            json.array("notificationHistory") { list in
-                for entry in page.entries { list.object { write(entry, call, &$0) } }
-            }
+            json.objects("notificationHistory", of: page.entries) { write($1, call, &$0) }
         }
     }
 
@@ -60,13 +58,9 @@ extension ServerAPI {
     private func write(_ entry: NotificationLog.Entry, _ call: APICall, _ json: inout JSONWriter) {
         let isForged = call.fault?.forgesPayloads == true
         json.member("signedPayload", isForged ? ContentsSigner.forged(entry.signedPayload) : entry.signedPayload)
-        json.array("sendAttempts") { list in
-            for attempt in entry.attempts {
-                list.object { json in
-                    json.member("attemptDate", attempt.date.millisecondsSince1970)
-                    json.member("sendAttemptResult", attempt.result.rawValue)
-                }
-            }
+        json.objects("sendAttempts", of: entry.attempts) { json, attempt in
+            json.member("attemptDate", attempt.date.millisecondsSince1970)
+            json.member("sendAttemptResult", attempt.result.rawValue)
         }
     }
 }

@@ -47,15 +47,9 @@ extension ServerAPI {
         let groups = Dictionary(grouping: subscriptions) { $0.newest.subscriptionGroup ?? "" }
         return .json { json in
             json.app(of: view, call)
-            json.array("data") { list in
-                for (group, members) in groups.sorted(by: { $0.key < $1.key }) {
-                    list.object { json in
-                        json.member("subscriptionGroupIdentifier", group)
-                        json.array("lastTransactions") { list in
-                            for subscription in members { list.object { write(subscription, of: view, call, &$0) } }
-                        }
-                    }
-                }
+            json.objects("data", of: groups.sorted { $0.key < $1.key }) { json, group in
+                json.member("subscriptionGroupIdentifier", group.key)
+                json.objects("lastTransactions", of: group.value) { write($1, of: view, call, &$0) }
             }
         }
     }
