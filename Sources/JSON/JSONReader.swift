@@ -122,12 +122,6 @@ package struct JSONReader: ~Escapable {
         work += bytes.count
     }
 
-    mutating func readNumber() throws(JSONFault) -> JSONNumber {
-        let start = position
-        try skipNumber()
-        return JSONNumber(text: String(decoding: copy(of: start..<position), as: UTF8.self))
-    }
-
     /// Skips a number. RFC 8259 §6: `number = [ minus ] int [ frac ] [ exp ]`.
     mutating func skipNumber() throws(JSONFault) {
         let start = position

@@ -54,8 +54,8 @@ extension JSONReader {
         return decoded.bytes
     }
 
-    /// Skips thirty-two bytes at a time while none needs decoding, then eight. A receipt is one string of many thousand
-    /// bytes.
+    /// Skips thirty-two bytes at a time while none needs decoding, then eight, then up to the first that does. A receipt is
+    /// one string of many thousand bytes.
     /// - Returns: true if all skipped bytes are ASCII.
     private mutating func skipPlainText() -> Bool {
         let start = position
@@ -71,7 +71,15 @@ extension JSONReader {
             seen |= words.0 | words.1 | words.2 | words.3
             position += 32
         }
-        while bytes.count - position >= 8, case let word = bytes.word(at: position), word.escapedBytes == 0 {
+        while bytes.count - position >= 8 {
+            let word = bytes.word(at: position), special = word.escapedBytes
+            guard special == 0 else {
+                // The first of the special bytes is exact.
+                let plainBits = special.trailingZeroBitCount & ~7
+                seen |= word & ~(UInt64.max << UInt64(plainBits))
+                position += plainBits / 8
+                break
+            }
             seen |= word
             position += 8
         }

@@ -131,6 +131,12 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Writes a member with a string value, or with `null` for nil.
+    package mutating func member(_ name: StaticString, orNull value: String?) {
+        key(name)
+        if let value { string(value) } else { null() }
+    }
+
     package mutating func member(_ name: StaticString, _ value: Int64?) {
         guard let value else { return }
         members(ofBytes: name.utf8CodeUnitCount &+ 3 &+ Self.longestInteger) { output in

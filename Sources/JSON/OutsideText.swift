@@ -27,17 +27,34 @@ package struct OutsideText: Sendable {
 
     /// The bytes, of any length.
     package var utf8: String.UTF8View { unchecked.utf8 }
+
+    var bytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { unchecked.utf8Span.span }
+    }
 }
 
 extension OutsideText: Hashable {
     package static func == (one: OutsideText, other: OutsideText) -> Bool {
-        let text = one.unchecked.utf8Span.span, otherText = other.unchecked.utf8Span.span
-        return text.count == otherText.count && text.indices.allSatisfy { text[$0] == otherText[$0] }
+        one.bytes.isEqual(to: other.bytes)
     }
 
     package func hash(into hasher: inout Hasher) {
         for byte in utf8 { hasher.combine(byte) }
         hasher.combine(utf8.count)
+    }
+}
+
+extension Span<UInt8> {
+    package func isEqual(to other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+
+    func isEqual(to first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
+        guard count == first.count + second.count else { return false }
+        return extracting(..<first.count).isEqual(to: first) && extracting(first.count...).isEqual(to: second)
     }
 }
 

@@ -5,7 +5,6 @@ import TestSupport
 
 @testable import JSON
 
-@Suite("JSON as a tree")
 struct JSONValueTests {
     @Test(arguments: [
         #"{"b":1,"a":[true,false,null,{"":[]}],"c":{}}"#, "[]", #""text""#, "0", "-0", "null", "true",
@@ -19,11 +18,10 @@ struct JSONValueTests {
     @Test func `white space and escapes are no part of the value`() throws {
         let text = "\t{ \"\\u0061\" : [ 1 ,\r\n 2 ] , \"b\" : \"\\/\\u00e9\\ud83d\\ude00\" } \n"
         #expect(
-            try JSONValue(parsing: Array(text.utf8))
-                == .object([
-                    .init("a", .array([.number(JSONNumber(text: "1")), .number(JSONNumber(text: "2"))])),
-                    .init("b", .string("/é😀")),
-                ]))
+            try JSONValue(parsing: Array(text.utf8)) == JSONValue(parsing: Array(#"{"a":[1,2],"b":"/é😀"}"#.utf8)))
+        let value = try JSONValue(parsing: Array(text.utf8))
+        #expect(value["a"]?.elements?.map(\.content) == [1, 2].map { .number(JSONNumber(text: "\($0)")) })
+        #expect(value["b"]?.content == .string("/é😀"))
     }
 
     @Test(
@@ -56,6 +54,43 @@ struct JSONValueTests {
         #expect(value["s"]?["x"] == nil)
         #expect(value["s"]?.number == nil)
         #expect(value["n"]?.string == nil)
+    }
+
+    @Test(arguments: [
+        (#"{"a":1,"a":2}"#, 7), (#"{"a":1,"\u0061":2}"#, 7), (#"{"\u0061":1,"a":2}"#, 12),
+        (#"{"\u0061":1,"\u0061":2}"#, 12), (#"{"b":{"a":1},"\u0062":{},"a":0}"#, 13),
+        (#"{"a":{"b":1,"c":[{"b":1,"b":2}]}}"#, 24),
+    ])
+    func `a name that an object has twice is a fault`(text: String, position: Int) {
+        #expect(throws: JSONFault(.duplicateField, at: position)) { try JSONValue(parsing: Array(text.utf8)) }
+    }
+
+    /// The first names of an object are compared in another way than the others.
+    @Test(arguments: [0, 31, 32, 33, 39], [false, true])
+    func `each of many names is known`(repeated: Int, isEscaped: Bool) throws {
+        let names = (0..<40).map { $0 == 35 && isEscaped ? #"\u006e35"# : "n\($0)" }
+        func object(_ names: [String]) -> [UInt8] {
+            Array("{\(names.map { "\"\($0)\":{}" }.joined(separator: ","))}".utf8)
+        }
+        let value = try JSONValue(parsing: object(names))
+        #expect(value.members?.count == 40 && (0..<40).allSatisfy { value["n\($0)"] != nil } && value["n40"] == nil)
+        #expect(throws: JSONFault.self) { try JSONValue(parsing: object(names + ["n\(repeated)"])) }
+        #expect(throws: JSONFault.self) { try JSONValue(parsing: object([#"\u006e\#(repeated)"#] + names)) }
+    }
+
+    @Test func `a name in two parts is found as a whole`() throws {
+        let value = try JSONValue(parsing: Array(#"{"date":1,"date_ms":2,"\u0064ate_p":3,"x":"date_ms"}"#.utf8))
+        #expect(value["date", suffix: ""]?.number?.integer == 1 && value["date", suffix: "_ms"]?.number?.integer == 2)
+        #expect(value["date", suffix: "_p"]?.number?.integer == 3 && value["date", suffix: "_m"] == nil)
+    }
+
+    @Test func `values are equal if their contents are`() throws {
+        let one = try JSONValue(parsing: Array(#"{"a":[1,"x"],"b":null}"#.utf8))
+        #expect(try one == JSONValue(parsing: Array(#" { "a" : [ 1 , "\u0078" ] , "b" : null } "#.utf8)))
+        for other in [#"{"a":[1,"x"]}"#, #"{"b":null,"a":[1,"x"]}"#, #"{"a":[1.0,"x"],"b":null}"#, "[]"] {
+            #expect(try one != JSONValue(parsing: Array(other.utf8)))
+        }
+        #expect(one["b"] == .null && one["a"] != .null)
     }
 
     @Test func `names that only Unicode treats as equal are different names`() throws {
@@ -128,7 +163,7 @@ struct JSONValueTests {
         let members = (0..<100_000).map { "\"name\($0)\":\"\u{E9}\\u00e9\"" }.joined(separator: ",")
         #expect(try JSONValue(parsing: Array("{\(members)}".utf8)).members?.count == 100_000)
         let text = String(repeating: "\u{E9}", count: 1 << 19)
-        #expect(try JSONValue(parsing: Array("\"\(text)\"".utf8)) == .string(OutsideText(text)))
+        #expect(try JSONValue(parsing: Array("\"\(text)\"".utf8)).content == .string(OutsideText(text)))
     }
 
     private static let faults: [(String, JSONFault.Rule, Int)] = [

@@ -99,7 +99,7 @@
 
         /// Checks that what was decoded while reading is what the string means.
         fileprivate func check(is value: JSONValue?) throws {
-            guard case .decoded(let bytes) = self, case .string(let text)? = value else { return }
+            guard case .decoded(let bytes) = self, case .string(let text)? = value?.content else { return }
             try expect(
                 (try? Base64.decode(Array(text.utf8).span)) == bytes,
                 "a receipt decoded while reading, and another one after it")

@@ -117,14 +117,14 @@ struct ServerAPIAnswerVerifier: Sendable {
     /// Reads what an Advanced Commerce change left behind: a transaction and a plan, each only where there is one.
     private func readChange(_ json: JSONValue, into answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
         let transaction = json["signedTransactionInfo"]
-        let verified = transaction == nil || transaction == .null ? nil : try add(transaction, to: &answer)
+        let verified = transaction == nil || transaction?.type == .null ? nil : try add(transaction, to: &answer)
         try readPlan(json, of: verified, into: &answer)
     }
 
     private func readPlan(
         _ item: JSONValue, of transaction: VerifiedTransaction?, into answer: inout ServerAPIAnswer
     ) throws(ServerAPIAnswerFault) {
-        guard let text = item["signedRenewalInfo"], text != .null else { return }
+        guard let text = item["signedRenewalInfo"], text.type != .null else { return }
         switch try renewalInfo(text, of: transaction) {
         case .success(let signed):
             let reported = transaction.flatMap { transaction in
@@ -294,7 +294,7 @@ extension JSONValue {
     private func value<Value>(
         _ name: String, _ read: (JSONValue) -> Value?
     ) throws(ServerAPIAnswerFault) -> Value? {
-        guard let member = self[name], member != .null else { return nil }
+        guard let member = self[name], member.type != .null else { return nil }
         guard let value = read(member) else { throw .unusable(.unreadable(name)) }
         return value
     }

@@ -10,7 +10,7 @@ internal import Receipts
 extension JSONValue {
     /// A string, or a number as it is written.
     var scalarText: String? {
-        switch self {
+        switch content {
         case .string(let text): text.string
         case .number(let number): number.text
         case .object, .array, .bool, .null: nil
@@ -19,9 +19,9 @@ extension JSONValue {
 
     /// An integer, or a string that is one.
     var scalarInteger: Int64? {
-        switch self {
+        switch content {
         case .number(let number): number.integer
-        case .string(let text): text.string.flatMap { $0.hasPrefix("+") ? nil : Int64($0) }
+        case .string(let text): text.string.flatMap { $0.utf8.first == UInt8(ascii: "+") ? nil : Int64($0) }
         case .object, .array, .bool, .null: nil
         }
     }
@@ -42,7 +42,7 @@ extension JSONValue {
     }
 
     /// True for `null` and the empty string, which count as an absent member.
-    var isAbsent: Bool { self == .null || self == .string("") }
+    var isAbsent: Bool { type == .null || isEmptyString }
 }
 
 /// Parses the members that decide about entitlements, and throws if a member is unreadable. An expiry date that is
@@ -52,34 +52,37 @@ struct EntitlementMembers {
     let path: String
 
     func value<Value>(
-        _ name: String, _ read: (JSONValue) -> Value?
+        _ name: StaticString, suffix: StaticString = "", _ read: (JSONValue) -> Value?
     ) throws(AppStoreFault) -> Value? {
-        guard let value = json[name], !value.isAbsent else { return nil }
-        guard let result = read(value) else { throw .unreadable(path + name) }
+        guard let value = json[name, suffix: suffix], !value.isAbsent else { return nil }
+        guard let result = read(value) else { throw .unreadable("\(path)\(name)\(suffix)") }
         return result
     }
 
-    func text(_ name: String) throws(AppStoreFault) -> String {
-        guard let text = try value(name, \.scalarText) else { throw .missing(path + name) }
+    func text(_ name: StaticString) throws(AppStoreFault) -> String {
+        guard let text = try value(name, \.scalarText) else { throw .missing("\(path)\(name)") }
         return text
     }
 
     /// Returns a date: its milliseconds if present, else its best other form. Nil in the year 0, as in a receipt.
-    func date(_ name: String) throws(AppStoreFault) -> Timestamp? {
-        if let date = try value(name + "_ms", \.scalarInteger) {
+    func date(_ name: StaticString) throws(AppStoreFault) -> Timestamp? {
+        if let date = try value(name, suffix: "_ms", \.scalarInteger) {
             return Timestamp(millisecondsSince1970: date).unlessYearZero
         }
-        for suffix in ["", "_formatted", "_pst", "_formatted_pst"] {
-            if let date = try value(name + suffix, \.scalarDate) { return date.unlessYearZero }
+        for suffix in Self.dateSuffixes {
+            if let date = try value(name, suffix: suffix, \.scalarDate) { return date.unlessYearZero }
         }
         return nil
     }
 
+    private static let dateSuffixes: [StaticString] = ["", "_formatted", "_pst", "_formatted_pst"]
+
     /// Returns the elements of a list, or the single object of an iOS 6 style answer.
-    func elements(_ name: String) throws(AppStoreFault) -> [JSONValue] {
+    func elements(_ name: StaticString) throws(AppStoreFault) -> [JSONValue] {
         guard let value = json[name], !value.isAbsent else { return [] }
-        guard value.elements != nil || value.type == .object else { throw .unreadable(path + name) }
-        return value.elements ?? [value]
+        if value.type == .object { return [value] }
+        guard let elements = value.elements else { throw .unreadable("\(path)\(name)") }
+        return elements
     }
 
     /// Returns what is read of the elements of a list.
@@ -99,9 +102,10 @@ struct EntitlementMembers {
         return values
     }
 
-    func transactions(_ name: String, _ unreadable: inout [UnreadableItem]) throws(AppStoreFault) -> [Transaction] {
+    func transactions(_ name: StaticString, _ unreadable: inout [UnreadableItem]) throws(AppStoreFault) -> [Transaction]
+    {
         readable(try elements(name), &unreadable) { object throws(AppStoreFault) in
-            try Transaction(object, path: path + name + ".")
+            try Transaction(object, path: "\(path)\(name).")
         }
     }
 }
@@ -144,14 +148,15 @@ extension Transaction {
 private struct TransactionReader: FieldVisitor {
     let members: EntitlementMembers
 
-    private static let deciding: Set = [
+    private static let deciding: [StaticString] = [
         "product_id", "transaction_id", "original_transaction_id", "purchase_date", "expires_date",
         "cancellation_date", "is_upgraded",
     ]
 
+    private static func decides(_ name: StaticString) -> Bool { deciding.contains { $0.bytes.isEqual(to: name.bytes) } }
+
     private func read<Value>(_ name: StaticString, _ read: (JSONValue) -> Value?) throws(AppStoreFault) -> Value? {
-        let name = name.description
-        return Self.deciding.contains(name) ? try members.value(name, read) : members.json[name].flatMap(read)
+        Self.decides(name) ? try members.value(name, read) : members.json[name].flatMap(read)
     }
 
     func text(_ name: StaticString, _ value: inout String?) throws(AppStoreFault) {
@@ -166,8 +171,7 @@ private struct TransactionReader: FieldVisitor {
     func flag(_ name: StaticString, _ value: inout Bool?) throws(AppStoreFault) { value = try read(name, \.scalarFlag) }
 
     func date(_ name: StaticString, _ value: inout Timestamp?) throws(AppStoreFault) {
-        let name = name.description
-        value = if Self.deciding.contains(name) { try members.date(name) } else { try? members.date(name) }
+        value = if Self.decides(name) { try members.date(name) } else { try? members.date(name) }
     }
 
     /// Does nothing: Apple's answer has no such lists.
@@ -177,8 +181,7 @@ private struct TransactionReader: FieldVisitor {
     func object(_ name: StaticString, _ value: inout [UInt8]?) throws(AppStoreFault) {}
 
     func invalid(_ name: StaticString) throws(AppStoreFault) {
-        let name = name.description
-        if Self.deciding.contains(name) { throw .missing(members.path + name) }
+        if Self.decides(name) { throw .missing("\(members.path)\(name)") }
     }
 }
 

@@ -32,8 +32,12 @@ package struct VerifyReceiptResponse: Sendable, Redacted {
         json = try JSONValue(objectIn: body, limits)
         self.body = body
         status = try Self.status(of: json)
-        let entitling = status.confirmsReceipt ? json : .object([])
-        let members = EntitlementMembers(json: entitling, path: "")
+        guard status.confirmsReceipt else {
+            (environment, receipt) = (nil, nil)
+            (latestReceiptInfo, latestExpiredReceiptInfo, pendingRenewalInfo, unreadable) = ([], [], [], [])
+            return
+        }
+        let members = EntitlementMembers(json: json, path: "")
         environment = try members.value("environment", \.appStoreEnvironment)
         var unreadable: [UnreadableItem] = []
         receipt = try members.value("receipt", \.object).map { json throws(AppStoreFault) in
@@ -83,10 +87,10 @@ package struct VerifyReceiptResponse: Sendable, Redacted {
     private static func renewals(
         of members: EntitlementMembers, _ subscription: String?, _ unreadable: inout [UnreadableItem]
     ) throws(AppStoreFault) -> [Renewal] {
-        let name = "pending_renewal_info"
+        let name: StaticString = "pending_renewal_info"
         let isFlat = members.json[name] == nil && members.json["auto_renew_status"] != nil
         let objects = if isFlat { [members.json] } else { try members.elements(name) }
-        let path = isFlat ? "" : members.path + name + "."
+        let path = isFlat ? "" : "\(members.path)\(name)."
         return members.readable(objects, &unreadable) { object throws(AppStoreFault) in
             try Renewal(object, path: path, of: subscription)
         }.compactMap(\.self)
@@ -105,7 +109,7 @@ package struct AppReceipt: Sendable, Redacted {
     /// - Parameter unreadable: receives the elements that cannot be read.
     init(_ json: JSONValue, _ unreadable: inout [UnreadableItem]) throws(AppStoreFault) {
         let members = EntitlementMembers(json: json, path: "receipt.")
-        let name = json["bundle_id"] == nil && json["bid"] != nil ? "bid" : "bundle_id"
+        let name: StaticString = json["bundle_id"] == nil && json["bid"] != nil ? "bid" : "bundle_id"
         bundleID = try members.text(name)
         expirationDate = try members.date("expiration_date")
         if json["transaction_id"] != nil, json["in_app"] == nil {

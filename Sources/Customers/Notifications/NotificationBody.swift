@@ -114,7 +114,7 @@ package struct NotificationV1: Sendable, Redacted {
 extension JSONValue {
     /// A string, a number or a flag as text.
     fileprivate var idText: String? {
-        switch self {
+        switch content {
         case .string(let text): text.string
         case .number(let number): number.text
         case .bool(let flag): "\(flag)"

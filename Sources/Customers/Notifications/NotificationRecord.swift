@@ -74,7 +74,7 @@ private enum Limits {
 
 extension JSONValue {
     fileprivate func names(_ ids: IDsToErase, depth: Int) -> Bool {
-        switch self {
+        switch content {
         case .string(let text): text.string.map { ids.contains($0) || $0.encodes(ids, depth: depth) } ?? false
         case .number(let number): ids.contains(number.text)
         case .array(let elements): elements.contains { $0.names(ids, depth: depth) }

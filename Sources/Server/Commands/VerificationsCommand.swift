@@ -141,7 +141,7 @@ extension VerificationJob: ListedEntry {
             json.member("created_at", createdAt.description)
             json.member("deadline", deadline.description)
             json.member("attempts", attempts)
-            json.member("next_attempt_at", nextAttempt.map { .string(OutsideText($0.description)) } ?? .null)
+            json.member("next_attempt_at", orNull: nextAttempt?.description)
             json.member("answer", object: result.json)
         }
         return String(decoding: json, as: UTF8.self)

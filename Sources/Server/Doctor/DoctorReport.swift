@@ -44,7 +44,7 @@ struct DoctorReport: Sendable {
                 json.member("check", observation.subject)
                 json.member("status", observation.level.rawValue)
                 json.member("seen", observation.seen)
-                json.member("advice", observation.advice.map { .string(OutsideText($0)) } ?? .null)
+                json.member("advice", orNull: observation.advice)
             }
         }
         return String(decoding: json, as: UTF8.self) + "\n"

@@ -123,7 +123,7 @@ extension JSONValue {
 
     /// The name of the type in JSON Schema.
     fileprivate var typeName: String {
-        switch self {
+        switch content {
         case .object: "object"
         case .array: "array"
         case .string: "string"

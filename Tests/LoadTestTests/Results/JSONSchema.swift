@@ -61,13 +61,16 @@ struct JSONSchema {
 
     private func definition(_ reference: JSONValue) -> JSONValue {
         let name = reference.string?.split(separator: "/").last.map(String.init) ?? ""
-        return root["$defs"]?[name] ?? .object([JSONValue.Member("undefined", reference)])
+        return root["$defs"]?[name] ?? Self.undefined
     }
+
+    /// A schema that no value meets: its keyword is unknown.
+    private static let undefined = (try? JSONValue(parsing: Array(#"{"undefined":0}"#.utf8))) ?? .null
 
     private func types(_ rule: JSONValue) -> [String] { rule.elements?.compactMap(\.string) ?? [rule.string ?? ""] }
 
     private func isOf(_ type: String, _ value: JSONValue) -> Bool {
-        switch (type, value) {
+        switch (type, value.content) {
         case ("object", .object), ("array", .array), ("string", .string), ("boolean", .bool), ("null", .null),
             ("number", .number):
             true

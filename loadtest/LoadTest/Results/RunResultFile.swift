@@ -44,7 +44,7 @@ enum RunResultFile {
     /// Only values of metrics, and figures of a bench, may be below zero; a seed may be any number.
     private static func check(_ value: JSONValue, at place: String) throws(RunResultFault) {
         func inside(_ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
-        switch value {
+        switch value.content {
         case .object(let members): for member in members { try check(member.value, at: inside("\(member.name)")) }
         case .array(let elements):
             for (index, element) in elements.enumerated() { try check(element, at: "\(place)[\(index)]") }
